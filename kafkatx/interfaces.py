@@ -1,0 +1,231 @@
+"""Every interface of the house: what a part promises to the floors above it, and to third parties.
+
+Contract tests that any implementation can run stand in :mod:`kafkatx.testing.contracts`. How an
+implementation is made known stands in :mod:`kafkatx.extension`; the arguments its factory is called with
+stand here, under "Factory".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from twisted.internet.defer import Deferred
+from zope.interface import Attribute, Interface
+
+Worker: TypeAlias = Callable[[Callable[[], Any]], "Deferred[Any]"]
+"""Runs a function off the reactor thread; calls to one worker run one at a time, in order.
+
+Fires with what the function returned, fails with what it raised. A test passes
+``twisted.internet.defer.execute``.
+"""
+
+Workers: TypeAlias = Callable[[str], Worker]
+"""Gives the worker of a name (a log dir, say); the same name gives the same worker."""
+
+
+class IAppended(Interface):
+    """What became of one call to :meth:`IPartitionLog.append`."""
+
+    error = Attribute("0, or the protocol's error code (int); then nothing was staged.")
+    message = Attribute("str or None: why, for a person.")
+    base_offset = Attribute("int: offset of the first record; for a duplicate the original's; -1 on error.")
+    last_offset = Attribute("int: offset of the last record, inclusive; -1 on error.")
+    log_append_time_ms = Attribute("int: the broker's time if the topic says LogAppendTime, else -1.")
+    record_errors = Attribute("Sequence of (index in the batch, message): the records at fault, if known.")
+
+
+class IPartitionLog(Interface):
+    """One partition's records.
+
+    Offsets are dense and increasing. ``append`` stages, ``write`` makes it so: several appends between
+    two writes cost one system call. Nothing staged is visible to ``read`` or in ``log_end_offset``.
+    Used from the reactor thread only; what blocks runs in the store's workers.
+    """
+
+    topic_partition = Attribute("types.TopicPartition")
+    config = Attribute("config.log_config.LogConfig; replaced by configure().")
+    log_start_offset = Attribute("int: the first offset that can be read.")
+    log_end_offset = Attribute("int: the offset that the next record gets, counting written records only.")
+    flushed_offset = Attribute("int: all below it has been synced to the disk, as far as is known.")
+    size_bytes = Attribute("int: bytes of all segments.")
+    segments = Attribute("Sequence of ISegmentFacts, oldest first; the last is the active one.")
+    on_written = Attribute(
+        "Callable[[], None] or None: called by write() after log_end_offset moved. Whoever owns the log sets it."
+    )
+
+    def append(records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool) -> IAppended:
+        """Validate and stage the records of one produce request for this partition.
+
+        Offsets and leader epoch are stamped without copying the records; *records* must stay unchanged
+        until :meth:`write`. Records are not decoded, except where the format forces it: magic 0 and 1,
+        a compacted topic (keys), a topic whose compression.type differs from the batch's.
+
+        :param one_batch: Produce v3+: exactly one magic-2 batch, else INVALID_RECORD. False (Produce
+            v0-2): one or more messages of magic 0 or 1, stored as they came with offsets assigned.
+        :return: :class:`IAppended`. Errors of the input are codes in it, never exceptions:
+            CORRUPT_MESSAGE, INVALID_RECORD, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP,
+            OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNSUPPORTED_COMPRESSION_TYPE.
+            A duplicate of one of the producer's last five batches is success with the original offsets
+            and stages nothing.
+        """
+
+    def write() -> None:
+        """Write all that is staged, with one ``writev`` where a log is a file.
+
+        :raises OSError: nothing of it is in the log (it was cut back), the staged appends are gone and
+            the producers' state is what it was before them. The caller answers KAFKA_STORAGE_ERROR.
+        """
+
+    def read(offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Any:
+        """Return batches from the one that holds *offset* on, as ``types.Records``; empty at the end.
+
+        :param max_bytes: not more than this, except as *at_least_one* says. Only whole batches: a file
+            store may end in the middle of a batch only if the caller could not have got more of it.
+        :param end_offset: exclusive; no batch with an offset at or above it is returned.
+        :param at_least_one: the first batch is returned whole, however large.
+        :raises RequestError: OFFSET_OUT_OF_RANGE unless log_start_offset <= offset <= log_end_offset.
+        """
+
+    def readable_bytes(offset: int, end_offset: int) -> int:
+        """About how many bytes lie from *offset* to *end_offset* (exclusive); cheap, for min_bytes."""
+
+    def offset_for_timestamp(timestamp_ms: int) -> tuple[int, int, int] | None:
+        """(offset, its timestamp, leader epoch) of the first record at or after a time; None if there is none."""
+
+    def max_timestamp() -> tuple[int, int, int] | None:
+        """(offset, timestamp, leader epoch) of the record with the largest timestamp; None when empty."""
+
+    def epoch_at(offset: int) -> int:
+        """The leader epoch that wrote *offset*; for the log end the latest; -1 when there is none."""
+
+    def end_offset_for_epoch(leader_epoch: int) -> tuple[int, int]:
+        """(epoch, exclusive end offset) of the largest epoch not above *leader_epoch*; (-1, -1) if none.
+
+        As OffsetForLeaderEpoch answers (KIP-320).
+        """
+
+    def configure(config: Any) -> None:
+        """Use another ``LogConfig`` from now on."""
+
+    def flush() -> Deferred[int]:
+        """Sync to the disk in a worker; fires with the offset up to which (exclusive) all is synced."""
+
+    def truncate_to(offset: int) -> None:
+        """Cut the log so that *offset* is the next to be appended."""
+
+    def advance_log_start(offset: int) -> None:
+        """Let no reader see what is below *offset*; whole segments below it go."""
+
+    def retain(now_ms: int) -> int:
+        """Let whole segments go as the log's ``IRetentionPolicy`` says; return how many went.
+
+        Files are renamed at once and unlinked later, in a worker.
+        """
+
+    def roll_if_due(now_ms: int) -> None:
+        """Start a new segment if the active one is older than segment.ms."""
+
+
+class ILogStore(Interface):
+    """All partition logs of one broker.
+
+    Factory: ``factory(config, workers, clock, find_retention)``: a ``config.BrokerConfig``,
+    :data:`Workers`, an ``IReactorTime`` and a callable from a policy's name to an
+    :class:`IRetentionPolicy`.
+    """
+
+    logs = Attribute("Mapping[TopicPartition, IPartitionLog]: every open log.")
+
+    def open(log_config: Callable[[str], Any]) -> Deferred[None]:
+        """Lock the directories, recover every log and open it.
+
+        :param log_config: gives the ``LogConfig`` of a topic's name.
+        :return: fails with SettingError where a directory is locked by another broker or not writable.
+        """
+
+    def create(topic_partition: Any, topic_id: Any, config: Any) -> Deferred[IPartitionLog]:
+        """Make the log of a partition, or give the one that is there for this topic id.
+
+        What stands in its place from a deleted topic (another topic id) is put aside first.
+        """
+
+    def topic_id(topic_partition: Any) -> Any:
+        """The ``uuid.UUID`` that an open log was created with."""
+
+    def delete(topic_partition: Any) -> Deferred[None]:
+        """Take a log away at once; its files go in a worker. Nothing happens if there is none."""
+
+    def checkpoint() -> Deferred[None]:
+        """Write the recovery points and log starts down, in a worker."""
+
+    def close() -> Deferred[None]:
+        """Flush every log, write the clean-shutdown markers and unlock the directories."""
+
+
+class ISegmentFacts(Interface):
+    """What a retention policy may look at."""
+
+    base_offset = Attribute("int")
+    size_bytes = Attribute("int")
+    max_timestamp_ms = Attribute(
+        "int: the largest timestamp of its records, or the file's mtime if none has one."
+    )
+
+
+class IRetentionPolicy(Interface):
+    """Which of a log's old segments may go (``log.cleanup.policy``, ``kafkatx.retention``).
+
+    Factory: ``factory()``. Pure: no I/O, no clock of its own.
+    """
+
+    def expired(segments: Any, config: Any, now_ms: int) -> int:
+        """How many of *segments*, counted from the oldest, may go.
+
+        :param segments: sequence of :class:`ISegmentFacts`, oldest first; the last one is the active one.
+        :param config: the log's ``LogConfig``.
+        """
+
+
+class ICoordinator(Interface):
+    """The cluster's state: brokers alive, topics, partitions, leaders, configs; and watches on them.
+
+    Factory: ``factory(config, workers)``: a ``config.BrokerConfig`` and :data:`Workers`.
+    Reads are of :attr:`state`, an immutable value in memory; changes are Deferreds that fire after the
+    change is durable and :attr:`state` shows it.
+    """
+
+    state = Attribute("types.ClusterState; replaced as a whole.")
+
+    def start(node: Any) -> Deferred[None]:
+        """Load the state and register this broker (a ``types.BrokerNode``)."""
+
+    def subscribe(listener: Callable[[Any, Any], None]) -> None:
+        """Call ``listener(old, new)`` in the reactor thread after each change of :attr:`state`."""
+
+    def create_topic(name: str, assignment: Any, configs: Any) -> Deferred[Any]:
+        """Create a topic; fires with its ``types.Topic``.
+
+        :param assignment: for each partition the sequence of its replicas' broker ids, the leader first.
+        :param configs: mapping of config names to values, already validated.
+        :return: fails with RequestError TOPIC_ALREADY_EXISTS.
+        """
+
+    def delete_topic(name: str) -> Deferred[None]:
+        """Delete a topic; fails with RequestError UNKNOWN_TOPIC_OR_PARTITION."""
+
+    def allocate_producer_ids(count: int) -> Deferred[range]:
+        """Reserve *count* producer ids that no broker of the cluster ever gave out, or will again."""
+
+    def stop() -> Deferred[None]:
+        """Give up the registration and let go of all resources."""
+
+
+class IPartitioner(Interface):
+    """Which partition a record goes to. Factory: ``factory()``; one object per producer."""
+
+    def partition(topic: str, key: bytes | None, partitions: int) -> int:
+        """The partition, from 0 to *partitions* - 1, of a record with this key."""
+
+    def batch_sent(topic: str) -> None:
+        """A batch of the topic was closed: a sticky partitioner chooses anew."""

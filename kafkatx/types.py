@@ -1,0 +1,129 @@
+"""Small immutable values that every floor shares: partitions, the cluster's state, slices of files."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+import attrs
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_TIMESTAMP = -1
+NO_LEADER_EPOCH = -1
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@attrs.frozen
+class BrokerNode:
+    """Where a live broker is reached: the address that it advertises."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+@attrs.frozen
+class PartitionState:
+    """Who holds a partition. ``leader_epoch`` never decreases, and one epoch has one leader."""
+
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+@attrs.frozen
+class Topic:
+    """A topic as the coordinator knows it; ``topic_id`` is new when a topic is created again."""
+
+    name: str
+    topic_id: uuid.UUID
+    partitions: tuple[PartitionState, ...]
+    configs: Mapping[str, str] = MappingProxyType({})
+    internal: bool = False
+
+
+@attrs.frozen
+class ClusterState:
+    """All that a broker knows of its cluster at one moment; replaced as a whole by each change."""
+
+    cluster_id: str
+    controller_id: int
+    brokers: Mapping[int, BrokerNode] = MappingProxyType({})
+    topics: Mapping[str, Topic] = MappingProxyType({})
+    topic_names: Mapping[uuid.UUID, str] = MappingProxyType({})
+
+
+class SharedFile:
+    """An open file that closes itself when its last user lets go.
+
+    A segment may be deleted while a reply is still being sent from it: the reply's
+    :class:`FileSlice` keeps the descriptor open until then.
+    """
+
+    __slots__ = ("_fd", "path")
+
+    def __init__(self, path: str, flags: int, mode: int = 0o644) -> None:
+        self._fd = -1
+        self.path = path
+        self._fd = os.open(path, flags | os.O_CLOEXEC, mode)
+
+    def fileno(self) -> int:
+        """The file descriptor; valid as long as this object lives."""
+        return self._fd
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class FileSlice:
+    """``size`` bytes of a file from ``position``: what a fetch reply sends by ``sendfile``.
+
+    It stands where a records field expects bytes: ``len()`` is its size, :meth:`tobytes` reads it.
+    """
+
+    __slots__ = ("file", "position", "size")
+
+    def __init__(self, file: SharedFile, position: int, size: int) -> None:
+        self.file = file
+        self.position = position
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def tobytes(self) -> bytes:
+        """Read the slice.
+
+        :raises OSError: the file cannot be read, or is shorter than the slice says.
+        """
+        parts = []
+        position, left = self.position, self.size
+        while left:
+            data = os.pread(self.file.fileno(), left, position)
+            if not data:
+                raise OSError(f"{self.file.path} ends {left} bytes before {self.position + self.size}")
+            parts.append(data)
+            position += len(data)
+            left -= len(data)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+Records: TypeAlias = bytes | bytearray | memoryview | FileSlice
+"""The bytes of record batches or message sets, in memory or in a file. All have ``len()``."""

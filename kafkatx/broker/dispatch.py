@@ -1,0 +1,176 @@
+"""From a frame to its answer: one explicit table of the APIs that this broker serves.
+
+Whatever stands in :data:`kafkatx.broker.handlers.SERVED` is offered by ApiVersions, and nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import attrs
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
+from kafkatx.net.server import Answer, Peer, Reply, Staged
+from kafkatx.wire import codec
+from kafkatx.wire.api import APIS, Api
+from kafkatx.wire.frames import frame as framed
+from kafkatx.wire.headers import encode_response_header, split_request
+
+API_VERSIONS = 18
+
+
+@attrs.define(eq=False)
+class RequestContext:
+    """What a handler may know of the request beside its body."""
+
+    api_key: int
+    version: int
+    client_id: str | None
+    peer: Peer
+
+
+Handler: TypeAlias = Callable[[Broker, Any, RequestContext], Any]
+"""Answers one request: gives the response, None for no reply, a Deferred of either, or a :class:`Staging`."""
+
+
+class Staging:
+    """A produce request's answer before its records are written: gives the response when asked to finish."""
+
+    __slots__ = ()
+
+    def respond(self, failed: dict[object, OSError]) -> Any:
+        """The response, a Deferred of it, or None; *failed* as in :class:`kafkatx.net.server.Staged`."""
+        raise NotImplementedError
+
+
+@attrs.frozen(eq=False)
+class Served:
+    """A line of the table: an API, who answers it, and how it says no to a whole request."""
+
+    api: Api
+    answer: Handler
+    refuse: Callable[[Any, RequestContext, ErrorCode, str], Any]
+
+
+class Route:
+    """All that serving one version of one API needs, looked up once."""
+
+    __slots__ = ("answer", "api_key", "decode", "encode", "header", "name", "refuse", "version")
+
+    def __init__(self, served: Served, version: int) -> None:
+        self.name = f"{served.api.name} v{version}"
+        self.api_key = served.api.key
+        self.version = version
+        self.answer = served.answer
+        self.refuse = served.refuse
+        self.decode = codec.decoder(served.api.request, version)
+        self.encode = codec.encoder(served.api.response, version)
+
+    def reply(self, response: Any, correlation_id: int) -> Reply:
+        """The frame of a response."""
+        if response is None:
+            return None
+        chunks = self.encode(response)
+        chunks.insert(0, encode_response_header(self.api_key, self.version, correlation_id))
+        return framed(chunks)
+
+
+class StagedReply(Staged):
+    """A produce request's reply, to be made when its records are written."""
+
+    __slots__ = ("_correlation_id", "_dispatch", "_route", "_staging")
+
+    def __init__(self, dispatch: Dispatch, route: Route, correlation_id: int, staging: Staging) -> None:
+        self._dispatch = dispatch
+        self._route = route
+        self._correlation_id = correlation_id
+        self._staging = staging
+
+    def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
+        """Make the reply."""
+        response = self._staging.respond(failed)
+        if isinstance(response, Deferred):
+            return response.addCallback(self._route.reply, self._correlation_id)
+        return self._route.reply(response, self._correlation_id)
+
+
+class Dispatch:
+    """Decodes requests, has them answered, and encodes the replies (``kafkatx.net.server.Requests``)."""
+
+    _log = Logger()
+
+    def __init__(self, broker: Broker, served: tuple[Served, ...]) -> None:
+        self._broker = broker
+        self._served = {line.api.key: line for line in served}
+        self._routes: dict[tuple[int, int], Route] = {}
+        if len(self._served) != len(served):
+            raise ValueError("an API stands twice in the table of handlers")
+
+    def answer(self, frame: memoryview, peer: Peer) -> Answer:
+        """Answer one request.
+
+        :raises ProtocolViolation: the frame is no request of an API and version that are served.
+        """
+        api_key, version, correlation_id, client_id, at = split_request(frame)
+        route = self._routes.get((api_key, version))
+        if route is None:
+            found = self._route(api_key, version)
+            if found is None:
+                return self._unknown_api_versions(frame, correlation_id, peer)
+            route = found
+        try:
+            request, _end = route.decode(frame, at)
+        except ProtocolViolation as violation:
+            raise ProtocolViolation(f"{route.name} request cannot be read: {violation}") from None
+        context = RequestContext(api_key, version, client_id, peer)
+        try:
+            response = route.answer(self._broker, request, context)
+        except Exception as error:
+            response = self._refused(route, request, context, Failure(error))
+        if isinstance(response, Staging):
+            return StagedReply(self, route, correlation_id, response)
+        if isinstance(response, Deferred):
+            response.addErrback(lambda failure: self._refused(route, request, context, failure))
+            return response.addCallback(route.reply, correlation_id)
+        return route.reply(response, correlation_id)
+
+    def _route(self, api_key: int, version: int) -> Route | None:
+        """Find what serves a version; None for an ApiVersions request of a version to come."""
+        served = self._served.get(api_key)
+        if served is None or version not in served.api.versions:
+            if api_key == API_VERSIONS and version > 0:
+                return None
+            name = APIS[api_key].name if api_key in APIS else f"API key {api_key}"
+            raise ProtocolViolation(f"{name} version {version} is not offered: see ApiVersions")
+        return self._routes.setdefault((api_key, version), Route(served, version))
+
+    def _unknown_api_versions(self, frame: memoryview, correlation_id: int, peer: Peer) -> Reply:
+        """Answer a newer ApiVersions than ours with a body of version 0 and error 35 (KIP-511)."""
+        route = self._route(API_VERSIONS, 0)
+        assert route is not None
+        context = RequestContext(API_VERSIONS, 0, None, peer)
+        refused = route.refuse(None, context, ErrorCode.UNSUPPORTED_VERSION, "")
+        return route.reply(refused, correlation_id)
+
+    def _refused(self, route: Route, request: Any, context: RequestContext, failure: Failure) -> Any:
+        """The response for a request that could not be served."""
+        if failure.check(CancelledError, ProtocolViolation):
+            failure.raiseException()
+        error = failure.value
+        if isinstance(error, RequestError):
+            return route.refuse(request, context, error.code, str(error))
+        self._log.failure("{route} from {peer} failed", failure, route=route.name, peer=context.peer)
+        return route.refuse(request, context, ErrorCode.UNKNOWN_SERVER_ERROR, "see the broker's log")
+
+    def write_staged(self) -> dict[object, OSError]:
+        """Write what produce requests have staged; give the logs where that failed."""
+        return self._broker.write_staged()
+
+    def wake_waiting(self) -> None:
+        """Let fetches go on that waited for what was written."""
+        self._broker.wake_waiting()

@@ -1,0 +1,122 @@
+"""CreateTopics (key 19), versions 0-7.
+
+Deviations from Apache Kafka: with ``timeout_ms`` the reply is not cut short; it comes when the topic
+can be written to.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.config import describe_topic, validate_topic_configs
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kafkatx.wire.schema import NULL_UUID
+
+DEFAULTS_SINCE = 4
+BY_DEFAULT = -1
+
+
+def answer(
+    broker: Broker, request: CreateTopicsRequest, context: RequestContext
+) -> Deferred[CreateTopicsResponse]:
+    """Create the topics, one after the other."""
+    return Deferred.fromCoroutine(_create_all(broker, request, context.version))
+
+
+async def _create_all(broker: Broker, request: CreateTopicsRequest, version: int) -> CreateTopicsResponse:
+    times = Counter(topic.name for topic in request.topics)
+    results = []
+    for asked in {topic.name: topic for topic in request.topics}.values():
+        try:
+            if times[asked.name] > 1:
+                raise RequestError(
+                    ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' stands twice in the request."
+                )
+            results.append(await _create(broker, asked, request.validate_only, version))
+        except RequestError as error:
+            results.append(
+                CreatableTopicResult(asked.name, error_code=error.code, error_message=str(error), configs=[])
+            )
+    return CreateTopicsResponse(topics=results)
+
+
+async def _create(
+    broker: Broker, asked: CreatableTopic, validate_only: bool, version: int
+) -> CreatableTopicResult:
+    """Create one topic, or only check that it could be.
+
+    :raises RequestError: it cannot be created as asked.
+    """
+    broker.topics.check_new(asked.name)
+    configs = {config.name: config.value for config in asked.configs}
+    given = {name: value for name, value in configs.items() if value is not None}
+    if len(given) < len(asked.configs):
+        raise RequestError(ErrorCode.INVALID_CONFIG, "a config has no value, or stands twice")
+    validate_topic_configs(given)
+    assignment = _assignment(broker, asked, version)
+    topic_id = NULL_UUID if validate_only else await _make(broker, asked.name, assignment, given)
+    return CreatableTopicResult(
+        asked.name,
+        topic_id,
+        num_partitions=len(assignment),
+        replication_factor=len(assignment[0]),
+        configs=[
+            CreatableTopicConfigs(entry.name, entry.value, entry.read_only, entry.source, entry.sensitive)
+            for entry in describe_topic(broker.config, given)
+        ],
+    )
+
+
+async def _make(broker: Broker, name: str, assignment: Any, configs: dict[str, str]) -> uuid.UUID:
+    topic = await broker.topics.create(name, assignment, configs)
+    return topic.topic_id
+
+
+def _assignment(broker: Broker, asked: CreatableTopic, version: int) -> list[tuple[int, ...]]:
+    """The replicas of each partition, as asked for or as the broker sees fit."""
+    if not asked.assignments:
+        if version < DEFAULTS_SINCE and BY_DEFAULT in (asked.num_partitions, asked.replication_factor):
+            raise RequestError(ErrorCode.INVALID_PARTITIONS, f"-1 needs CreateTopics v{DEFAULTS_SINCE}")
+        return broker.topics.plan(asked.num_partitions, asked.replication_factor)
+    if (asked.num_partitions, asked.replication_factor) != (BY_DEFAULT, BY_DEFAULT):
+        raise RequestError(
+            ErrorCode.INVALID_REQUEST, "partitions and replication factor must be -1 with an assignment"
+        )
+    by_number = {a.partition_index: tuple(a.broker_ids) for a in asked.assignments}
+    known = broker.coordinator.state.brokers
+    if sorted(by_number) != list(range(len(asked.assignments))):
+        raise RequestError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions must be numbered from 0 without gap"
+        )
+    for number, replicas in by_number.items():
+        if not replicas or len(set(replicas)) < len(replicas) or not known.keys() >= set(replicas):
+            raise RequestError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"partition {number}: {list(replicas)} must be different brokers out of {sorted(known)}",
+            )
+    return [by_number[number] for number in sorted(by_number)]
+
+
+def refuse(
+    request: CreateTopicsRequest, context: RequestContext, code: ErrorCode, message: str
+) -> CreateTopicsResponse:
+    """The same error for every topic."""
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(t.name, error_code=code, error_message=message, configs=[])
+            for t in request.topics
+        ]
+    )

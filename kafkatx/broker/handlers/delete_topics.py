@@ -1,0 +1,62 @@
+"""DeleteTopics (key 20), versions 0-6: by name, from version 6 on also by topic id."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+DISABLED_SINCE = 3
+
+
+def answer(
+    broker: Broker, request: DeleteTopicsRequest, context: RequestContext
+) -> Deferred[DeleteTopicsResponse]:
+    """Delete the topics, one after the other."""
+    if not broker.config.get("delete.topic.enable"):
+        code = (
+            ErrorCode.TOPIC_DELETION_DISABLED
+            if context.version >= DISABLED_SINCE
+            else ErrorCode.INVALID_REQUEST
+        )
+        raise RequestError(code, "delete.topic.enable=false")
+    return Deferred.fromCoroutine(_delete_all(broker, _asked(request)))
+
+
+def _asked(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
+    return request.topics or [DeleteTopicState(name) for name in request.topic_names]
+
+
+async def _delete_all(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopicsResponse:
+    return DeleteTopicsResponse(responses=[await _delete(broker, topic) for topic in asked])
+
+
+async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResult:
+    state = broker.coordinator.state
+    name = asked.name if asked.name is not None else state.topic_names.get(asked.topic_id)
+    if name is None:
+        return DeletableTopicResult(None, asked.topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+    topic = state.topics.get(name)
+    topic_id = topic.topic_id if topic is not None else asked.topic_id
+    try:
+        await broker.topics.delete(name)
+    except RequestError as error:
+        return DeletableTopicResult(name, topic_id, error.code, str(error))
+    return DeletableTopicResult(name, topic_id)
+
+
+def refuse(
+    request: DeleteTopicsRequest, context: RequestContext, code: ErrorCode, message: str
+) -> DeleteTopicsResponse:
+    """The same error for every topic."""
+    return DeleteTopicsResponse(
+        responses=[DeletableTopicResult(t.name, t.topic_id, code, message) for t in _asked(request)]
+    )

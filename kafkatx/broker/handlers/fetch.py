@@ -1,0 +1,191 @@
+"""Fetch (key 1), versions 0-12.
+
+Deviations from Apache Kafka: no fetch sessions (every reply has session id 0, which KIP-227 allows);
+no preferred read replica.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.parked import park
+from kafkatx.broker.partition import Partition
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.records.compression import Codec
+from kafkatx.records.convert import batches, down_convert
+from kafkatx.types import FileSlice, Records
+from kafkatx.wire.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+
+READ_COMMITTED = 1
+MAGIC_1_SINCE, MAGIC_2_SINCE, ZSTD_SINCE = 2, 4, 10
+FULL_FETCH_EPOCHS = (0, -1)
+
+
+def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> Any:
+    """Answer at once if there is enough to read, or an error; else when there is, or time is up."""
+    if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
+        raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    fetch = FetchRound(broker, request, context)
+    if request.max_wait_ms <= 0 or fetch.is_enough():
+        return fetch.respond()
+    waiting = park(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough)
+    return waiting.addCallback(lambda _: fetch.respond())
+
+
+class FetchRound:
+    """One fetch request: how much there is for it, and the reply."""
+
+    def __init__(self, broker: Broker, request: FetchRequest, context: RequestContext) -> None:
+        self._broker = broker
+        self._request = request
+        self._context = context
+        self._committed = request.isolation_level == READ_COMMITTED
+
+    def wanted(self) -> list[Partition]:
+        """The partitions asked for that are here."""
+        find = self._broker.topics.find
+        found = [find(t.topic, p.partition) for t in self._request.topics for p in t.partitions]
+        return [partition for partition in found if partition is not None]
+
+    def is_enough(self) -> bool:
+        """Whether the reply has min_bytes, or an error to tell."""
+        find, missing = self._broker.topics.find, self._request.min_bytes
+        for topic in self._request.topics:
+            for asked in topic.partitions:
+                partition = find(topic.topic, asked.partition)
+                if partition is None or self._check(partition, asked):
+                    return True
+                end = self._end_offset(partition)
+                if asked.fetch_offset < end:
+                    readable = partition.log.readable_bytes(asked.fetch_offset, end)
+                    missing -= min(readable, asked.partition_max_bytes)
+                    if missing <= 0:
+                        return True
+        return missing <= 0
+
+    def _end_offset(self, partition: Partition) -> int:
+        """What the reader may see, exclusive (the design's invariant 3)."""
+        return partition.last_stable_offset if self._committed else partition.high_watermark
+
+    def _check(self, partition: Partition, asked: FetchPartition) -> int:
+        """The error that stands against reading, or 0."""
+        error = epoch_error(partition, asked.current_leader_epoch)
+        log = partition.log
+        if not error and not log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        return error
+
+    def respond(self) -> FetchResponse | Deferred[FetchResponse]:
+        """Read what there is, up to the request's limits."""
+        limit = min(self._request.max_bytes, self._broker.config.get("fetch.max.bytes"))
+        first = True
+        responses = []
+        for topic in self._request.topics:
+            results = []
+            for asked in topic.partitions:
+                result = self._read(topic.topic, asked, limit, first)
+                size = len(result.records or ())
+                limit -= size
+                first = first and not size
+                results.append(result)
+            responses.append(FetchableTopicResponse(topic.topic, results))
+        response = FetchResponse(responses=responses)
+        if self._context.version < ZSTD_SINCE:
+            worker = self._broker.workers("down-conversion")
+            return worker(lambda: _for_old_client(response, self._request, self._context.version))
+        return response
+
+    def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
+        """One partition's part; only the first that has any may exceed the limits."""
+        partition = self._broker.topics.find(topic, asked.partition)
+        if partition is None:
+            return _error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        error = self._check(partition, asked)
+        records: Records = b""
+        if not error and (limit > 0 or first):
+            try:
+                records = partition.log.read(
+                    asked.fetch_offset,
+                    max(0, min(limit, asked.partition_max_bytes)),
+                    self._end_offset(partition),
+                    first,
+                )
+            except RequestError as refused:
+                error = refused.code
+            except OSError:
+                error = ErrorCode.KAFKA_STORAGE_ERROR
+        return PartitionData(
+            asked.partition,
+            error,
+            partition.high_watermark,
+            partition.last_stable_offset,
+            partition.log.log_start_offset,
+            aborted_transactions=[] if self._committed else None,
+            records=records,
+        )
+
+
+def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
+    """Compare the epoch that a client believes in with the partition's (KIP-320); -1 is not compared."""
+    if current_leader_epoch == -1 or current_leader_epoch == partition.leader_epoch:
+        return ErrorCode.NONE
+    if current_leader_epoch < partition.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def _for_old_client(response: FetchResponse, request: FetchRequest, version: int) -> FetchResponse:
+    """Give an old client what it can read, or error 76; runs in a worker.
+
+    Before version 2 that is magic 0, before 4 magic 1, and before 10 all but zstd.
+    """
+    to_magic = 0 if version < MAGIC_1_SINCE else 1 if version < MAGIC_2_SINCE else 2
+    for asked_topic, topic in zip(request.topics, response.responses, strict=True):
+        for asked, result in zip(asked_topic.partitions, topic.partitions, strict=True):
+            if not result.records:
+                continue
+            stored = result.records
+            data = memoryview(stored.tobytes() if isinstance(stored, FileSlice) else stored)
+            try:
+                result.records = _readable(data, to_magic, asked.fetch_offset)
+            except RequestError as refused:
+                result.error_code, result.records = refused.code, b""
+    return response
+
+
+def _readable(data: memoryview, to_magic: int, fetch_offset: int) -> bytes | memoryview:
+    """The records in a form that a client of *to_magic* reads.
+
+    :raises UnsupportedCompression: they are zstd.
+    """
+    found = list(batches(data))
+    if any(magic == 2 and data[at + 22] & 7 == Codec.ZSTD for at, _size, magic, *_ in found):
+        raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Fetch v{ZSTD_SINCE}")
+    if all(magic <= to_magic for _at, _size, magic, *_ in found):
+        return data
+    return down_convert(data, to_magic, fetch_offset, len(data))
+
+
+def _error(asked: FetchPartition, code: int) -> PartitionData:
+    return PartitionData(asked.partition, code, -1, records=b"")
+
+
+def refuse(request: FetchRequest, context: RequestContext, code: ErrorCode, message: str) -> FetchResponse:
+    """An error for the whole request (from version 7 on; before that, for every partition)."""
+    responses = []
+    if context.version < 7:
+        responses = [
+            FetchableTopicResponse(topic.topic, [_error(asked, code) for asked in topic.partitions])
+            for topic in request.topics
+        ]
+    return FetchResponse(error_code=code, responses=responses)

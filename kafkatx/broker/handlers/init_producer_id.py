@@ -1,0 +1,43 @@
+"""InitProducerId (key 22), versions 0-4.
+
+Deviation from Apache Kafka: a transactional id is refused with UNSUPPORTED_VERSION, for there are no
+transactions yet. Without one, every request gets a new producer id, as there.
+"""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+_log = Logger()
+
+
+def answer(
+    broker: Broker, request: InitProducerIdRequest, context: RequestContext
+) -> Deferred[InitProducerIdResponse]:
+    """Give out a producer id."""
+    if request.transactional_id is not None:
+        _log.warn(
+            "{peer} asked for transactions (transactional.id={name}), which this broker does not offer yet",
+            peer=context.peer,
+            name=request.transactional_id,
+        )
+        raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
+    return Deferred.fromCoroutine(_new_id(broker))
+
+
+async def _new_id(broker: Broker) -> InitProducerIdResponse:
+    return InitProducerIdResponse(producer_id=await broker.producer_ids.next(), producer_epoch=0)
+
+
+def refuse(
+    request: InitProducerIdRequest, context: RequestContext, code: ErrorCode, message: str
+) -> InitProducerIdResponse:
+    """No id."""
+    return InitProducerIdResponse(0, code, NO_PRODUCER_ID, NO_PRODUCER_EPOCH)

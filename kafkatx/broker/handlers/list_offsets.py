@@ -1,0 +1,97 @@
+"""ListOffsets (key 2), versions 0-7.
+
+Version 0 answers as Kafka 0.8 did: the start offsets of segments, newest first, that were last written
+at or before the time asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.handlers.fetch import READ_COMMITTED, epoch_error
+from kafkatx.broker.partition import Partition
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+MAX_TIMESTAMP_SINCE = 7
+
+
+def answer(broker: Broker, request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+    """Look every partition's offset up."""
+    committed = request.isolation_level == READ_COMMITTED
+    topics = []
+    for topic in request.topics:
+        results = []
+        for asked in topic.partitions:
+            partition = broker.topics.find(topic.name, asked.partition_index)
+            if partition is None:
+                results.append(_error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            elif error := epoch_error(partition, asked.current_leader_epoch):
+                results.append(_error(asked, error))
+            elif context.version == 0:
+                results.append(_segments_before(partition, asked))
+            else:
+                results.append(_offset(partition, asked, context.version, committed))
+        topics.append(ListOffsetsTopicResponse(topic.name, results))
+    return ListOffsetsResponse(topics=topics)
+
+
+def _offset(
+    partition: Partition, asked: ListOffsetsPartition, version: int, committed: bool
+) -> ListOffsetsPartitionResponse:
+    """The offset for one of the special times, or of the first record at or after a time."""
+    log, time = partition.log, asked.timestamp
+    end = partition.last_stable_offset if committed else partition.high_watermark
+    result = ListOffsetsPartitionResponse(asked.partition_index)
+    if time == LATEST:
+        result.offset, result.leader_epoch = end, log.epoch_at(end)
+    elif time == EARLIEST:
+        result.offset, result.leader_epoch = log.log_start_offset, log.epoch_at(log.log_start_offset)
+    elif time == MAX_TIMESTAMP and version < MAX_TIMESTAMP_SINCE:
+        result.error_code = ErrorCode.UNSUPPORTED_VERSION
+    else:
+        found = log.max_timestamp() if time == MAX_TIMESTAMP else log.offset_for_timestamp(time)
+        if found is not None and found[0] < end:
+            result.offset, result.timestamp, result.leader_epoch = found
+    return result
+
+
+def _segments_before(partition: Partition, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+    """Version 0: at most ``max_num_offsets`` offsets, the largest first."""
+    log = partition.log
+    if asked.timestamp == EARLIEST:
+        offsets = [log.log_start_offset]
+    else:
+        segments = [
+            max(segment.base_offset, log.log_start_offset)
+            for segment in log.segments
+            if asked.timestamp == LATEST or segment.max_timestamp_ms <= asked.timestamp
+        ]
+        if asked.timestamp == LATEST or len(segments) == len(log.segments):
+            segments.append(partition.high_watermark)
+        offsets = sorted(set(segments), reverse=True)
+    limit = max(0, asked.max_num_offsets)
+    return ListOffsetsPartitionResponse(asked.partition_index, 0, offsets[:limit])
+
+
+def _error(asked: ListOffsetsPartition, code: int) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(asked.partition_index, code)
+
+
+def refuse(request: ListOffsetsRequest, context: RequestContext, code: ErrorCode, message: str) -> Any:
+    """The same error for every partition."""
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(topic.name, [_error(asked, code) for asked in topic.partitions])
+            for topic in request.topics
+        ]
+    )

@@ -1,0 +1,130 @@
+"""Metadata (key 3), versions 0-12.
+
+Version 0 takes an empty list for all topics, later ones null. Before version 4 a topic that is not
+there is always created, if the broker may (``auto.create.topics.enable``).
+"""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import ClusterState, Topic
+from kafkatx.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kafkatx.wire.schema import NULL_UUID
+
+AUTO_CREATE_FLAG_SINCE = 4
+LOOPBACK = ("127.0.0.1", "::1", "localhost", "::ffff:127.0.0.1")
+_log = Logger()
+
+
+def answer(
+    broker: Broker, request: MetadataRequest, context: RequestContext
+) -> MetadataResponse | Deferred[MetadataResponse]:
+    """Describe the brokers and the topics asked for; create what may be created."""
+    _warn_of_other_address(broker, context)
+    wanted = request.topics
+    if wanted is None or (context.version == 0 and not wanted):
+        wanted = [MetadataRequestTopic(name=name) for name in broker.coordinator.state.topics]
+    elif _may_create(broker, request, context) and _missing(broker, wanted):
+        return Deferred.fromCoroutine(_create_and_describe(broker, wanted))
+    return _describe(broker, wanted, {})
+
+
+def _may_create(broker: Broker, request: MetadataRequest, context: RequestContext) -> bool:
+    asked = request.allow_auto_topic_creation or context.version < AUTO_CREATE_FLAG_SINCE
+    return bool(asked and broker.config.get("auto.create.topics.enable"))
+
+
+def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
+    # by what is served, not by what the coordinator knows: a creation may be under way
+    return [topic.name for topic in wanted if topic.name and topic.name not in broker.topics.partitions]
+
+
+async def _create_and_describe(broker: Broker, wanted: list[MetadataRequestTopic]) -> MetadataResponse:
+    errors: dict[str, int] = {}
+    for name in _missing(broker, wanted):
+        try:
+            await broker.topics.ensure(name)
+        except RequestError as error:
+            if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+                errors[name] = error.code
+    return _describe(broker, wanted, errors)
+
+
+def _describe(broker: Broker, wanted: list[MetadataRequestTopic], errors: dict[str, int]) -> MetadataResponse:
+    state: ClusterState = broker.coordinator.state
+    return MetadataResponse(
+        brokers=[MetadataResponseBroker(n.id, n.host, n.port, n.rack) for n in state.brokers.values()],
+        cluster_id=state.cluster_id,
+        controller_id=state.controller_id,
+        topics=[_topic(state, asked, errors) for asked in wanted],
+    )
+
+
+def _topic(state: ClusterState, asked: MetadataRequestTopic, errors: dict[str, int]) -> MetadataResponseTopic:
+    """One topic's part; asked for by name, or by id from version 10 on."""
+    by_id = asked.name is None
+    name = state.topic_names.get(asked.topic_id) if by_id else asked.name
+    topic = state.topics.get(name) if name is not None else None
+    if topic is None:
+        missing = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        code = errors.get(name or "", missing)
+        return MetadataResponseTopic(
+            code, name if name is not None or by_id else "", asked.topic_id or NULL_UUID
+        )
+    return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.internal, _partitions(state, topic))
+
+
+def _partitions(state: ClusterState, topic: Topic) -> list[MetadataResponsePartition]:
+    described = []
+    for number, partition in enumerate(topic.partitions):
+        leads = partition.leader in state.brokers
+        described.append(
+            MetadataResponsePartition(
+                0 if leads else ErrorCode.LEADER_NOT_AVAILABLE,
+                number,
+                partition.leader if leads else -1,
+                partition.leader_epoch,
+                list(partition.replicas),
+                list(partition.isr),
+                [replica for replica in partition.replicas if replica not in state.brokers],
+            )
+        )
+    return described
+
+
+def _warn_of_other_address(broker: Broker, context: RequestContext) -> None:
+    """Say once per connection that a client came by another address than the one it is sent to."""
+    node = broker.coordinator.state.brokers.get(broker.node_id)
+    peer = context.peer
+    if node is None or peer.told_address:
+        return
+    peer.told_address = True
+    if node.host in LOOPBACK and peer.local_host not in LOOPBACK:
+        _log.warn(
+            "{peer} reached the broker at {host} but is told to use {advertised}:{port}: set"
+            " advertised.listeners to an address that clients elsewhere can reach",
+            peer=peer,
+            host=peer.local_host,
+            advertised=node.host,
+            port=node.port,
+        )
+
+
+def refuse(
+    request: MetadataRequest, context: RequestContext, code: ErrorCode, message: str
+) -> MetadataResponse:
+    """The same error for every topic."""
+    topics = [MetadataResponseTopic(code, topic.name, topic.topic_id) for topic in request.topics or ()]
+    return MetadataResponse(topics=topics)

@@ -1,0 +1,202 @@
+"""The broker's life: open the logs, register, listen; and in reverse."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from twisted.application.service import Service
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import IListeningPort
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from kafkatx.broker.dispatch import Dispatch
+from kafkatx.broker.handlers import SERVED
+from kafkatx.broker.state import Broker
+from kafkatx.config import BrokerConfig
+from kafkatx.config.listeners import bracketed
+from kafkatx.errors import SettingError
+from kafkatx.interfaces import Workers
+from kafkatx.net.server import KafkaServerFactory, Limits
+from kafkatx.net.workers import ThreadWorkers
+from kafkatx.types import BrokerNode
+
+IDLE_CHECK_S = 5.0
+CHECKPOINT_S = 60.0
+
+
+@attrs.frozen
+class Parts:
+    """The factories that settings choose by name; their arguments stand in ``kafkatx.interfaces``."""
+
+    log_store: Callable[..., Any]
+    coordinator: Callable[..., Any]
+    find_retention: Callable[[str], Any]
+
+
+class BrokerService(Service):
+    """One broker.
+
+    :ivar started: fires with this service when clients can connect, or fails with what prevented it:
+        ``SettingError`` for what a person can mend.
+    :ivar bootstrap: ``host:port`` that a client on this machine can use; set when started.
+    """
+
+    _log = Logger()
+
+    def __init__(self, config: BrokerConfig, parts: Parts, reactor: Any) -> None:
+        self.config = config
+        self.started: Deferred[BrokerService] = Deferred()
+        self.bootstrap = ""
+        self._reactor = reactor
+        self._threads = ThreadWorkers(reactor)
+        self.broker = _make_broker(config, parts, reactor, self._threads)
+        self._factory = KafkaServerFactory(Dispatch(self.broker, SERVED), _limits(config), reactor)
+        self._ports: list[IListeningPort] = []
+        self._chores: list[LoopingCall] = []
+        self._opening: Deferred[None] | None = None
+        self._opened = False
+
+    def startService(self) -> None:
+        """Start; :attr:`started` tells how it went."""
+        super().startService()
+        for warning in self.config.warnings:
+            self._log.warn("{warning}", warning=warning)
+        self._opening = Deferred.fromCoroutine(self._open())
+        self._opening.addCallbacks(lambda _: self.started.callback(self), self._failed)
+
+    async def _open(self) -> None:
+        self._listen()
+        try:
+            ports = [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
+            host, port = self.config.advertised(ports)
+            node = BrokerNode(self.broker.node_id, host, port, self.config.get("broker.rack"))
+            await self.broker.coordinator.start(node)
+            self._opened = True
+            await self.broker.topics.open()
+        except BaseException:
+            await self._stop_listening()
+            raise
+        listener = self.config.listeners()[0]
+        local = "127.0.0.1" if listener.host in ("", "0.0.0.0", "::") else listener.host
+        self.bootstrap = f"{bracketed(local)}:{ports[0]}"
+        for listening in self._ports:
+            listening.startReading()  # type: ignore[attr-defined]
+        self._start_chores()
+        # what is here now stays: the collector need not walk through it again and again
+        gc.collect()
+        gc.freeze()
+        self._log.info(
+            "kafkatx is ready: broker {id} at {bootstrap}, {topics} topics, cluster {cluster}",
+            id=self.broker.node_id,
+            bootstrap=self.bootstrap,
+            topics=len(self.broker.topics.partitions),
+            cluster=self.broker.coordinator.state.cluster_id,
+        )
+
+    def _listen(self) -> None:
+        """Take the ports; connections wait in the kernel until the logs are open.
+
+        :raises SettingError: a port is in use, or not ours to use.
+        """
+        for listener in self.config.listeners():
+            host = listener.host
+            try:
+                port = self._reactor.listenTCP(
+                    listener.port, self._factory, 1024, "127.0.0.1" if host == "localhost" else host
+                )
+            except CannotListenError as error:
+                for taken in self._ports:
+                    taken.stopListening()
+                raise SettingError(
+                    f"listeners={listener}: cannot listen there: {error.socketError};"
+                    " stop what uses the port, or choose another"
+                ) from None
+            port.stopReading()
+            self._ports.append(port)
+
+    def _failed(self, failure: Any) -> None:
+        if not failure.check(SettingError, CancelledError):
+            self._log.failure("the broker could not start", failure)
+        self.started.errback(failure)
+
+    def _start_chores(self) -> None:
+        """Start what is done again and again."""
+        for chore, seconds in (
+            (self._retain, self.config.get("log.retention.check.interval.ms") / 1000),
+            (self._checkpoint, CHECKPOINT_S),
+            (self._factory.close_idle, IDLE_CHECK_S),
+        ):
+            call = LoopingCall(chore)
+            call.clock = self._reactor
+            call.start(seconds, now=False).addErrback(
+                lambda failure: self._log.failure("a chore of the broker has ended", failure)
+            )
+            self._chores.append(call)
+
+    def _retain(self) -> None:
+        """Roll and retain every log; what fails in one must not keep the others."""
+        now_ms = self.broker.now_ms()
+        for name, log in list(self.broker.store.logs.items()):
+            try:
+                log.roll_if_due(now_ms)
+                log.retain(now_ms)
+            except Exception:
+                self._log.failure("retention of {partition} failed", partition=name)
+
+    def _checkpoint(self) -> Deferred[None]:
+        """Write checkpoints; the next time is another chance."""
+        writing: Deferred[None] = self.broker.store.checkpoint()
+        return writing.addErrback(lambda failure: self._log.failure("writing checkpoints failed", failure))
+
+    def stopService(self) -> Deferred[None]:
+        """Stop: no new connections, flush, markers, let go. Fires when all is done."""
+        super().stopService()
+        if not self.started.called and self._opening is not None:
+            self.started.addErrback(lambda _: None)
+            self._opening.cancel()
+        return Deferred.fromCoroutine(self._close())
+
+    async def _close(self) -> None:
+        for chore in self._chores:
+            if chore.running:
+                chore.stop()
+        await self._stop_listening()
+        self._factory.close_all()
+        if self._opened:
+            await self.broker.store.close()
+            await self.broker.coordinator.stop()
+            self._log.info("kafkatx has stopped: every log is flushed")
+        self._threads.stop()
+
+    async def _stop_listening(self) -> None:
+        ports, self._ports = self._ports, []
+        await DeferredList([Deferred.fromCoroutine(_stopped(port)) for port in ports])
+
+
+async def _stopped(port: IListeningPort) -> None:
+    stopping = port.stopListening()
+    if stopping is not None:
+        await stopping
+
+
+def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers) -> Broker:
+    coordinator = parts.coordinator(config, workers)
+    store = parts.log_store(config, workers, reactor, parts.find_retention)
+    broker = Broker(config, coordinator, store, reactor, workers)
+    broker.offered = {served.api.key: served.api.versions for served in SERVED}
+    return broker
+
+
+def _limits(config: BrokerConfig) -> Limits:
+    return Limits(
+        max_request_bytes=config.get("socket.request.max.bytes"),
+        max_queued_bytes=config.get("queued.max.request.bytes"),
+        max_idle_ms=config.get("connections.max.idle.ms"),
+        max_connections=config.get("max.connections"),
+        max_connections_per_ip=config.get("max.connections.per.ip"),
+    )

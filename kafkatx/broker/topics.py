@@ -1,0 +1,146 @@
+"""The topics that this broker serves: the coordinator's word, made true in the log store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from kafkatx.broker.partition import Partition
+from kafkatx.config import BrokerConfig, log_config
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import check_topic_name
+from kafkatx.types import Topic, TopicPartition
+
+
+class Topics:
+    """Creates, opens, finds and deletes topics.
+
+    :ivar partitions: name -> the partitions by number; what produce and fetch look into.
+    """
+
+    _log = Logger()
+
+    def __init__(self, config: BrokerConfig, coordinator: Any, store: Any) -> None:
+        self._config = config
+        self._coordinator = coordinator
+        self._store = store
+        self.partitions: dict[str, list[Partition]] = {}
+        self._creating: dict[str, list[Deferred[None]]] = {}
+
+    async def open(self) -> None:
+        """Open every log, and create those that a crash left unmade."""
+        await self._store.open(self._log_config)
+        known = self._coordinator.state.topics
+        for topic in known.values():
+            await self._serve(topic)
+        for name in self._store.logs:
+            if name.topic not in known or name.partition >= len(known[name.topic].partitions):
+                self._log.warn(
+                    "the log of {partition} belongs to no topic and is left alone: create the topic again"
+                    " to put it aside, or remove its directory",
+                    partition=name,
+                )
+
+    def _log_config(self, topic: str) -> Any:
+        known: Topic | None = self._coordinator.state.topics.get(topic)
+        return log_config(self._config, known.configs if known else {})
+
+    async def _serve(self, topic: Topic) -> None:
+        """Have the logs of all partitions, then serve them."""
+        config = log_config(self._config, topic.configs)
+        partitions = []
+        for number, state in enumerate(topic.partitions):
+            log = await self._store.create(TopicPartition(topic.name, number), topic.topic_id, config)
+            partitions.append(Partition(log, state))
+        self.partitions[topic.name] = partitions
+
+    def find(self, topic: str, partition: int) -> Partition | None:
+        """The partition, or None if there is none."""
+        partitions = self.partitions.get(topic)
+        return partitions[partition] if partitions and 0 <= partition < len(partitions) else None
+
+    def plan(self, partitions: int, replication_factor: int) -> list[tuple[int, ...]]:
+        """Assign replicas to brokers; -1 means the broker's default.
+
+        :raises RequestError: INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR.
+        """
+        if partitions == -1:
+            partitions = self._config.get("num.partitions")
+        if replication_factor == -1:
+            replication_factor = self._config.get("default.replication.factor")
+        if partitions < 1:
+            raise RequestError(ErrorCode.INVALID_PARTITIONS, f"{partitions} partitions: at least 1 is needed")
+        brokers = sorted(self._coordinator.state.brokers)
+        if not 1 <= replication_factor <= len(brokers):
+            raise RequestError(
+                ErrorCode.INVALID_REPLICATION_FACTOR,
+                f"replication factor {replication_factor}: there are {len(brokers)} brokers",
+            )
+        return [
+            tuple(brokers[(number + replica) % len(brokers)] for replica in range(replication_factor))
+            for number in range(partitions)
+        ]
+
+    def check_new(self, name: str) -> None:
+        """Check that a topic of this name could be created.
+
+        :raises RequestError: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS.
+        """
+        check_topic_name(name)
+        if name in self._coordinator.state.topics:
+            raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+
+    async def create(
+        self,
+        name: str,
+        assignment: Sequence[Sequence[int]],
+        configs: Mapping[str, str] = MappingProxyType({}),
+    ) -> Topic:
+        """Create a topic and its logs; when this returns it can be written to.
+
+        :raises RequestError: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS.
+        """
+        self.check_new(name)
+        if name in self._creating:
+            await self._created(name)
+            raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        self._creating[name] = []
+        try:
+            topic: Topic = await self._coordinator.create_topic(name, assignment, configs)
+            await self._serve(topic)
+        finally:
+            for waiting in self._creating.pop(name):
+                waiting.callback(None)
+        self._log.info("created topic {name} with {count} partitions", name=name, count=len(topic.partitions))
+        return topic
+
+    async def ensure(self, name: str) -> None:
+        """Create a topic with the defaults unless it is there (``auto.create.topics.enable``).
+
+        :raises RequestError: INVALID_TOPIC_EXCEPTION.
+        """
+        if name in self._creating:
+            await self._created(name)
+        elif name not in self._coordinator.state.topics:
+            await self.create(name, self.plan(-1, -1))
+
+    def _created(self, name: str) -> Deferred[None]:
+        """Fires when the creation of *name* that is under way has ended, well or not."""
+        waiting: Deferred[None] = Deferred()
+        self._creating[name].append(waiting)
+        return waiting
+
+    async def delete(self, name: str) -> None:
+        """Delete a topic and its logs.
+
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        await self._coordinator.delete_topic(name)
+        for partition in self.partitions.pop(name, ()):
+            partition.wake()
+            await self._store.delete(partition.topic_partition)
+        self._log.info("deleted topic {name}", name=name)

@@ -1,0 +1,1 @@
+"""Twisted transports: the server's connections, sending from files, worker threads."""

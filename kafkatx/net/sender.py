@@ -1,0 +1,164 @@
+"""Writes replies to a transport: bytes by ``send``, slices of files by ``sendfile``.
+
+On plain TCP the sender writes to the socket at once and bothers the transport only when the socket's
+buffer is full: then it registers as a pull producer, and the transport calls ``resumeProducing`` when
+the socket is writable. So the transport's own write buffer is always empty, and nothing is copied into it.
+Elsewhere (TLS, a test's transport) slices are read in pieces and written as any producer would.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from twisted.internet import tcp
+from twisted.internet.interfaces import IPullProducer, ITransport
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from kafkatx.types import FileSlice
+
+Chunk = bytes | bytearray | memoryview | FileSlice
+
+PIECE_BYTES = 256 * 1024
+"""How much of a file is read at a time where there is no ``sendfile``."""
+
+SENDFILE_BYTES = 1 << 30
+MORE = getattr(socket, "MSG_MORE", 0)
+
+
+def make_sender(transport: ITransport, drained: Callable[[], None]) -> PlainSender:
+    """The fastest sender that *transport* allows.
+
+    :param drained: called when everything was handed to the socket after a wait.
+    """
+    # A TLS wrapper passes unknown attributes on to the socket below it: only the exact kind will do.
+    if isinstance(transport, tcp.Connection) and not transport.TLS and hasattr(os, "sendfile"):
+        return SocketSender(transport, drained)
+    return PlainSender(transport, drained)
+
+
+@implementer(IPullProducer)
+class PlainSender:
+    """Sends through ``transport.write``, a piece whenever the transport asks for more."""
+
+    def __init__(self, transport: ITransport, drained: Callable[[], None]) -> None:
+        self._transport = transport
+        self._drained = drained
+        self._queue: deque[Chunk] = deque()
+        self.busy = False
+
+    def send(self, chunks: list[Chunk]) -> None:
+        """Send *chunks* after all that was given before."""
+        self._queue.extend(chunks)
+        if not self.busy:
+            self._wait()
+
+    def _wait(self) -> None:
+        self.busy = True
+        # calls resumeProducing at once
+        self._transport.registerProducer(self, False)  # type: ignore[attr-defined]
+
+    def resumeProducing(self) -> None:
+        """The transport has room."""
+        self._transport.write(b"".join(self._next_piece()))
+        if not self._queue:
+            self._finish()
+
+    def _finish(self) -> None:
+        self.busy = False
+        self._transport.unregisterProducer()  # type: ignore[attr-defined]
+        self._drained()
+
+    def _next_piece(self) -> Iterable[bytes | bytearray | memoryview]:
+        size = 0
+        while self._queue and size < PIECE_BYTES:
+            chunk = self._queue.popleft()
+            if isinstance(chunk, FileSlice):
+                piece = FileSlice(chunk.file, chunk.position, min(chunk.size, PIECE_BYTES))
+                if piece.size < chunk.size:
+                    rest = FileSlice(chunk.file, chunk.position + piece.size, chunk.size - piece.size)
+                    self._queue.appendleft(rest)
+                chunk = piece.tobytes()
+            size += len(chunk)
+            yield chunk
+
+    def stopProducing(self) -> None:
+        """The connection is gone."""
+        self._queue.clear()
+
+
+class SocketSender(PlainSender):
+    """Sends to a TCP socket without the transport's buffer in between."""
+
+    _log = Logger()
+
+    def __init__(self, transport: tcp.Connection, drained: Callable[[], None]) -> None:
+        super().__init__(transport, drained)
+        self._tcp = transport
+        self._socket = transport.getHandle()
+
+    def send(self, chunks: list[Chunk]) -> None:
+        """Send *chunks* after all that was given before; at once as far as the socket takes it."""
+        self._queue.extend(chunks)
+        if not self.busy:
+            self._pump()
+            if self._queue:
+                self.busy = True
+                self._tcp.registerProducer(self, False)  # tries once more, then waits
+
+    def resumeProducing(self) -> None:
+        """The socket is writable."""
+        self._pump()
+        if self._queue:
+            self._tcp.startWriting()
+        else:
+            self._finish()
+
+    def _pump(self) -> None:
+        """Send until all is sent or the socket is full; a broken connection is aborted."""
+        queue = self._queue
+        try:
+            while queue:
+                if not (self._send_file() if isinstance(queue[0], FileSlice) else self._send_memory()):
+                    return
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._log.debug("sending to {peer} failed: {error}", peer=self._tcp.getPeer(), error=error)
+            queue.clear()
+            self._tcp.abortConnection()
+
+    def _send_memory(self) -> bool:
+        """Send the chunks up to the next file slice in one call; say whether all of it went."""
+        queue = self._queue
+        parts: list[Any] = [queue.popleft()]
+        while queue and not isinstance(queue[0], FileSlice):
+            parts.append(queue.popleft())
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        try:
+            sent = self._socket.send(data, MORE if queue else 0)
+        except BlockingIOError:
+            sent = 0
+        if sent == len(data):
+            return True
+        queue.appendleft(memoryview(data)[sent:])
+        return False
+
+    def _send_file(self) -> bool:
+        """Send from the file slice at the head; say whether all of it went."""
+        head = self._queue[0]
+        assert isinstance(head, FileSlice)
+        sent = os.sendfile(
+            self._socket.fileno(), head.file.fileno(), head.position, min(head.size, SENDFILE_BYTES)
+        )
+        if not sent:
+            raise OSError(f"{head.file.path} ends {head.size} bytes early")
+        self._queue.popleft()
+        if sent == head.size:
+            return True
+        self._queue.appendleft(FileSlice(head.file, head.position + sent, head.size - sent))
+        return False

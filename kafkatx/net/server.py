@@ -1,0 +1,369 @@
+"""The server's end of a connection: frames in, replies out in the order of the requests.
+
+As Apache Kafka does, a request starts when the one before it has been answered; only produce requests
+may start while others are unanswered, for their order is kept by the log. All produce requests that
+arrive in one read are staged and then written together (the design's first journey).
+
+What a peer can make us hold is bounded: while its replies do not drain, nothing of it is served; while
+more than ``HELD_BYTES`` of its requests wait, or all connections together hold more than
+``queued.max.request.bytes``, nothing is read from it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Protocol, TypeAlias
+
+import attrs
+from twisted.internet import protocol
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IAddress, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from kafkatx.errors import ProtocolViolation
+from kafkatx.net.sender import Chunk, PlainSender, make_sender
+from kafkatx.wire.frames import Frames
+
+READ_BYTES = 1 << 20
+"""Size of one read. Large reads let many small produce requests share one write to the log."""
+
+HELD_BYTES = 1 << 20
+"""How many bytes of requests may wait behind one that is being served before reading pauses."""
+
+PRODUCE = b"\x00\x00"
+"""The first two bytes of a produce request: its API key."""
+
+Reply: TypeAlias = "list[Chunk] | None"
+"""A whole frame in chunks; None: the request gets no reply."""
+
+
+class Staged:
+    """The answer to a produce request, due when the round's appends are written."""
+
+    __slots__ = ()
+
+    def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
+        """Make the reply.
+
+        :param failed: the logs whose write failed in this round.
+        :raises ProtocolViolation: the connection must be closed (an error with acks=0).
+        """
+        raise NotImplementedError
+
+
+Answer: TypeAlias = "Reply | Staged | Deferred[Reply]"
+
+
+class Requests(Protocol):
+    """Who answers: the broker's dispatch."""
+
+    def answer(self, frame: memoryview, peer: Peer) -> Answer:
+        """Answer one request.
+
+        :raises ProtocolViolation: the frame is no request; its connection must be closed.
+        """
+
+    def write_staged(self) -> dict[object, OSError]:
+        """Write what produce requests have staged; give the logs where that failed."""
+
+    def wake_waiting(self) -> None:
+        """Let fetches go on that waited for what was written."""
+
+
+@attrs.define(eq=False)
+class Peer:
+    """Who is at the other end, as handlers and log lines know it."""
+
+    host: str
+    port: int
+    local_host: str
+    local_port: int
+    client_software: str = ""
+    told_address: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class _Owed:
+    """A reply that is owed: ``deferred`` is None once ``chunks`` holds it."""
+
+    __slots__ = ("chunks", "deferred")
+
+    def __init__(self) -> None:
+        self.chunks: Reply = None
+        self.deferred: Deferred[Reply] | None = None
+
+
+class KafkaConnection(protocol.Protocol):
+    """One client's connection."""
+
+    _log = Logger()
+    factory: KafkaServerFactory
+    peer: Peer
+    _sender: PlainSender
+
+    def __init__(self, factory: KafkaServerFactory) -> None:
+        self.factory = factory
+        self._requests = factory.requests
+        self._frames = Frames(factory.limits.max_request_bytes)
+        self._inbox: deque[memoryview] = deque()
+        self._inbox_bytes = 0
+        self._owed: deque[_Owed] = deque()
+        self._owed_are_produce = True
+        self._violation: ProtocolViolation | None = None
+        self._serving = self._closing = self._reading_paused = False
+        self.held_bytes = 0
+        self.last_active_s = 0.0
+
+    def connectionMade(self) -> None:
+        """Set the socket up."""
+        transport: Any = self.transport
+        if hasattr(transport, "setTcpNoDelay"):
+            transport.setTcpNoDelay(True)
+            transport.setTcpKeepAlive(True)
+        if hasattr(transport, "bufferSize"):
+            transport.bufferSize = READ_BYTES
+        remote, local = transport.getPeer(), transport.getHost()
+        self.peer = Peer(remote.host, remote.port, local.host, local.port)
+        self._sender = make_sender(transport, self._serve)
+        self.last_active_s = self.factory.clock.seconds()
+        self.factory.connections.add(self)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a request of this connection is being served, or its reply being sent."""
+        return bool(self._owed) or self._sender.busy
+
+    def dataReceived(self, data: bytes) -> None:
+        """Take in a piece of the stream and serve what it completes."""
+        if self._closing:
+            return
+        self.last_active_s = self.factory.clock.seconds()
+        try:
+            for frame in self._frames.feed(data):
+                self._inbox.append(frame)
+                self._inbox_bytes += len(frame)
+        except ProtocolViolation as violation:
+            self._violation = violation
+        self._serve()
+        if self._inbox or self.held_bytes or self._frames.buffered_bytes:
+            self._balance()
+
+    def _serve(self) -> None:
+        """Serve the waiting requests as far as their order allows."""
+        if self._serving or self._closing:
+            return
+        self._serving = True
+        out: list[Chunk] = []
+        try:
+            wrote = self._serve_inbox(out)
+        finally:
+            self._serving = False
+            if out:
+                self._sender.send(out)
+        if wrote:
+            self._requests.wake_waiting()
+        if self._violation is not None and not self._inbox and not self._owed:
+            self._close(self._violation)
+
+    def _serve_inbox(self, out: list[Chunk]) -> bool:
+        """Put the replies that are ready into *out*; say whether anything was written to a log."""
+        inbox, answer_one = self._inbox, self._requests.answer
+        staged: list[Staged] = []
+        wrote = False
+        try:
+            while inbox and not self._sender.busy:
+                is_produce = inbox[0][:2] == PRODUCE
+                if staged and not is_produce:
+                    wrote = True
+                    self._finish(staged, out)
+                if self._owed and not (is_produce and self._owed_are_produce):
+                    break
+                frame = inbox.popleft()
+                self._inbox_bytes -= len(frame)
+                answer = answer_one(frame, self.peer)
+                if isinstance(answer, Staged):
+                    staged.append(answer)
+                else:
+                    self._take(answer, is_produce, out)
+            if staged:
+                wrote = True
+                self._finish(staged, out)
+        except ProtocolViolation as violation:
+            self._violation = violation
+            inbox.clear()
+            self._inbox_bytes = 0
+            if staged:
+                wrote = True
+                self._requests.write_staged()
+        return wrote
+
+    def _finish(self, staged: list[Staged], out: list[Chunk]) -> None:
+        """Write what the round has staged, and reply to it."""
+        failed = self._requests.write_staged()
+        answers, staged[:] = staged[:], []
+        for answer in answers:
+            self._take(answer.finish(failed), True, out)
+
+    def _take(self, reply: Reply | Deferred[Reply], is_produce: bool, out: list[Chunk]) -> None:
+        """Send a reply, in its turn, when it is there."""
+        if isinstance(reply, Deferred):
+            if not self._owed:
+                self._owed_are_produce = is_produce
+            owed = _Owed()
+            self._owed.append(owed)
+            owed.deferred = reply
+            reply.addCallbacks(self._settle, self._fail, (owed,), {}, (owed,))
+        elif self._owed:
+            owed = _Owed()
+            owed.chunks = reply
+            self._owed.append(owed)
+        elif reply:
+            out += reply
+
+    def _settle(self, chunks: Reply, owed: _Owed) -> None:
+        owed.chunks, owed.deferred = chunks, None
+        out: list[Chunk] = []
+        while self._owed and self._owed[0].deferred is None:
+            out += self._owed.popleft().chunks or ()
+        if self._closing:
+            return
+        if out:
+            self._sender.send(out)
+        if (self._inbox or self._violation) and not self._serving:
+            # not from here: one connection's writes may be what woke us, and so on without end
+            self.factory.clock.callLater(0, self._go_on)
+
+    def _go_on(self) -> None:
+        self._serve()
+        self._balance()
+
+    def _fail(self, failure: Failure, owed: _Owed) -> None:
+        if failure.check(CancelledError) and self._closing:
+            owed.deferred = None
+        elif isinstance(failure.value, ProtocolViolation):
+            self._close(failure.value)
+        else:
+            self._log.failure("a reply to {peer} could not be made", failure, peer=self.peer)
+            self._close(None)
+
+    def _close(self, violation: ProtocolViolation | None) -> None:
+        """Close for good; what was answered before is still sent."""
+        if self._closing:
+            return
+        self._closing = True
+        if violation is not None:
+            self._log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=violation)
+        self._let_go()
+        assert self.transport is not None
+        self.transport.loseConnection()
+
+    def _let_go(self) -> None:
+        self._inbox.clear()
+        self._inbox_bytes = 0
+        self._frames = Frames(0)
+        self._balance()
+        owed, self._owed = self._owed, deque()
+        for reply in owed:
+            if reply.deferred is not None:
+                reply.deferred.cancel()
+
+    def _balance(self) -> None:
+        """Account for what is held, and stop or start reading accordingly."""
+        partial = self._frames.buffered_bytes
+        self.factory.hold(self, self._inbox_bytes + partial)
+        # one that is in the middle of a frame goes on, or the bytes it holds would never come free
+        pause = self._inbox_bytes > HELD_BYTES or (not partial and self.factory.exhausted)
+        if pause != self._reading_paused and not self._closing:
+            self._reading_paused = pause
+            transport = self.transport
+            assert transport is not None
+            (transport.pauseProducing if pause else transport.resumeProducing)()  # type: ignore[attr-defined]
+
+    def close_idle(self) -> None:
+        """Close because nothing came for connections.max.idle.ms."""
+        self._log.debug("closed the idle connection from {peer}", peer=self.peer)
+        self._close(None)
+
+    def connectionLost(self, reason: Failure = protocol.connectionDone) -> None:
+        """Let go of all that this connection waited for."""
+        self._closing = True
+        self._let_go()
+        self.factory.lost(self)
+
+
+@attrs.frozen
+class Limits:
+    """What connections may cost (the settings' names in brackets)."""
+
+    max_request_bytes: int  #: socket.request.max.bytes
+    max_queued_bytes: int  #: queued.max.request.bytes; -1 for no limit
+    max_idle_ms: int  #: connections.max.idle.ms; -1 for no limit
+    max_connections: int  #: max.connections
+    max_connections_per_ip: int  #: max.connections.per.ip
+
+
+class KafkaServerFactory(protocol.ServerFactory):
+    """Makes connections and keeps the limits that hold for all of them together."""
+
+    _log = Logger()
+    noisy = False
+
+    def __init__(self, requests: Requests, limits: Limits, clock: IReactorTime) -> None:
+        self.requests = requests
+        self.limits = limits
+        self.clock = clock
+        self.connections: set[KafkaConnection] = set()
+        self._per_ip: dict[str, int] = {}
+        self._held_bytes = 0
+
+    def buildProtocol(self, addr: IAddress | None) -> protocol.Protocol | None:
+        """A connection, or None where one more would be too many."""
+        host: str = getattr(addr, "host", "")
+        count = self._per_ip.get(host, 0)
+        for name, now, most in (
+            ("max.connections", sum(self._per_ip.values()), self.limits.max_connections),
+            ("max.connections.per.ip", count, self.limits.max_connections_per_ip),
+        ):
+            if now >= most:
+                self._log.warn("refused {host}: {name}={most} reached", host=host, name=name, most=most)
+                return None
+        self._per_ip[host] = count + 1
+        return KafkaConnection(self)
+
+    def lost(self, connection: KafkaConnection) -> None:
+        """A connection has ended."""
+        self.connections.discard(connection)
+        host = connection.peer.host
+        self._per_ip[host] -= 1
+        if not self._per_ip[host]:
+            del self._per_ip[host]
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether all connections together hold as much as they may."""
+        return 0 <= self.limits.max_queued_bytes <= self._held_bytes
+
+    def hold(self, connection: KafkaConnection, held_bytes: int) -> None:
+        """Note how much a connection holds; when that frees room, the others may read again."""
+        was_exhausted = self.exhausted
+        self._held_bytes += held_bytes - connection.held_bytes
+        connection.held_bytes = held_bytes
+        if was_exhausted and not self.exhausted:
+            for other in list(self.connections):
+                other._balance()
+
+    def close_idle(self) -> None:
+        """Close the connections on which nothing came for connections.max.idle.ms."""
+        if self.limits.max_idle_ms < 0:
+            return
+        oldest = self.clock.seconds() - self.limits.max_idle_ms / 1000
+        for connection in [c for c in self.connections if c.last_active_s < oldest and not c.waiting]:
+            connection.close_idle()
+
+    def close_all(self) -> None:
+        """Close every connection."""
+        for connection in list(self.connections):
+            connection._close(None)

@@ -1,0 +1,42 @@
+"""Worker threads: what blocks runs here, one thread to a name, so that calls of one name keep their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorFromThreads
+from twisted.internet.threads import deferToThreadPool
+from twisted.python.threadpool import ThreadPool
+
+from kafkatx.interfaces import Worker
+
+
+class ThreadWorkers:
+    """Makes workers (``kafkatx.interfaces.Workers``); a name's thread starts with its first call."""
+
+    def __init__(self, reactor: IReactorFromThreads) -> None:
+        self._reactor = reactor
+        self._pools: dict[str, ThreadPool] = {}
+
+    def __call__(self, name: str) -> Worker:
+        """The worker called *name*."""
+
+        def run(function: Callable[[], Any]) -> Deferred[Any]:
+            return deferToThreadPool(self._reactor, self._pool(name), function)
+
+        return run
+
+    def _pool(self, name: str) -> ThreadPool:
+        pool = self._pools.get(name)
+        if pool is None:
+            pool = self._pools[name] = ThreadPool(0, 1, name)
+            pool.start()
+        return pool
+
+    def stop(self) -> None:
+        """End every thread after what it has still to do."""
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            pool.stop()

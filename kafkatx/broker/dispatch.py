@@ -21,7 +21,10 @@ from kafkatx.wire.api import APIS, Api
 from kafkatx.wire.frames import frame as framed
 from kafkatx.wire.headers import encode_response_header, split_request
 
-API_VERSIONS = 18
+PRODUCE, API_VERSIONS = 0, 18
+
+PLAIN_REQUEST_BYTES = 8 << 20
+"""The largest request without records. Decoded, many small fields take some thirty times their bytes."""
 
 
 @attrs.define(eq=False)
@@ -123,6 +126,10 @@ class Dispatch:
             if found is None:
                 return self._unknown_api_versions(frame, correlation_id, peer)
             route = found
+        if len(frame) > PLAIN_REQUEST_BYTES and api_key != PRODUCE:
+            raise ProtocolViolation(
+                f"a {route.name} request of {len(frame)} bytes is above {PLAIN_REQUEST_BYTES}"
+            )
         try:
             request, _end = route.decode(frame, at)
         except ProtocolViolation as violation:

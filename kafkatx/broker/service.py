@@ -168,6 +168,7 @@ class BrokerService(Service):
         await self._stop_listening()
         self._factory.close_all()
         if self._opened:
+            await self.broker.topics.settled()
             await self.broker.store.close()
             await self.broker.coordinator.stop()
             self._log.info("kafkatx has stopped: every log is flushed")

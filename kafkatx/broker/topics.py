@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from kafkatx.broker.partition import Partition
 from kafkatx.config import BrokerConfig, log_config
@@ -15,9 +16,16 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name
 from kafkatx.types import Topic, TopicPartition
 
+T = TypeVar("T")
+
+MOST_PARTITIONS = 10_000
+"""How many partitions one request may create, as with Apache Kafka: each costs files and memory."""
+
 
 class Topics:
     """Creates, opens, finds and deletes topics.
+
+    A change that is begun is carried through, whether or not the client that asked for it stays.
 
     :ivar partitions: name -> the partitions by number; what produce and fetch look into.
     """
@@ -30,6 +38,7 @@ class Topics:
         self._store = store
         self.partitions: dict[str, list[Partition]] = {}
         self._creating: dict[str, list[Deferred[None]]] = {}
+        self._changing: set[Deferred[Any]] = set()
 
     async def open(self) -> None:
         """Open every log, and create those that a crash left unmade."""
@@ -66,7 +75,7 @@ class Topics:
     def plan(self, partitions: int, replication_factor: int) -> list[tuple[int, ...]]:
         """Assign replicas to brokers; -1 means the broker's default.
 
-        :raises RequestError: INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR.
+        :raises RequestError: INVALID_PARTITIONS, POLICY_VIOLATION, INVALID_REPLICATION_FACTOR.
         """
         if partitions == -1:
             partitions = self._config.get("num.partitions")
@@ -74,6 +83,10 @@ class Topics:
             replication_factor = self._config.get("default.replication.factor")
         if partitions < 1:
             raise RequestError(ErrorCode.INVALID_PARTITIONS, f"{partitions} partitions: at least 1 is needed")
+        if partitions > MOST_PARTITIONS:
+            raise RequestError(
+                ErrorCode.POLICY_VIOLATION, f"{partitions} partitions: at most {MOST_PARTITIONS} at a time"
+            )
         brokers = sorted(self._coordinator.state.brokers)
         if not 1 <= replication_factor <= len(brokers):
             raise RequestError(
@@ -102,16 +115,29 @@ class Topics:
     ) -> Topic:
         """Create a topic and its logs; when this returns it can be written to.
 
-        :raises RequestError: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS.
+        :raises RequestError: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, KAFKA_STORAGE_ERROR.
         """
         self.check_new(name)
         if name in self._creating:
             await self._created(name)
             raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         self._creating[name] = []
+        return await self._carry_through(self._create(name, assignment, configs))
+
+    async def _create(
+        self, name: str, assignment: Sequence[Sequence[int]], configs: Mapping[str, str]
+    ) -> Topic:
         try:
             topic: Topic = await self._coordinator.create_topic(name, assignment, configs)
-            await self._serve(topic)
+            try:
+                await self._serve(topic)
+            except OSError as error:
+                # a topic without all of its logs could be neither used nor created again
+                await self._coordinator.delete_topic(name)
+                await self._delete_logs(TopicPartition(name, n) for n in range(len(assignment)))
+                raise RequestError(
+                    ErrorCode.KAFKA_STORAGE_ERROR, f"the logs of {name} cannot be made: {error}"
+                ) from error
         finally:
             for waiting in self._creating.pop(name):
                 waiting.callback(None)
@@ -139,8 +165,40 @@ class Topics:
 
         :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION.
         """
+        await self._carry_through(self._delete(name))
+
+    async def _delete(self, name: str) -> None:
         await self._coordinator.delete_topic(name)
-        for partition in self.partitions.pop(name, ()):
+        partitions = self.partitions.pop(name, ())
+        for partition in partitions:
             partition.wake()
-            await self._store.delete(partition.topic_partition)
+        await self._delete_logs(partition.topic_partition for partition in partitions)
         self._log.info("deleted topic {name}", name=name)
+
+    async def _delete_logs(self, names: Iterable[TopicPartition]) -> None:
+        # all are asked for before one is waited for: the topic may be created again meanwhile
+        for deleting in [self._store.delete(name) for name in names]:
+            await deleting
+
+    def _carry_through(self, work: Coroutine[Any, Any, T]) -> Deferred[T]:
+        """Do *work* to its end; cancelling what this returns ends the waiting only."""
+        waiting: Deferred[T] = Deferred()
+        doing: Deferred[T] = Deferred.fromCoroutine(work)
+        self._changing.add(doing)
+
+        def failed(failure: Failure) -> None:
+            if waiting.called and not failure.check(RequestError):
+                self._log.failure("a change of topics failed, and its client has gone", failure)
+            waiting.errback(failure)
+
+        def done(result: Any) -> Any:
+            self._changing.discard(doing)
+            return result
+
+        doing.addBoth(done)
+        doing.addCallbacks(waiting.callback, failed)
+        return waiting
+
+    def settled(self) -> Deferred[Any]:
+        """Fires when no change of topics is under way any more."""
+        return DeferredList(list(self._changing), consumeErrors=True)

@@ -36,7 +36,7 @@ def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> An
     if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
         raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     fetch = FetchRound(broker, request, context)
-    if request.max_wait_ms <= 0 or fetch.is_enough():
+    if request.max_wait_ms <= 0 or not request.topics or fetch.is_enough():
         return fetch.respond()
     waiting = park(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough)
     return waiting.addCallback(lambda _: fetch.respond())
@@ -50,6 +50,7 @@ class FetchRound:
         self._request = request
         self._context = context
         self._committed = request.isolation_level == READ_COMMITTED
+        self._limit: int = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
 
     def wanted(self) -> list[Partition]:
         """The partitions asked for that are here."""
@@ -59,7 +60,8 @@ class FetchRound:
 
     def is_enough(self) -> bool:
         """Whether the reply has min_bytes, or an error to tell."""
-        find, missing = self._broker.topics.find, self._request.min_bytes
+        find = self._broker.topics.find
+        missing = min(self._request.min_bytes, self._limit)  # more than the reply may hold is never there
         for topic in self._request.topics:
             for asked in topic.partitions:
                 partition = find(topic.topic, asked.partition)
@@ -87,8 +89,7 @@ class FetchRound:
 
     def respond(self) -> FetchResponse | Deferred[FetchResponse]:
         """Read what there is, up to the request's limits."""
-        limit = min(self._request.max_bytes, self._broker.config.get("fetch.max.bytes"))
-        first = True
+        limit, first = self._limit, True
         responses = []
         for topic in self._request.topics:
             results = []

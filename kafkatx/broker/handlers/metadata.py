@@ -48,7 +48,8 @@ def _may_create(broker: Broker, request: MetadataRequest, context: RequestContex
 
 def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
     # by what is served, not by what the coordinator knows: a creation may be under way
-    return [topic.name for topic in wanted if topic.name and topic.name not in broker.topics.partitions]
+    names = [topic.name for topic in wanted if topic.name is not None]
+    return [name for name in names if name not in broker.topics.partitions]
 
 
 async def _create_and_describe(broker: Broker, wanted: list[MetadataRequestTopic]) -> MetadataResponse:

@@ -1,0 +1,90 @@
+"""Decoding and encoding of messages: a function for each message and version, compiled when first asked for.
+
+``source(cls, version)`` shows the code of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+from kafkatx.errors import ProtocolViolation
+from kafkatx.types import FileSlice, Records
+from kafkatx.wire.decoders import decoder_source
+from kafkatx.wire.encoders import encoder_source
+from kafkatx.wire.schema import Message
+
+M = TypeVar("M", bound=Message)
+
+Decoder: TypeAlias = Callable[[memoryview | bytes, int], tuple[M, int]]
+"""(buffer, position) -> (message, position after it)."""
+
+Encoder: TypeAlias = Callable[[M], list[Records]]
+"""Message -> chunks; a chunk is the value of a records field as it is, or the bytes between two such."""
+
+_decoders: dict[tuple[type[Message], int], Decoder[Any]] = {}
+_encoders: dict[tuple[type[Message], int], Encoder[Any]] = {}
+
+
+def decoder(cls: type[M], version: int) -> Decoder[M]:
+    """The function that decodes one version of a message.
+
+    Records become a slice of the buffer, uncopied (or None). What the version lacks takes its default;
+    unknown tagged fields are passed over. The function raises :class:`ProtocolViolation` for anything
+    malformed; it allocates nothing that the buffer does not hold.
+
+    :raises ValueError: there is no such version.
+    """
+    made = _decoders.get((cls, version))
+    if made is None:
+        code = decoder_source(_known(cls, version), version)
+        made = _decoders[cls, version] = code.function("decode", f"decoder of {cls.__name__} v{version}")
+    return made
+
+
+def encoder(cls: type[M], version: int) -> Encoder[M]:
+    """The function that encodes one version of a message.
+
+    What the version lacks is left out. The function raises ValueError, naming the message and version,
+    where a value does not fit its field.
+
+    :raises ValueError: there is no such version.
+    """
+    made = _encoders.get((cls, version))
+    if made is None:
+        code = encoder_source(_known(cls, version), version)
+        made = _encoders[cls, version] = code.function("encode", f"encoder of {cls.__name__} v{version}")
+    return made
+
+
+def decode(cls: type[M], version: int, data: memoryview | bytes) -> M:
+    """Decode a message that fills *data*.
+
+    :raises ProtocolViolation: it is malformed, or bytes are left over.
+    """
+    message, end = decoder(cls, version)(data, 0)
+    if end != len(data):
+        raise ProtocolViolation(f"{len(data) - end} bytes are left over after {cls.__name__} v{version}")
+    return message
+
+
+def encode(message: Message, version: int) -> bytes:
+    """Encode a message into one piece; file slices are read.
+
+    :raises ValueError: there is no such version, or a value does not fit its field.
+    :raises OSError: a file slice cannot be read.
+    """
+    chunks = encoder(type(message), version)(message)
+    return b"".join([c.tobytes() if isinstance(c, FileSlice) else c for c in chunks])
+
+
+def source(cls: type[Message], version: int) -> str:
+    """The generated code of the decoder and the encoder, to be read by a person."""
+    _known(cls, version)
+    return f"{decoder_source(cls, version)}\n\n{encoder_source(cls, version)}"
+
+
+def _known(cls: type[M], version: int) -> type[M]:
+    if version not in cls.VERSIONS:
+        raise ValueError(f"{cls.__name__} has versions {cls.VERSIONS[0]}-{cls.VERSIONS[-1]}, not {version}")
+    return cls

@@ -1,0 +1,26 @@
+"""InitProducerId (key 22), versions 0-4: an id for an idempotent or transactional producer.
+
+*   2 is flexible; 3 tells the id and epoch that the producer has (KIP-360); 4 may answer PRODUCER_FENCED.
+"""
+
+from __future__ import annotations
+
+from kafkatx.wire.schema import INT16, INT32, INT64, STRING, Message, field, nullable
+
+
+class InitProducerIdRequest(Message, key=22, versions=(0, 4), flexible=2):
+    """Ask for a producer id; without a transactional id it is for idempotence alone."""
+
+    transactional_id: str | None = field(nullable(STRING))
+    transaction_timeout_ms: int = field(INT32)
+    producer_id: int = field(INT64, since=3, default=-1)
+    producer_epoch: int = field(INT16, since=3, default=-1)
+
+
+class InitProducerIdResponse(Message, key=22, versions=(0, 4), flexible=2):
+    """The producer id and its epoch."""
+
+    throttle_time_ms: int = field(INT32)
+    error_code: int = field(INT16)
+    producer_id: int = field(INT64, default=-1)
+    producer_epoch: int = field(INT16)

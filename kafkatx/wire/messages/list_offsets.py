@@ -1,0 +1,64 @@
+"""ListOffsets (key 2), versions 0-7: which offset belongs to a time.
+
+*   0 answers a list of offsets, segment by segment, newest first (``max_num_offsets``,
+    ``old_style_offsets``); from 1 on there is one offset with its timestamp.
+*   2 adds the isolation level and the throttle time, 4 leader epochs; 6 is flexible; 7 knows the
+    timestamp -3 (KIP-734).
+"""
+
+from __future__ import annotations
+
+from kafkatx.wire.schema import INT8, INT16, INT32, INT64, STRING, Message, Struct, array, field
+
+LATEST_TIMESTAMP = -1
+EARLIEST_TIMESTAMP = -2
+MAX_TIMESTAMP = -3
+
+
+class ListOffsetsPartition(Struct):
+    """The time asked for: milliseconds, or -1 the end, -2 the start, -3 the record with the largest."""
+
+    partition_index: int = field(INT32)
+    current_leader_epoch: int = field(INT32, since=4, default=-1)
+    timestamp: int = field(INT64)
+    max_num_offsets: int = field(INT32, until=0, default=1)
+
+
+class ListOffsetsTopic(Struct):
+    """The partitions of one topic."""
+
+    name: str = field(STRING)
+    partitions: list[ListOffsetsPartition] = field(array(ListOffsetsPartition))
+
+
+class ListOffsetsRequest(Message, key=2, versions=(0, 7), flexible=6):
+    """Ask for offsets by time. ``replica_id`` is -1 for a consumer."""
+
+    replica_id: int = field(INT32)
+    isolation_level: int = field(INT8, since=2)
+    topics: list[ListOffsetsTopic] = field(array(ListOffsetsTopic))
+
+
+class ListOffsetsPartitionResponse(Struct):
+    """One partition's offset, or -1 where no record is that young."""
+
+    partition_index: int = field(INT32)
+    error_code: int = field(INT16)
+    old_style_offsets: list[int] = field(array(INT64), until=0)
+    timestamp: int = field(INT64, since=1, default=-1)
+    offset: int = field(INT64, since=1, default=-1)
+    leader_epoch: int = field(INT32, since=4, default=-1)
+
+
+class ListOffsetsTopicResponse(Struct):
+    """The partitions of one topic."""
+
+    name: str = field(STRING)
+    partitions: list[ListOffsetsPartitionResponse] = field(array(ListOffsetsPartitionResponse))
+
+
+class ListOffsetsResponse(Message, key=2, versions=(0, 7), flexible=6):
+    """The offsets."""
+
+    throttle_time_ms: int = field(INT32, since=2)
+    topics: list[ListOffsetsTopicResponse] = field(array(ListOffsetsTopicResponse))

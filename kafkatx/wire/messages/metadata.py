@@ -1,0 +1,88 @@
+"""Metadata (key 3), versions 0-12: the brokers, and the topics with their partitions and leaders.
+
+*   0: an empty list of topics asks for all of them; from 1 on null does, and an empty list asks for none.
+*   1 adds racks, the controller and whether a topic is internal; 2 the cluster id; 3 the throttle time.
+*   4 lets the client forbid that topics be created; 5 tells the offline replicas; 7 the leader epoch.
+*   8 adds authorized operations; the cluster's are gone again in 11.
+*   9 is flexible; 10 adds topic ids, 12 lets a topic be asked for by its id alone (name null).
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from kafkatx.wire.schema import (
+    BOOLEAN,
+    INT16,
+    INT32,
+    NULL_UUID,
+    STRING,
+    UUID,
+    Message,
+    Struct,
+    array,
+    field,
+    nullable,
+)
+
+NO_OPERATIONS = -(2**31)
+"""Stands for authorized operations that were not asked for."""
+
+
+class MetadataRequestTopic(Struct):
+    """A topic asked for, by name or by id."""
+
+    topic_id: uuid.UUID = field(UUID, since=10, default=NULL_UUID)
+    name: str | None = field(nullable(STRING), nullable_since=10)
+
+
+class MetadataRequest(Message, key=3, versions=(0, 12), flexible=9):
+    """Ask for brokers and topics."""
+
+    topics: list[MetadataRequestTopic] | None = field(nullable(array(MetadataRequestTopic)), nullable_since=1)
+    allow_auto_topic_creation: bool = field(BOOLEAN, since=4, default=True)
+    include_cluster_authorized_operations: bool = field(BOOLEAN, since=8, until=10)
+    include_topic_authorized_operations: bool = field(BOOLEAN, since=8)
+
+
+class MetadataResponseBroker(Struct):
+    """A live broker and the address that it advertises."""
+
+    node_id: int = field(INT32)
+    host: str = field(STRING)
+    port: int = field(INT32)
+    rack: str | None = field(nullable(STRING), since=1)
+
+
+class MetadataResponsePartition(Struct):
+    """A partition, its leader (-1: none) and its replicas."""
+
+    error_code: int = field(INT16)
+    partition_index: int = field(INT32)
+    leader_id: int = field(INT32)
+    leader_epoch: int = field(INT32, since=7, default=-1)
+    replica_nodes: list[int] = field(array(INT32))
+    isr_nodes: list[int] = field(array(INT32))
+    offline_replicas: list[int] = field(array(INT32), since=5)
+
+
+class MetadataResponseTopic(Struct):
+    """A topic, or the error that stands for it."""
+
+    error_code: int = field(INT16)
+    name: str | None = field(nullable(STRING), nullable_since=12)
+    topic_id: uuid.UUID = field(UUID, since=10, default=NULL_UUID)
+    is_internal: bool = field(BOOLEAN, since=1)
+    partitions: list[MetadataResponsePartition] = field(array(MetadataResponsePartition))
+    topic_authorized_operations: int = field(INT32, since=8, default=NO_OPERATIONS)
+
+
+class MetadataResponse(Message, key=3, versions=(0, 12), flexible=9):
+    """The brokers and topics."""
+
+    throttle_time_ms: int = field(INT32, since=3)
+    brokers: list[MetadataResponseBroker] = field(array(MetadataResponseBroker))
+    cluster_id: str | None = field(nullable(STRING), since=2)
+    controller_id: int = field(INT32, since=1, default=-1)
+    topics: list[MetadataResponseTopic] = field(array(MetadataResponseTopic))
+    cluster_authorized_operations: int = field(INT32, since=8, until=10, default=NO_OPERATIONS)

@@ -1,0 +1,65 @@
+"""Source text under construction: indented lines, and the names that the lines refer to.
+
+The codecs' generators (:mod:`kafkatx.wire.decoders`, :mod:`kafkatx.wire.encoders`) write Python
+functions with it. They run once per message and version.
+"""
+
+from __future__ import annotations
+
+import linecache
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Source:
+    """Lines of a function, and its globals."""
+
+    def __init__(self, **scope: Any) -> None:
+        self.scope: dict[str, Any] = dict(scope)
+        self._lines: list[str] = []
+        self._depth = 0
+
+    def add(self, line: str) -> None:
+        """Add a line at the present depth."""
+        self._lines.append("    " * self._depth + line)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Add *head* and indent what follows; a block that stays empty gets a ``pass``."""
+        self.add(head)
+        before = len(self._lines)
+        self._depth += 1
+        yield
+        if len(self._lines) == before:
+            self.add("pass")
+        self._depth -= 1
+
+    def name(self, wanted: str, value: Any) -> str:
+        """A global name for *value*: the one wanted, or that with a number if another value has it."""
+        name, number = wanted, 2
+        while self.scope.setdefault(name, value) is not value:
+            name, number = f"{wanted}_{number}", number + 1
+        return name
+
+    def packing(self, letters: str, verb: str) -> str:
+        """A global name for the bound ``pack`` or ``unpack_from`` of a big-endian format."""
+        name = f"{verb}_{letters.replace('?', 'o')}"
+        if name not in self.scope:
+            layout = struct.Struct(">" + letters)
+            self.scope[name] = layout.pack if verb == "pack" else layout.unpack_from
+        return name
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines) + "\n"
+
+    def function(self, name: str, title: str) -> Any:
+        """Compile the lines and return the function called *name*.
+
+        :param title: what tracebacks show as the file's name; they can show the lines too.
+        """
+        text, filename = str(self), f"<{title}>"
+        exec(compile(text, filename, "exec"), self.scope)
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        return self.scope[name]

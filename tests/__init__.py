@@ -1,0 +1,1 @@
+"""The tests of kafkatx; folders mirror the package."""

@@ -1,0 +1,1 @@
+"""Tests against real clients, real processes and real files."""

@@ -1,0 +1,57 @@
+"""Tests of the table of APIs."""
+
+from __future__ import annotations
+
+import attrs
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.wire import api
+from kafkatx.wire.api import APIS, api_for, table
+from kafkatx.wire.messages.fetch import FetchResponse
+from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
+
+SERVED = {
+    0: ("Produce", 0, 9, 9),
+    1: ("Fetch", 0, 12, 12),
+    2: ("ListOffsets", 0, 7, 6),
+    3: ("Metadata", 0, 12, 9),
+    18: ("ApiVersions", 0, 3, 3),
+    19: ("CreateTopics", 0, 7, 5),
+    20: ("DeleteTopics", 0, 6, 4),
+    22: ("InitProducerId", 0, 4, 2),
+    23: ("OffsetForLeaderEpoch", 0, 4, 4),
+    32: ("DescribeConfigs", 0, 4, 4),
+    60: ("DescribeCluster", 0, 1, 0),
+}
+
+
+class ApiTests(SynchronousTestCase):
+    """Keys, versions and messages."""
+
+    def test_table(self) -> None:
+        """The table holds these APIs in these versions, each with its first flexible one."""
+        found = {
+            key: (entry.name, entry.versions[0], entry.versions[-1], entry.flexible_since)
+            for key, entry in APIS.items()
+        }
+        self.assertEqual(found, SERVED)
+
+    def test_api_for(self) -> None:
+        """An API is found by its key; one that is not spoken is a KeyError."""
+        self.assertIs(api_for(0).request, ProduceRequest)
+        self.assertIs(api_for(0).response, ProduceResponse)
+        self.assertRaises(KeyError, api_for, 999)
+
+    def test_duplicates(self) -> None:
+        """Two APIs with one key are refused."""
+        error = self.assertRaises(ValueError, table, [api.PRODUCE, attrs.evolve(api.FETCH, key=0)])
+        self.assertIn("API key 0 is both Produce and Fetch", str(error))
+
+    def test_pairs_agree(self) -> None:
+        """A request and a response of different keys or versions are no API."""
+        self.assertRaises(ValueError, api._api, ProduceRequest, FetchResponse)
+
+    def test_immutable(self) -> None:
+        """Nobody can add to the table while it runs."""
+        with self.assertRaises(TypeError):
+            APIS[999] = api.PRODUCE  # type: ignore[index]  # that is the point

@@ -1,0 +1,32 @@
+"""Settings: one table of names, types, defaults and words; parsers and documents come from it.
+
+The tables are :mod:`kafkatx.config.broker` and :mod:`kafkatx.config.topic`::
+
+    from kafkatx.config import BrokerConfig, broker as b
+
+    config = BrokerConfig.load("etc/server.properties", {"num.partitions": "4"})
+    config[b.NUM_PARTITIONS]  # 4
+"""
+
+from kafkatx.config.broker_config import BrokerConfig
+from kafkatx.config.describe import ConfigEntry, ConfigSource, Synonym, describe_broker, describe_topic
+from kafkatx.config.listeners import Listener
+from kafkatx.config.log_config import LogConfig
+from kafkatx.config.setting import ConfigType, Setting
+from kafkatx.config.topic_config import log_config, topic_value, validate_topic_configs
+
+__all__ = [
+    "BrokerConfig",
+    "ConfigEntry",
+    "ConfigSource",
+    "ConfigType",
+    "Listener",
+    "LogConfig",
+    "Setting",
+    "Synonym",
+    "describe_broker",
+    "describe_topic",
+    "log_config",
+    "topic_value",
+    "validate_topic_configs",
+]

@@ -1,0 +1,390 @@
+"""The table of the broker's settings: every name that kafkatx honours.
+
+Names and meanings are Apache Kafka's; where a default differs from Kafka's, its words say so. Several
+settings that give one topic config (``log.retention.ms``, ``.minutes``, ``.hours``) stand here in the order
+of their precedence.
+"""
+
+from __future__ import annotations
+
+from kafkatx.config.setting import INT_MAX, LONG_MAX, Section, by_name
+
+_HOUR_MS = 3_600_000
+_PROTOCOL_MAP = ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL")
+
+IDENTITY = Section("The broker", "Who this broker is, and which parts it is made of.")
+
+BROKER_ID = IDENTITY.integer(
+    "broker.id",
+    0,
+    "This broker's number in its cluster. The data in log.dirs belongs to it. "
+    "-1, by which Kafka chooses a number itself, is taken as not set.",
+    low=0,
+    aliases=("node.id",),
+    legacy=("-1",),
+)
+BROKER_RACK = IDENTITY.optional_string(
+    "broker.rack", "Where the broker stands; shown to clients in metadata."
+)
+KAFKATX_STORAGE = IDENTITY.string(
+    "kafkatx.storage",
+    "file",
+    "The plugin that keeps the records: file (segment files in log.dirs), memory (nothing on disk, not "
+    "even the cluster's state), or one that is installed.",
+)
+KAFKATX_COORDINATOR = IDENTITY.string(
+    "kafkatx.coordinator",
+    "embedded",
+    "The plugin that keeps the cluster's state: embedded (one broker, SQLite in the first of log.dirs), or "
+    "one that is installed.",
+)
+KAFKATX_RETENTION = IDENTITY.string(
+    "kafkatx.retention",
+    "time+size",
+    "The plugin that decides which old segments go: time, size, time+size, keep, or one that is installed.",
+    gives=("kafkatx.retention",),
+)
+
+NETWORK = Section("Network", "Where the broker listens, and how much its peers may ask of it.")
+
+LISTENERS = NETWORK.names(
+    "listeners",
+    ("PLAINTEXT://127.0.0.1:9092",),
+    "Where to listen: NAME://host:port, with commas between. An empty host or 0.0.0.0 is every "
+    "interface, port 0 any free port, [::1] an IPv6 address. Kafka's default is every interface. "
+    "Listeners of controllers are left out; those with TLS or SASL are not supported yet.",
+    empty=False,
+)
+ADVERTISED_LISTENERS = NETWORK.names(
+    "advertised.listeners",
+    (),
+    "Where clients are told to connect, if not to listeners (behind NAT, in a container): NAME://host:port.",
+)
+HOST_NAME = NETWORK.optional_string(
+    "host.name", "Kafka's old way to say where to listen; used only where listeners is not set."
+)
+PORT = NETWORK.optional_integer(
+    "port",
+    "Kafka's old way to say on which port to listen; used only where listeners is not set.",
+    low=0,
+    high=65535,
+)
+ADVERTISED_HOST_NAME = NETWORK.optional_string(
+    "advertised.host.name",
+    "Kafka's old way to advertise a host; used only where advertised.listeners is not set.",
+)
+ADVERTISED_PORT = NETWORK.optional_integer(
+    "advertised.port",
+    "Kafka's old way to advertise a port; used only where advertised.listeners is not set.",
+    low=0,
+    high=65535,
+)
+LISTENER_SECURITY_PROTOCOL_MAP = NETWORK.names(
+    "listener.security.protocol.map",
+    _PROTOCOL_MAP,
+    "Which security protocol each listener's name stands for: NAME:PROTOCOL, with commas between.",
+)
+CONTROLLER_LISTENER_NAMES = NETWORK.names(
+    "controller.listener.names",
+    (),
+    "Names in listeners that are for KRaft controllers; kafkatx has none and leaves them out.",
+)
+SOCKET_REQUEST_MAX_BYTES = NETWORK.integer(
+    "socket.request.max.bytes",
+    104_857_600,
+    "The largest request; a peer that announces a larger one is disconnected.",
+    low=1,
+    unit="bytes",
+)
+QUEUED_MAX_REQUESTS = NETWORK.integer(
+    "queued.max.requests",
+    500,
+    "Requests of one connection that may wait for their replies before its socket is read no further.",
+    low=1,
+)
+QUEUED_MAX_REQUEST_BYTES = NETWORK.long(
+    "queued.max.request.bytes",
+    64 << 20,
+    "Bytes of requests and replies that one connection may keep waiting before its socket is read no "
+    "further; -1, Kafka's default: only the number of requests is limited.",
+    low=-1,
+    unit="bytes",
+)
+SOCKET_SEND_BUFFER_BYTES = NETWORK.integer(
+    "socket.send.buffer.bytes",
+    -1,
+    "SO_SNDBUF of a connection; -1: as the system chooses. Kafka's default is 102400.",
+    low=-1,
+    unit="bytes",
+)
+SOCKET_RECEIVE_BUFFER_BYTES = NETWORK.integer(
+    "socket.receive.buffer.bytes",
+    -1,
+    "SO_RCVBUF of a connection; -1: as the system chooses. Kafka's default is 102400.",
+    low=-1,
+    unit="bytes",
+)
+CONNECTIONS_MAX_IDLE_MS = NETWORK.long(
+    "connections.max.idle.ms",
+    600_000,
+    "A connection without a request for so long is closed; -1: never.",
+    low=-1,
+    unit="ms",
+)
+MAX_CONNECTIONS_PER_IP = NETWORK.integer(
+    "max.connections.per.ip",
+    INT_MAX,
+    "Connections that one address may have; more are closed at once.",
+    low=0,
+    dynamic=True,
+)
+MAX_CONNECTIONS = NETWORK.integer(
+    "max.connections",
+    INT_MAX,
+    "Connections that the broker may have; more are closed at once.",
+    low=0,
+    dynamic=True,
+)
+FETCH_MAX_BYTES = NETWORK.integer(
+    "fetch.max.bytes",
+    57_671_680,
+    "The most bytes of records in one reply to a fetch; the first batch is returned whole, however large.",
+    low=1024,
+    unit="bytes",
+)
+
+TOPICS = Section("Topics", "How topics come to be, and how many copies they have.")
+
+NUM_PARTITIONS = TOPICS.integer(
+    "num.partitions", 1, "Partitions of a topic that is created without their number.", low=1
+)
+DEFAULT_REPLICATION_FACTOR = TOPICS.integer(
+    "default.replication.factor", 1, "Replicas of a topic that is created without their number.", low=1
+)
+AUTO_CREATE_TOPICS_ENABLE = TOPICS.boolean(
+    "auto.create.topics.enable",
+    True,
+    "Whether asking for the metadata of a topic that is not there creates it.",
+)
+DELETE_TOPIC_ENABLE = TOPICS.boolean("delete.topic.enable", True, "Whether clients may delete topics.")
+MIN_INSYNC_REPLICAS = TOPICS.integer(
+    "min.insync.replicas",
+    1,
+    "With acks=all, a produce is refused when fewer replicas than this are in sync.",
+    low=1,
+    dynamic=True,
+    gives=("min.insync.replicas",),
+)
+UNCLEAN_LEADER_ELECTION_ENABLE = TOPICS.boolean(
+    "unclean.leader.election.enable",
+    False,
+    "Whether a replica that is not in sync may lead when no other lives, though records are lost by it.",
+    dynamic=True,
+    gives=("unclean.leader.election.enable",),
+)
+
+LOG = Section("Log", "Segments, limits of what is appended, and when it is forced to the disk.")
+
+LOG_DIRS = LOG.names(
+    "log.dirs",
+    ("./data",),
+    "Directories for the partitions' logs, with commas between. A relative one starts where the broker is "
+    "started. Kafka's default is /tmp/kafka-logs.",
+    empty=False,
+    aliases=("log.dir",),
+)
+LOG_SEGMENT_BYTES = LOG.integer(
+    "log.segment.bytes",
+    1 << 30,
+    "A segment file that would grow beyond this is closed and a new one begun.",
+    low=14,
+    unit="bytes",
+    dynamic=True,
+    gives=("segment.bytes",),
+)
+LOG_ROLL_MS = LOG.optional_long(
+    "log.roll.ms",
+    "A segment older than this is closed and a new one begun, even if it is not full.",
+    low=1,
+    unit="ms",
+    dynamic=True,
+    gives=("segment.ms",),
+)
+LOG_ROLL_HOURS = LOG.integer(
+    "log.roll.hours",
+    168,
+    "As log.roll.ms, which goes before it.",
+    low=1,
+    unit="hours",
+    gives=("segment.ms",),
+    scale=_HOUR_MS,
+)
+LOG_INDEX_INTERVAL_BYTES = LOG.integer(
+    "log.index.interval.bytes",
+    4096,
+    "About how many bytes of records lie between two entries of a segment's index.",
+    low=0,
+    unit="bytes",
+    dynamic=True,
+    gives=("index.interval.bytes",),
+)
+LOG_INDEX_SIZE_MAX_BYTES = LOG.integer(
+    "log.index.size.max.bytes",
+    10 << 20,
+    "The largest index file; when it is full, a new segment is begun.",
+    low=12,
+    unit="bytes",
+    dynamic=True,
+    gives=("segment.index.bytes",),
+)
+MESSAGE_MAX_BYTES = LOG.integer(
+    "message.max.bytes",
+    1_048_588,
+    "The largest record batch that is accepted, compressed as it came.",
+    low=0,
+    unit="bytes",
+    dynamic=True,
+    gives=("max.message.bytes",),
+)
+COMPRESSION_TYPE = LOG.string(
+    "compression.type",
+    "producer",
+    "How batches are stored: producer (as they came), or compressed anew by the broker.",
+    choices=("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"),
+    dynamic=True,
+    gives=("compression.type",),
+)
+LOG_MESSAGE_TIMESTAMP_TYPE = LOG.string(
+    "log.message.timestamp.type",
+    "CreateTime",
+    "Whose clock stamps records: CreateTime (the producer's) or LogAppendTime (the broker's).",
+    choices=("CreateTime", "LogAppendTime"),
+    dynamic=True,
+    gives=("message.timestamp.type",),
+)
+LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS = LOG.long(
+    "log.message.timestamp.before.max.ms",
+    LONG_MAX,
+    "How much older than the broker's clock a record's timestamp may be (CreateTime only).",
+    low=0,
+    unit="ms",
+    dynamic=True,
+    gives=("message.timestamp.before.max.ms",),
+)
+LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS = LOG.long(
+    "log.message.timestamp.after.max.ms",
+    _HOUR_MS,
+    "How much newer than the broker's clock a record's timestamp may be (CreateTime only).",
+    low=0,
+    unit="ms",
+    dynamic=True,
+    gives=("message.timestamp.after.max.ms",),
+)
+LOG_MESSAGE_TIMESTAMP_DIFFERENCE_MAX_MS = LOG.long(
+    "log.message.timestamp.difference.max.ms",
+    LONG_MAX,
+    "Kafka's old name for both of the above, which go before it.",
+    low=0,
+    unit="ms",
+    dynamic=True,
+    gives=(
+        "message.timestamp.difference.max.ms",
+        "message.timestamp.before.max.ms",
+        "message.timestamp.after.max.ms",
+    ),
+)
+LOG_FLUSH_INTERVAL_MESSAGES = LOG.long(
+    "log.flush.interval.messages",
+    LONG_MAX,
+    "A log is forced to the disk when it has so many new records.",
+    low=1,
+    dynamic=True,
+    gives=("flush.messages",),
+)
+LOG_FLUSH_INTERVAL_MS = LOG.optional_long(
+    "log.flush.interval.ms",
+    "A record is forced to the disk after so long; not set: when the system writes it.",
+    low=0,
+    unit="ms",
+    dynamic=True,
+    gives=("flush.ms",),
+)
+LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS = LOG.integer(
+    "log.flush.offset.checkpoint.interval.ms",
+    60_000,
+    "How often it is written down up to where each log is on the disk; recovery starts from there.",
+    low=1,
+    unit="ms",
+)
+PRODUCER_ID_EXPIRATION_MS = LOG.integer(
+    "producer.id.expiration.ms",
+    86_400_000,
+    "An idempotent producer that sent nothing for so long is forgotten.",
+    low=1,
+    unit="ms",
+    dynamic=True,
+)
+
+RETENTION = Section("Retention", "When old segments go.")
+
+LOG_RETENTION_MS = RETENTION.optional_long(
+    "log.retention.ms",
+    "Segments whose newest record is older than this go; -1: no limit of age.",
+    low=-1,
+    unit="ms",
+    dynamic=True,
+    gives=("retention.ms",),
+)
+LOG_RETENTION_MINUTES = RETENTION.optional_integer(
+    "log.retention.minutes",
+    "As log.retention.ms, which goes before it.",
+    low=-1,
+    unit="minutes",
+    gives=("retention.ms",),
+    scale=60_000,
+)
+LOG_RETENTION_HOURS = RETENTION.integer(
+    "log.retention.hours",
+    168,
+    "As log.retention.minutes, which goes before it.",
+    low=-1,
+    unit="hours",
+    gives=("retention.ms",),
+    scale=_HOUR_MS,
+)
+LOG_RETENTION_BYTES = RETENTION.long(
+    "log.retention.bytes",
+    -1,
+    "The oldest segments of a partition go while it is larger than this; -1: no limit of size.",
+    low=-1,
+    unit="bytes",
+    dynamic=True,
+    gives=("retention.bytes",),
+)
+LOG_RETENTION_CHECK_INTERVAL_MS = RETENTION.long(
+    "log.retention.check.interval.ms", 300_000, "How often old segments are looked for.", low=1, unit="ms"
+)
+LOG_CLEANUP_POLICY = RETENTION.names(
+    "log.cleanup.policy",
+    ("delete",),
+    "delete: old segments go; compact: the last record of each key is kept; or both.",
+    choices=("delete", "compact"),
+    empty=False,
+    dynamic=True,
+    gives=("cleanup.policy",),
+)
+LOG_SEGMENT_DELETE_DELAY_MS = RETENTION.long(
+    "log.segment.delete.delay.ms",
+    60_000,
+    "How long a segment's file stays on the disk after it was taken out of the log.",
+    low=0,
+    unit="ms",
+    dynamic=True,
+    gives=("file.delete.delay.ms",),
+)
+
+SECTIONS = (IDENTITY, NETWORK, TOPICS, LOG, RETENTION)
+"""The whole table."""
+
+SETTINGS = by_name(SECTIONS)
+"""The whole table by name, in its order."""

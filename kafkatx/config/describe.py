@@ -1,0 +1,121 @@
+"""What DescribeConfigs answers (KIP-133, KIP-226): every config with its value, source and synonyms."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kafkatx.config import broker, topic
+from kafkatx.config.broker_config import BrokerConfig
+from kafkatx.config.setting import ConfigType, Setting, show
+from kafkatx.config.topic_config import GIVERS, topic_value
+
+
+class ConfigSource(enum.IntEnum):
+    """Where a value comes from, as DescribeConfigs numbers it."""
+
+    UNKNOWN = 0
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+
+
+class Synonym(NamedTuple):
+    """A name that could give a config its value, with the value that it has."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+class ConfigEntry(NamedTuple):
+    """One config of a topic or of a broker."""
+
+    name: str
+    value: str | None
+    read_only: bool
+    is_default: bool
+    source: ConfigSource
+    sensitive: bool
+    type: ConfigType
+    documentation: str
+    synonyms: tuple[Synonym, ...]
+    """In the order of precedence; each with its own value in its own unit: log.retention.hours in hours."""
+
+
+def describe_topic(config: BrokerConfig, topic_configs: Mapping[str, str]) -> list[ConfigEntry]:
+    """Every topic config that is honoured, and those that the topic has besides.
+
+    :raises SettingError: a value of the topic is not allowed.
+    """
+    kept = [topic.ALL_SETTINGS[name] for name in topic_configs if name in topic.ALL_SETTINGS]
+    settings = {setting.name: setting for setting in (*topic.SETTINGS.values(), *kept)}
+    return [
+        _entry(
+            setting,
+            topic_value(config, topic_configs, setting),
+            _of_topic(config, topic_configs, setting),
+            read_only=False,
+        )
+        for setting in settings.values()
+    ]
+
+
+def describe_broker(config: BrokerConfig) -> list[ConfigEntry]:
+    """Every broker setting that is honoured."""
+    return [
+        _entry(setting, config[setting], _of_broker(config, setting), read_only=not setting.dynamic)
+        for setting in broker.SETTINGS.values()
+    ]
+
+
+def _entry(setting: Setting[Any], value: Any, synonyms: list[Synonym], read_only: bool) -> ConfigEntry:
+    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
+    sensitive = setting.type is ConfigType.PASSWORD
+    if sensitive:
+        value, synonyms = None, [synonym._replace(value=None) for synonym in synonyms]
+    return ConfigEntry(
+        name=setting.name,
+        value=show(value),
+        read_only=read_only,
+        is_default=source is ConfigSource.DEFAULT,
+        source=source,
+        sensitive=sensitive,
+        type=setting.type,
+        documentation=setting.doc,
+        synonyms=tuple(synonyms),
+    )
+
+
+def _of_topic(config: BrokerConfig, topic_configs: Mapping[str, str], setting: Setting[Any]) -> list[Synonym]:
+    synonyms = [
+        Synonym(name, topic_configs[name], ConfigSource.DYNAMIC_TOPIC)
+        for name in (setting.name, *setting.aliases)
+        if name in topic_configs
+    ]
+    for giver in GIVERS.get(setting.name, ()):
+        if config.set_as(giver) is not None:
+            synonyms.append(Synonym(giver.name, show(config[giver]), ConfigSource.STATIC_BROKER))
+    synonyms.append(_default_of_topic(setting))
+    return synonyms
+
+
+def _default_of_topic(setting: Setting[Any]) -> Synonym:
+    """The default, by the name of the broker setting that has it: log.retention.hours for retention.ms."""
+    for giver in GIVERS.get(setting.name, ()):
+        if giver.default is not None and giver.scaled(giver.default) == setting.default:
+            return Synonym(giver.name, show(giver.default), ConfigSource.DEFAULT)
+    return Synonym(setting.name, show(setting.default), ConfigSource.DEFAULT)
+
+
+def _of_broker(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:
+    synonyms = []
+    used = config.set_as(setting)
+    if used is not None:
+        synonyms.append(Synonym(used, show(config[setting]), ConfigSource.STATIC_BROKER))
+    if setting.default is not None:
+        synonyms.append(Synonym(setting.name, show(setting.default), ConfigSource.DEFAULT))
+    return synonyms

@@ -1,0 +1,41 @@
+"""What one partition log needs to know of the settings: its topic's, over the broker's."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen
+class LogConfig:
+    """The settings of one log. Names are the topic configs' of Apache Kafka, with ``_`` for ``.``.
+
+    ``-1`` in ``retention_ms`` and ``retention_bytes`` means without limit.
+    """
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 24 * 3600 * 1000
+    segment_index_bytes: int = 10 << 20
+    index_interval_bytes: int = 4096
+    max_message_bytes: int = 1048588
+    retention_ms: int = 7 * 24 * 3600 * 1000
+    retention_bytes: int = -1
+    retention_policy: str = "time+size"
+    cleanup_policy: frozenset[str] = frozenset({"delete"})
+    file_delete_delay_ms: int = 60_000
+    flush_messages: int = 2**63 - 1
+    flush_ms: int = 2**63 - 1
+    compression_type: str = "producer"
+    message_timestamp_type: str = "CreateTime"
+    message_timestamp_before_max_ms: int = 2**63 - 1
+    message_timestamp_after_max_ms: int = 3_600_000
+    producer_id_expiration_ms: int = 86_400_000
+
+    @property
+    def compacted(self) -> bool:
+        """Whether records of this log must have keys."""
+        return "compact" in self.cleanup_policy
+
+    @property
+    def log_append_time(self) -> bool:
+        """Whether the broker's clock stamps the batches."""
+        return self.message_timestamp_type == "LogAppendTime"

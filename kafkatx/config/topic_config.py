@@ -1,0 +1,105 @@
+"""Topic configs over the broker's settings: which value a topic has, and whether it may have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from kafkatx.config import broker, topic
+from kafkatx.config.broker_config import BrokerConfig
+from kafkatx.config.log_config import LogConfig
+from kafkatx.config.setting import Setting
+from kafkatx.errors import ErrorCode, RequestError, SettingError
+
+T = TypeVar("T")
+
+
+def _givers() -> dict[str, tuple[Setting[Any], ...]]:
+    givers: dict[str, tuple[Setting[Any], ...]] = dict.fromkeys(topic.SETTINGS, ())
+    for setting in broker.SETTINGS.values():
+        for name in setting.gives:
+            givers[name] += (setting,)
+    return givers
+
+
+GIVERS: Mapping[str, tuple[Setting[Any], ...]] = _givers()
+"""For each honoured topic config the broker settings that give its default, the first that is set."""
+
+_OF_LOG_CONFIG: tuple[tuple[str, Setting[Any]], ...] = (
+    ("segment_bytes", topic.SEGMENT_BYTES),
+    ("segment_ms", topic.SEGMENT_MS),
+    ("segment_index_bytes", topic.SEGMENT_INDEX_BYTES),
+    ("index_interval_bytes", topic.INDEX_INTERVAL_BYTES),
+    ("max_message_bytes", topic.MAX_MESSAGE_BYTES),
+    ("retention_ms", topic.RETENTION_MS),
+    ("retention_bytes", topic.RETENTION_BYTES),
+    ("retention_policy", topic.KAFKATX_RETENTION),
+    ("file_delete_delay_ms", topic.FILE_DELETE_DELAY_MS),
+    ("flush_messages", topic.FLUSH_MESSAGES),
+    ("flush_ms", topic.FLUSH_MS),
+    ("compression_type", topic.COMPRESSION_TYPE),
+    ("message_timestamp_type", topic.MESSAGE_TIMESTAMP_TYPE),
+    ("message_timestamp_before_max_ms", topic.MESSAGE_TIMESTAMP_BEFORE_MAX_MS),
+    ("message_timestamp_after_max_ms", topic.MESSAGE_TIMESTAMP_AFTER_MAX_MS),
+)
+
+
+def topic_value(config: BrokerConfig, topic_configs: Mapping[str, str], setting: Setting[T]) -> T:
+    """A topic's value of a setting from :mod:`kafkatx.config.topic`.
+
+    The first that is set of: the topic config, its aliases, the broker's settings that give its default;
+    then the default. For ``retention.ms``: ``retention.ms``, ``log.retention.ms``,
+    ``log.retention.minutes``, ``log.retention.hours``, a week.
+
+    :raises SettingError: the topic's value is not allowed.
+    """
+    for name in (setting.name, *setting.aliases):
+        if name in topic_configs:
+            return setting.parse(topic_configs[name], name)
+    for giver in GIVERS.get(setting.name, ()):
+        if config.set_as(giver) is not None:
+            value: T = giver.scaled(config[giver])
+            return value
+    return setting.default
+
+
+def log_config(config: BrokerConfig, topic_configs: Mapping[str, str]) -> LogConfig:
+    """What the logs of a topic need to know.
+
+    :param topic_configs: the topic's own configs, those that were set when it was created or later.
+    :raises SettingError: one of them is not allowed.
+    """
+    values = {field: topic_value(config, topic_configs, setting) for field, setting in _OF_LOG_CONFIG}
+    policies: tuple[str, ...] = topic_value(config, topic_configs, topic.CLEANUP_POLICY)
+    return LogConfig(
+        cleanup_policy=frozenset(policies),
+        producer_id_expiration_ms=config[broker.PRODUCER_ID_EXPIRATION_MS],
+        **values,
+    )
+
+
+def validate_topic_configs(topic_configs: Mapping[str, str | None]) -> None:
+    """Check the configs that a client wants a topic to have.
+
+    :raises RequestError: INVALID_CONFIG: a name is unknown, a value is missing or not allowed; the message
+        names them and says what is allowed.
+    """
+    for name, value in topic_configs.items():
+        setting = topic.ALL_SETTINGS.get(name)
+        if setting is None:
+            raise RequestError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}{_nearest(name)}")
+        if value is None:
+            raise RequestError(
+                ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {name}"
+            )
+        try:
+            setting.parse(value)
+        except SettingError as error:
+            raise RequestError(ErrorCode.INVALID_CONFIG, str(error)) from None
+
+
+def _nearest(name: str) -> str:
+    import difflib  # only on the way out
+
+    near = difflib.get_close_matches(name, topic.ALL_SETTINGS, 1)
+    return f"; did you mean {near[0]}?" if near else ""

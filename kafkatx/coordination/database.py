@@ -1,0 +1,250 @@
+"""The embedded coordinator's memory: topics, partitions and configs in one SQLite file.
+
+Every function here blocks; all of a database's calls are made in one worker. Each change is one transaction,
+synced before it returns (write-ahead log, ``synchronous=FULL``): after a ``kill -9`` or a power cut, what
+was returned from is there, and nothing is there by half.
+
+While it is open, the file is locked (``locking_mode=EXCLUSIVE``): a second broker fails to open it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator
+from types import MappingProxyType
+
+import attrs
+
+from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.types import PartitionState, Topic
+
+IN_MEMORY = ":memory:"
+"""The path of a database that is not on the disk."""
+
+# Each script leads from the version that is its index to the next one; PRAGMA user_version tells the
+# version of a file. Scripts that were ever released are never changed, only followed by others.
+_MIGRATIONS = (
+    (
+        """CREATE TABLE meta (
+            name TEXT NOT NULL PRIMARY KEY,  -- cluster_id, broker_id, next_producer_id
+            value TEXT NOT NULL
+        ) WITHOUT ROWID""",
+        """CREATE TABLE topics (
+            name TEXT NOT NULL PRIMARY KEY,
+            topic_id BLOB NOT NULL UNIQUE,  -- 16 bytes
+            internal INTEGER NOT NULL
+        ) WITHOUT ROWID""",
+        """CREATE TABLE partitions (
+            topic TEXT NOT NULL REFERENCES topics (name) ON DELETE CASCADE,
+            partition INTEGER NOT NULL,
+            leader INTEGER NOT NULL,
+            leader_epoch INTEGER NOT NULL,
+            replicas TEXT NOT NULL,  -- broker ids with commas between
+            isr TEXT NOT NULL,
+            PRIMARY KEY (topic, partition)
+        ) WITHOUT ROWID""",
+        """CREATE TABLE configs (
+            topic TEXT NOT NULL REFERENCES topics (name) ON DELETE CASCADE,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (topic, name)
+        ) WITHOUT ROWID""",
+    ),
+)
+
+
+@attrs.frozen
+class Loaded:
+    """All that a database held when it was opened."""
+
+    cluster_id: str
+    topics: dict[str, Topic]
+
+
+class ClusterDatabase:
+    """An open database.
+
+    :param path: the file, made with its directory if it is not there; or :data:`IN_MEMORY`.
+    :param lock_wait_s: how long to wait for another process to close the file.
+    :raises SettingError: the file cannot be made or opened, is no database, is of a newer kafkatx, or is
+        open in another broker.
+    """
+
+    def __init__(self, path: str, lock_wait_s: float = 1.0) -> None:
+        self._path = path
+        directory = os.path.dirname(path)
+        try:
+            if path != IN_MEMORY:
+                os.makedirs(directory, exist_ok=True)
+            new = not os.path.exists(path)
+            # check_same_thread: a worker may use one thread after another, never two at once
+            self._db = sqlite3.connect(path, lock_wait_s, isolation_level=None, check_same_thread=False)
+        except (OSError, sqlite3.Error) as error:
+            raise SettingError(
+                f"log.dirs={directory}: cannot keep the cluster's state there: {error}"
+            ) from None
+        try:
+            self._prepare()
+            if path != IN_MEMORY and new:
+                _sync_directory(directory)
+        except (OSError, sqlite3.Error) as error:
+            self._db.close()
+            if "locked" in str(error):
+                raise SettingError(
+                    f"log.dirs={directory}: in use by another broker; stop it or choose another directory"
+                ) from None
+            raise SettingError(f"log.dirs={directory}: {path} cannot be used: {error}") from None
+        except SettingError:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
+        db = self._db
+        # before the first access, so that the lock is taken with it and no shared memory file is needed
+        db.execute("PRAGMA locking_mode=EXCLUSIVE")
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=FULL")
+        db.execute("PRAGMA foreign_keys=ON")
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version > len(_MIGRATIONS):
+            raise SettingError(
+                f"log.dirs={os.path.dirname(self._path)}: {self._path} was written by a newer kafkatx "
+                f"(version {version}, this one knows {len(_MIGRATIONS)}); use that one"
+            )
+        for number, script in enumerate(_MIGRATIONS[version:], version + 1):
+            db.execute("BEGIN IMMEDIATE")
+            for statement in script:
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version={number:d}")
+            db.execute("COMMIT")
+        # takes the lock of a file that needed no migration
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """What the block does is done wholly, and synced, or not at all.
+
+        :raises RequestError: KAFKA_STORAGE_ERROR: the disk is full or fails.
+        """
+        db = self._db
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+        except BaseException as error:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.ProgrammingError):
+                raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self._path}: {error}") from error
+            raise
+
+    def register(self, broker_id: int, new_cluster_id: str) -> Loaded:
+        """Read everything; a new database becomes this broker's.
+
+        :param new_cluster_id: the cluster's id if it has none yet.
+        :raises SettingError: the database is another broker's.
+        """
+        with self._transaction() as db:
+            for name, value in (("cluster_id", new_cluster_id), ("broker_id", str(broker_id))):
+                db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (name, value))
+            meta = dict(db.execute("SELECT name, value FROM meta"))
+        if meta["broker_id"] != str(broker_id):
+            raise SettingError(
+                f"broker.id={broker_id}: the data in {os.path.dirname(self._path)} is that of broker "
+                f"{meta['broker_id']}; set broker.id={meta['broker_id']} or choose other log.dirs"
+            )
+        return Loaded(meta["cluster_id"], self._topics())
+
+    def _topics(self) -> dict[str, Topic]:
+        partitions: dict[str, list[PartitionState]] = {}
+        for topic, leader, leader_epoch, replicas, isr in self._db.execute(
+            "SELECT topic, leader, leader_epoch, replicas, isr FROM partitions ORDER BY topic, partition"
+        ):
+            state = PartitionState(leader, leader_epoch, _ids(replicas), _ids(isr))
+            partitions.setdefault(topic, []).append(state)
+        configs: dict[str, dict[str, str]] = {}
+        for topic, name, value in self._db.execute("SELECT topic, name, value FROM configs"):
+            configs.setdefault(topic, {})[name] = value
+        return {
+            name: Topic(
+                name,
+                uuid.UUID(bytes=topic_id),
+                tuple(partitions.get(name, ())),
+                MappingProxyType(configs.get(name, {})),
+                bool(internal),
+            )
+            for name, topic_id, internal in self._db.execute("SELECT name, topic_id, internal FROM topics")
+        }
+
+    def create_topic(self, topic: Topic) -> None:
+        """Write a new topic down.
+
+        :raises RequestError: TOPIC_ALREADY_EXISTS.
+        """
+        with self._transaction() as db:
+            if db.execute("SELECT 1 FROM topics WHERE name = ?", (topic.name,)).fetchone():
+                raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+            db.execute(
+                "INSERT INTO topics VALUES (?, ?, ?)", (topic.name, topic.topic_id.bytes, topic.internal)
+            )
+            db.executemany(
+                "INSERT INTO partitions VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        topic.name,
+                        number,
+                        state.leader,
+                        state.leader_epoch,
+                        _text(state.replicas),
+                        _text(state.isr),
+                    )
+                    for number, state in enumerate(topic.partitions)
+                ),
+            )
+            db.executemany(
+                "INSERT INTO configs VALUES (?, ?, ?)",
+                ((topic.name, name, value) for name, value in topic.configs.items()),
+            )
+
+    def delete_topic(self, name: str) -> None:
+        """Forget a topic.
+
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        with self._transaction() as db:
+            if not db.execute("DELETE FROM topics WHERE name = ?", (name,)).rowcount:
+                raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name!r}.")
+
+    def allocate_producer_ids(self, count: int) -> range:
+        """Give out *count* producer ids, from 0 on, none of them twice."""
+        with self._transaction() as db:
+            db.execute("INSERT OR IGNORE INTO meta VALUES ('next_producer_id', '0')")
+            ((value,),) = db.execute("SELECT value FROM meta WHERE name = 'next_producer_id'")
+            first = int(value)
+            db.execute("UPDATE meta SET value = ? WHERE name = 'next_producer_id'", (str(first + count),))
+        return range(first, first + count)
+
+    def close(self) -> None:
+        """Let go of the file; the write-ahead log is folded into it."""
+        self._db.close()
+
+
+def _ids(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(","))) if text else ()
+
+
+def _text(ids: Iterable[int]) -> str:
+    return ",".join(map(str, ids))
+
+
+def _sync_directory(path: str) -> None:
+    """Make a new file's name durable: the file's own fsync does not."""
+    fd = os.open(path or ".", os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

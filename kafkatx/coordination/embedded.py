@@ -1,0 +1,198 @@
+"""The coordinator of a single broker: the cluster's state in this process, kept in SQLite.
+
+The database is used in the worker ``coordinator`` only; :attr:`EmbeddedCoordinator.state` is replaced, and
+listeners are called, in the reactor thread, after the change is on the disk.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from kafkatx.config import BrokerConfig
+from kafkatx.config import broker as b
+from kafkatx.interfaces import ICoordinator, Workers
+from kafkatx.names import INTERNAL_TOPICS
+from kafkatx.types import BrokerNode, ClusterState, PartitionState, Topic
+
+if TYPE_CHECKING:
+    from kafkatx.coordination.database import ClusterDatabase, Loaded
+
+FILE_NAME = "kafkatx-cluster.sqlite3"
+"""In the first of log.dirs."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Listener = Callable[[ClusterState, ClusterState], None]
+
+
+@implementer(ICoordinator)
+class EmbeddedCoordinator:
+    """An :class:`~kafkatx.interfaces.ICoordinator` for one broker.
+
+    With ``kafkatx.storage=memory`` nothing is written to the disk: the state ends with the process, as the
+    records do.
+
+    :param new_uuid: gives random UUIDs, of the cluster and of topics.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self, config: BrokerConfig, workers: Workers, new_uuid: Callable[[], uuid.UUID] = uuid.uuid4
+    ) -> None:
+        self.state = ClusterState(cluster_id="", controller_id=-1)
+        self._memory = config[b.KAFKATX_STORAGE] == "memory"
+        self._path = os.path.join(config[b.LOG_DIRS][0], FILE_NAME)
+        self._worker = workers("coordinator")
+        self._new_uuid = new_uuid
+        self._listeners: list[Listener] = []
+        # what the state's mappings show: a dict is copied ten times faster than the mapping that guards it
+        self._topics: dict[str, Topic] = {}
+        self._names: dict[uuid.UUID, str] = {}
+        self._database: ClusterDatabase | None = None  # the worker's
+
+    def start(self, node: BrokerNode) -> Deferred[None]:
+        """Open the database, in which this broker's id is written down.
+
+        :return: fails with SettingError where the first of log.dirs cannot be used, is in use, or holds
+            another broker's data.
+        """
+
+        def show(loaded: Loaded) -> None:
+            alone = ClusterState(loaded.cluster_id, node.id, MappingProxyType({node.id: node}))
+            names = {topic.topic_id: name for name, topic in loaded.topics.items()}
+            self._show(alone, loaded.topics, names)
+
+        return self._run(lambda: self._open(node.id), show)
+
+    def _open(self, broker_id: int) -> Loaded:
+        # SQLite is imported here, in the worker: it takes milliseconds of the start
+        from kafkatx.coordination.database import IN_MEMORY, ClusterDatabase
+
+        if self._database is not None:
+            raise RuntimeError("the coordinator is started already")
+        database = ClusterDatabase(IN_MEMORY if self._memory else self._path)
+        try:
+            loaded = database.register(broker_id, kafka_id(self._random_id()))
+        except BaseException:
+            database.close()
+            raise
+        self._database = database
+        return loaded
+
+    def subscribe(self, listener: Listener) -> None:
+        """Call ``listener(old, new)`` after each change, in the order of subscription."""
+        self._listeners.append(listener)
+
+    def create_topic(
+        self, name: str, assignment: Sequence[Sequence[int]], configs: Mapping[str, str]
+    ) -> Deferred[Topic]:
+        """Create a topic; all its replicas are in sync, its leaders' epoch is 0."""
+        topic = Topic(
+            name=name,
+            topic_id=self._random_id(),
+            partitions=tuple(
+                PartitionState(
+                    leader=replicas[0], leader_epoch=0, replicas=tuple(replicas), isr=tuple(replicas)
+                )
+                for replicas in assignment
+            ),
+            configs=MappingProxyType(dict(configs)),
+            internal=name in INTERNAL_TOPICS,
+        )
+
+        def show(_: None) -> Topic:
+            topics, names = self._topics.copy(), self._names.copy()
+            topics[name] = topic
+            names[topic.topic_id] = name
+            self._show(self.state, topics, names)
+            return topic
+
+        return self._run(lambda: self._opened().create_topic(topic), show)
+
+    def delete_topic(self, name: str) -> Deferred[None]:
+        """Delete a topic."""
+
+        def show(_: None) -> None:
+            topics, names = self._topics.copy(), self._names.copy()
+            del names[topics.pop(name).topic_id]
+            self._show(self.state, topics, names)
+
+        return self._run(lambda: self._opened().delete_topic(name), show)
+
+    def allocate_producer_ids(self, count: int) -> Deferred[range]:
+        """Reserve *count* producer ids."""
+        return self._run(lambda: self._opened().allocate_producer_ids(count), lambda ids: ids)
+
+    def stop(self) -> Deferred[None]:
+        """Close the database, after the changes that are under way. A second call does nothing."""
+
+        def close() -> None:
+            database, self._database = self._database, None
+            if database is not None:
+                database.close()
+
+        return self._run(close, lambda _: None)
+
+    def _opened(self) -> ClusterDatabase:
+        if self._database is None:
+            raise RuntimeError("the coordinator is not started, or stopped")
+        return self._database
+
+    def _random_id(self) -> uuid.UUID:
+        """A UUID whose text does not begin with ``-``, which commands would take for an option.
+
+        It is never 0 or 1, which mean something else to Kafka: random UUIDs have other version bits.
+        """
+        while True:
+            found = self._new_uuid()
+            if not kafka_id(found).startswith("-"):
+                return found
+
+    def _run(self, work: Callable[[], T], show: Callable[[T], R]) -> Deferred[R]:
+        """Do *work* in the worker, then *show* its result here; fire with what *show* returned.
+
+        Cancelling ends the waiting only. The work goes on, and its result is shown.
+        """
+        result: Deferred[R] = Deferred()
+        done: Deferred[Any] = self._worker(work)
+        done.addCallback(show)
+        done.addCallbacks(result.callback, result.errback)
+        done.addErrback(self._lost)
+        return result
+
+    def _lost(self, failure: Failure) -> None:
+        self._log.failure("The coordinator's caller failed", failure)
+
+    def _show(self, state: ClusterState, topics: dict[str, Topic], names: dict[uuid.UUID, str]) -> None:
+        """Let *state* with these topics be the state; the caller changes the dicts no more."""
+        self._topics, self._names = topics, names
+        self._replace(
+            attrs.evolve(state, topics=MappingProxyType(topics), topic_names=MappingProxyType(names))
+        )
+
+    def _replace(self, state: ClusterState) -> None:
+        old, self.state = self.state, state
+        for listener in tuple(self._listeners):
+            try:
+                listener(old, state)
+            except Exception:
+                # the change stands; the others must hear of it, and the caller that it is made
+                self._log.failure("A listener of the cluster's state failed")
+
+
+def kafka_id(number: uuid.UUID) -> str:
+    """A UUID as Kafka writes it: 22 characters of URL-safe base64, without padding."""
+    return base64.urlsafe_b64encode(number.bytes).rstrip(b"=").decode("ascii")

@@ -1,0 +1,186 @@
+"""BrokerConfig: files, overrides, other names, warnings, and the stock files of Apache Kafka."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from twisted.trial.unittest import SynchronousTestCase
+
+import kafkatx
+from kafkatx.config import BrokerConfig, Listener, foreign
+from kafkatx.config import broker as b
+from kafkatx.config.setting import show
+from kafkatx.errors import SettingError
+
+STOCK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stock")
+
+# what is set, and what its refusal says
+REFUSED: tuple[tuple[dict[str, str], str], ...] = (
+    ({"num.partition": "1"}, "num.partition: unknown setting; did you mean num.partitions?"),
+    ({"log.retention.hour": "1"}, "log.retention.hour: unknown setting; did you mean log.retention.hours?"),
+    ({"zookeeper.conect": "x"}, "zookeeper.conect: unknown setting; did you mean zookeeper.connect?"),
+    ({"kafkatx.storag": "file"}, "kafkatx.storag: unknown setting; did you mean kafkatx.storage?"),
+    ({"kafkatx.zzzzzzzz": "file"}, "kafkatx.zzzzzzzz: unknown setting"),
+    ({"": "x"}, ": unknown setting; see docs/settings.md"),
+    ({"num.partitions": "0"}, "num.partitions=0: the value must be a whole number of 32 bits, 1 or more"),
+    ({"log.dirs": " "}, "log.dirs= : the value must be a list"),
+    ({"node.id": "-3"}, "node.id=-3: the value must be"),
+    ({"broker.id": "1", "node.id": "2"}, "node.id=2: broker.id=1; remove one of them"),
+    ({"broker.id": "1", "node.id": "x"}, "node.id=x: the value must be"),
+    (
+        {"authorizer.class.name": "kafka.Acl"},
+        "authorizer.class.name=kafka.Acl: access control is not supported",
+    ),
+)
+
+
+class BrokerConfigTests(SynchronousTestCase):
+    """Settings as a broker gets them."""
+
+    def test_defaults(self) -> None:
+        """Without a file every setting of the table has its default, and nothing is warned of."""
+        config = BrokerConfig.load()
+        for setting in b.SETTINGS.values():
+            self.assertEqual(config[setting], setting.default, setting.name)
+            self.assertEqual(config.get(setting.name), setting.default)
+        self.assertEqual((dict(config.explicit), config.warnings), ({}, ()))
+
+    def test_defaults_are_allowed(self) -> None:
+        """Every default could have been set: its setting reads it back."""
+        for setting in b.SETTINGS.values():
+            if setting.default is not None and setting is not b.ADVERTISED_LISTENERS:
+                self.assertEqual(setting.parse(show(setting.default) or ""), setting.default, setting.name)
+
+    def test_file_and_overrides(self) -> None:
+        """Overrides go before the file, the last of them first; explicit keeps the texts."""
+        path = self.mktemp()
+        with open(path, "w") as file:
+            file.write("num.partitions=2\nlog.dirs=/a, /b\nmessage.max.bytes=5\n")
+        config = BrokerConfig.load(path, [("num.partitions", "3"), ("num.partitions", "4")])
+        self.assertEqual(config[b.NUM_PARTITIONS], 4)
+        self.assertEqual(config[b.LOG_DIRS], ("/a", "/b"))
+        self.assertEqual(config[b.MESSAGE_MAX_BYTES], 5)
+        explicit = {"num.partitions": "4", "log.dirs": "/a, /b", "message.max.bytes": "5"}
+        self.assertEqual(dict(config.explicit), explicit)
+
+    def test_refused(self) -> None:
+        """Unknown names get the nearest name; bad and contradicting values are named."""
+        for values, what in REFUSED:
+            message = str(self.assertRaises(SettingError, BrokerConfig.load, None, values))
+            self.assertTrue(message.startswith(what), message)
+
+    def test_other_names(self) -> None:
+        """A setting may be set by another name; its own name goes before."""
+        self.assertEqual(BrokerConfig.load(None, {"node.id": "5"})[b.BROKER_ID], 5)
+        self.assertEqual(BrokerConfig.load(None, {"node.id": "5"}).get("node.id"), 5)
+        self.assertEqual(BrokerConfig.load(None, {"node.id": "5", "broker.id": "5"})[b.BROKER_ID], 5)
+        self.assertEqual(BrokerConfig.load(None, {"log.dir": "/a"})[b.LOG_DIRS], ("/a",))
+        config = BrokerConfig.load(None, {"log.dir": "/a", "log.dirs": "/b"})
+        self.assertEqual(config[b.LOG_DIRS], ("/b",))
+        self.assertEqual(config.set_as(b.LOG_DIRS), "log.dirs")
+        self.assertIs(config.set_as(b.NUM_PARTITIONS), None)
+
+    def test_generated_id(self) -> None:
+        """broker.id=-1, Kafka's "choose one", is taken as not set, with a warning."""
+        config = BrokerConfig.load(None, {"broker.id": "-1"})
+        self.assertEqual((config[b.BROKER_ID], config.warnings), (0, ("broker.id=-1: taken as not set",)))
+        self.assertEqual(BrokerConfig.load(None, {"broker.id": "-1", "node.id": "4"})[b.BROKER_ID], 4)
+
+    def test_foreign_names(self) -> None:
+        """A name that only Apache Kafka has is warned of once, and its text can be had."""
+        config = BrokerConfig.load(None, {"zookeeper.connect": "h:1", "listener.name.x.y": "z"})
+        self.assertEqual(
+            config.warnings,
+            (
+                "zookeeper.connect: accepted and not used by kafkatx",
+                "listener.name.x.y: accepted and not used by kafkatx",
+            ),
+        )
+        self.assertEqual(config.get("zookeeper.connect"), "h:1")
+        self.assertIs(config.get("zookeeper.set.acl"), None)
+        self.assertRaises(KeyError, config.get, "no.such.name")
+
+    def test_foreign_names_are_not_ours(self) -> None:
+        """No name is both used and warned of as not used."""
+        ours = {name for setting in b.SETTINGS.values() for name in (setting.name, *setting.aliases)}
+        self.assertEqual(ours & foreign.NAMES, set())
+        self.assertEqual([name for name in ours if name.startswith(foreign.PREFIXES)], [])
+
+    def test_no_authorizer(self) -> None:
+        """An authorizer that is set to nothing is none."""
+        self.assertEqual(len(BrokerConfig.load(None, {"authorizer.class.name": ""}).warnings), 1)
+
+    def test_with_values(self) -> None:
+        """with_values() makes other settings and leaves these as they are."""
+        config = BrokerConfig.load(None, {"num.partitions": "2", "log.dirs": "/a"})
+        other = config.with_values({"num.partitions": "3"})
+        self.assertEqual((config[b.NUM_PARTITIONS], other[b.NUM_PARTITIONS]), (2, 3))
+        self.assertEqual(other[b.LOG_DIRS], ("/a",))
+        self.assertRaises(SettingError, config.with_values, {"num.partitions": "none"})
+
+    def test_immutable(self) -> None:
+        """Settings do not change."""
+        config = BrokerConfig.load()
+        with self.assertRaises(AttributeError):
+            config.warnings = ("x",)  # type: ignore[misc]  # what the test is about
+        with self.assertRaises(TypeError):
+            config.explicit["a"] = "b"  # type: ignore[index]  # what the test is about
+
+    def test_import_is_light(self) -> None:
+        """Settings are read without Twisted, sockets or SQLite: they stand at the head of every start."""
+        script = (
+            "import sys, kafkatx.config; kafkatx.config.BrokerConfig.load();"
+            "print([name for name in ('twisted', 'socket', 'sqlite3', 'difflib') if name in sys.modules])"
+        )
+        root = os.path.dirname(os.path.dirname(os.path.abspath(kafkatx.__file__)))
+        out = subprocess.run(
+            [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {script}"],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertEqual(out.stdout, "[]\n")
+
+
+class StockFilesTests(SynchronousTestCase):
+    """The server.properties that come with Apache Kafka."""
+
+    def load(self, name: str) -> BrokerConfig:
+        """A stock file's settings."""
+        return BrokerConfig.load(os.path.join(STOCK, name + ".properties"))
+
+    def test_each_file_loads(self) -> None:
+        """Every stock file is accepted; each warning is of what only Apache Kafka has."""
+        names = sorted(os.listdir(STOCK))
+        self.assertEqual(len(names), 5)
+        for name in names:
+            config = BrokerConfig.load(os.path.join(STOCK, name))
+            self.assertEqual(config[b.LOG_RETENTION_HOURS], 168)
+            self.assertEqual(config.advertised([9092] * len(config.listeners()))[1], 9092)
+            for warning in config.warnings:
+                setting = warning.split(":")[0].split("=")[0]
+                self.assertTrue(foreign.is_foreign(setting) or setting == "listeners", warning)
+
+    def test_zookeeper(self) -> None:
+        """Kafka 3.9 with ZooKeeper: the default listener, its buffers and its directory."""
+        config = self.load("kafka-3.9-zookeeper")
+        self.assertEqual(config.listeners(), (Listener("PLAINTEXT", "127.0.0.1", 9092),))
+        self.assertEqual(config[b.LOG_DIRS], ("/tmp/kafka-logs",))
+        self.assertEqual(config[b.SOCKET_RECEIVE_BUFFER_BYTES], 102_400)
+        self.assertIn("zookeeper.connect: accepted and not used by kafkatx", config.warnings)
+
+    def test_kraft(self) -> None:
+        """Kafka 3.9 and 4.x with KRaft: the clients' listener stays, the controller's is left out."""
+        for name in ("kafka-3.9-kraft", "kafka-4-kraft"):
+            config = self.load(name)
+            self.assertEqual(config.listeners(), (Listener("PLAINTEXT", "", 9092),))
+            self.assertEqual(config.advertised([9092]), ("localhost", 9092))
+            self.assertEqual(config[b.BROKER_ID], 1)
+            self.assertEqual(len([text for text in config.warnings if text.startswith("listeners=")]), 1)
+
+    def test_kafka_0_8(self) -> None:
+        """Kafka 0.8: port alone says where to listen."""
+        self.assertEqual(self.load("kafka-0.8").listeners()[0].port, 9092)

@@ -1,0 +1,114 @@
+"""What DescribeConfigs answers."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.config import (
+    BrokerConfig,
+    ConfigEntry,
+    ConfigSource,
+    Synonym,
+    describe_broker,
+    describe_topic,
+    topic,
+)
+from kafkatx.config import broker as b
+from kafkatx.config.setting import ConfigType
+
+CONFIG = BrokerConfig.load(
+    None,
+    {
+        "log.retention.hours": "2",
+        "log.retention.minutes": "3",
+        "node.id": "4",
+        "log.dirs": "/a, /b",
+        "message.max.bytes": " 5 ",
+        "zookeeper.connect": "h:1",
+    },
+)
+
+
+class DescribeTopicTests(SynchronousTestCase):
+    """A topic's configs."""
+
+    def entry(self, name: str, **configs: str) -> ConfigEntry:
+        """One entry; configs have _ for a dot."""
+        given = {key.replace("_", "."): value for key, value in configs.items()}
+        (found,) = [entry for entry in describe_topic(CONFIG, given) if entry.name == name]
+        return found
+
+    def test_lists_every_config(self) -> None:
+        """Every honoured config is listed, once, with its default; none is read-only."""
+        entries = describe_topic(BrokerConfig.load(), {})
+        self.assertEqual([entry.name for entry in entries], list(topic.SETTINGS))
+        for entry in entries:
+            self.assertTrue(entry.is_default)
+            self.assertFalse(entry.read_only)
+            self.assertEqual(entry.source, ConfigSource.DEFAULT)
+            self.assertEqual(
+                topic.SETTINGS[entry.name].parse(entry.value or ""), topic.SETTINGS[entry.name].default
+            )
+
+    def test_from_the_topic(self) -> None:
+        """A topic's own value goes first, then the broker's, then the default, each in its own unit."""
+        self.assertEqual(
+            self.entry("retention.ms", retention_ms="7"),
+            ConfigEntry(
+                name="retention.ms",
+                value="7",
+                read_only=False,
+                is_default=False,
+                source=ConfigSource.DYNAMIC_TOPIC,
+                sensitive=False,
+                type=ConfigType.LONG,
+                documentation=topic.RETENTION_MS.doc,
+                synonyms=(
+                    Synonym("retention.ms", "7", ConfigSource.DYNAMIC_TOPIC),
+                    Synonym("log.retention.minutes", "3", ConfigSource.STATIC_BROKER),
+                    Synonym("log.retention.hours", "2", ConfigSource.STATIC_BROKER),
+                    Synonym("log.retention.hours", "168", ConfigSource.DEFAULT),
+                ),
+            ),
+        )
+
+    def test_from_the_broker(self) -> None:
+        """What the broker sets is no default; its value is in the topic config's unit, as it is read."""
+        entry = self.entry("retention.ms")
+        self.assertEqual((entry.value, entry.source, entry.is_default), ("180000", 4, False))
+        self.assertEqual(self.entry("max.message.bytes").value, "5")
+
+    def test_kept_configs(self) -> None:
+        """A config that is only kept is listed where the topic has it."""
+        entry = self.entry("min.cleanable.dirty.ratio", min_cleanable_dirty_ratio="0.25")
+        self.assertEqual((entry.value, entry.source, entry.type), ("0.25", 1, ConfigType.DOUBLE))
+
+    def test_unknown_stored_config(self) -> None:
+        """A config that no table has, of a newer version perhaps, does no harm."""
+        self.assertEqual(len(describe_topic(CONFIG, {"of.the.future": "1"})), len(topic.SETTINGS))
+
+
+class DescribeBrokerTests(SynchronousTestCase):
+    """A broker's settings."""
+
+    def test_lists_every_setting(self) -> None:
+        """Every setting of the table is listed, once; Kafka's dynamic ones are not read-only."""
+        entries = {entry.name: entry for entry in describe_broker(CONFIG)}
+        self.assertEqual(list(entries), list(b.SETTINGS))
+        self.assertTrue(entries["log.dirs"].read_only)
+        self.assertFalse(entries["log.retention.ms"].read_only)
+
+    def test_values(self) -> None:
+        """Values are shown as they are read, with where they come from and under which name."""
+        entries = {entry.name: entry for entry in describe_broker(CONFIG)}
+        self.assertEqual(entries["log.dirs"].value, "/a,/b")
+        self.assertEqual(entries["broker.id"].value, "4")
+        self.assertEqual(
+            entries["broker.id"].synonyms,
+            (("node.id", "4", ConfigSource.STATIC_BROKER), ("broker.id", "0", ConfigSource.DEFAULT)),
+        )
+        self.assertFalse(entries["broker.id"].is_default)
+        self.assertIs(entries["log.retention.ms"].value, None)
+        self.assertEqual(entries["log.retention.ms"].synonyms, ())
+        self.assertTrue(entries["num.partitions"].is_default)
+        self.assertEqual(entries["auto.create.topics.enable"].value, "true")

@@ -1,0 +1,219 @@
+"""The database of the embedded coordinator: versions, locks, full disks, and processes that are killed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import uuid
+
+from twisted.trial.unittest import SynchronousTestCase
+
+import kafkatx
+from kafkatx.coordination.database import IN_MEMORY, ClusterDatabase
+from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.types import PartitionState, Topic
+
+PARTITIONS = 7
+
+# Creates and deletes topics until it is killed; prints what was done after it was done, before the next
+# begins. Before the SQL statement whose number is the third argument, if it is not 0, it kills itself.
+_CHILD = """
+import os, signal, sys
+from kafkatx.coordination.database import ClusterDatabase
+from tests.coordination.test_database import topic
+
+database = ClusterDatabase(sys.argv[1])
+database.register(3, "cluster")
+number = int(sys.argv[2])
+left = int(sys.argv[3])
+
+def count(statement):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+database._db.set_trace_callback(count)
+while True:
+    made = topic(f"t{number}")
+    database.create_topic(made)
+    print("created", made.name, made.topic_id, flush=True)
+    if number % 3 == 0:
+        database.delete_topic(made.name)
+        print("deleted", made.name, made.topic_id, flush=True)
+    print("ids", database.allocate_producer_ids(10).stop, "-", flush=True)
+    number += 1
+"""
+
+
+def topic(name: str) -> Topic:
+    """A topic of 7 partitions with 2 configs."""
+    led = PartitionState(3, 0, (3,), (3,))
+    configs = {"retention.ms": "5", "cleanup.policy": "delete"}
+    return Topic(name, uuid.uuid4(), (led,) * PARTITIONS, configs)
+
+
+class DatabaseTests(SynchronousTestCase):
+    """One file, used by one process."""
+
+    def setUp(self) -> None:
+        """Name a file in a directory that is not there yet."""
+        self.path = os.path.join(self.mktemp(), "cluster.sqlite3")
+
+    def open(self) -> ClusterDatabase:
+        """Open the file; it is closed at the test's end."""
+        database = ClusterDatabase(self.path, lock_wait_s=0)
+        self.addCleanup(database.close)
+        return database
+
+    def test_round_trip(self) -> None:
+        """What is written is read as it was, partitions in their order also from the tenth on."""
+        many = Topic(
+            "many",
+            uuid.uuid4(),
+            tuple(PartitionState(n % 2, n, (n % 2, 2, 3), (n % 2,)) for n in range(25)),
+            {"a": "ä\n=b"},
+            internal=True,
+        )
+        first = self.open()
+        first.register(3, "cluster")
+        first.create_topic(many)
+        first.close()
+        loaded = self.open().register(3, "another")
+        self.assertEqual(loaded.cluster_id, "cluster")
+        self.assertEqual(dict(loaded.topics), {"many": many})
+
+    def test_durability_settings(self) -> None:
+        """The write-ahead log is on, and synced at each commit."""
+        database = self.open()
+        self.assertEqual(database._db.execute("PRAGMA journal_mode").fetchone(), ("wal",))
+        self.assertEqual(database._db.execute("PRAGMA synchronous").fetchone(), (2,))
+
+    def test_locked(self) -> None:
+        """A file that is open is refused, also when it needs no migration; after close() it is not."""
+        first = self.open()
+        self.assertIn("in use by another broker", str(self.assertRaises(SettingError, self.open)))
+        first.close()
+        second = self.open()
+        self.assertRaises(SettingError, self.open)
+        second.close()
+        self.open()
+
+    def test_newer_version(self) -> None:
+        """A file of a newer kafkatx is refused and left as it is."""
+        self.open().close()
+        with sqlite3.connect(self.path) as other:
+            other.execute("PRAGMA user_version=99")
+        other.close()
+        self.assertIn("written by a newer kafkatx", str(self.assertRaises(SettingError, self.open)))
+
+    def test_not_a_database(self) -> None:
+        """A file of something else is refused by name."""
+        os.mkdir(os.path.dirname(self.path))
+        with open(self.path, "wb") as file:
+            file.write(b"not a database at all" * 100)
+        message = str(self.assertRaises(SettingError, self.open))
+        self.assertIn(self.path, message)
+
+    def test_full_disk(self) -> None:
+        """Where a topic does not fit, the error is KAFKA_STORAGE_ERROR and nothing of it stays."""
+        database = self.open()
+        database.register(3, "cluster")
+        (pages,) = database._db.execute("PRAGMA page_count").fetchone()
+        database._db.execute(f"PRAGMA max_page_count={pages}")
+        led = PartitionState(3, 0, (3,), (3,))
+        big = Topic("big", uuid.uuid4(), (led,) * 5000)
+        error = self.assertRaises(RequestError, database.create_topic, big)
+        self.assertEqual(error.code, ErrorCode.KAFKA_STORAGE_ERROR)
+        self.assertEqual(dict(database.register(3, "cluster").topics), {})
+        database._db.execute(f"PRAGMA max_page_count={pages + 1000}")
+        database.create_topic(big)
+
+    def test_deleting_takes_all(self) -> None:
+        """With a topic its partitions and configs go."""
+        database = ClusterDatabase(IN_MEMORY)
+        self.addCleanup(database.close)
+        database.create_topic(topic("clicks"))
+        database.delete_topic("clicks")
+        for table in ("topics", "partitions", "configs"):
+            self.assertEqual(database._db.execute(f"SELECT count(*) FROM {table}").fetchone(), (0,), table)
+
+
+class KilledTests(SynchronousTestCase):
+    """kill -9 at random moments."""
+
+    def test_between_statements(self) -> None:
+        """Killed before any SQL statement: what was reported is there, and no topic is there by half."""
+        chance = random.Random(1)
+        self.check([(10**6, chance.randrange(1, 200)) for _ in range(8)], 15)
+
+    def test_at_any_time(self) -> None:
+        """Killed from outside: what was reported is there, and no topic is there by half."""
+        chance = random.Random(2)
+        self.check([(chance.randrange(1, 60), 0) for _ in range(5)], 20)
+
+    def check(self, kills: list[tuple[int, int]], at_least: int) -> None:
+        """Run a child, kill it, and look at what it left, again and again.
+
+        :param kills: for each run the number of reports to wait for before killing it, and the number of
+            the SQL statement before which it kills itself (0: it does not).
+        :param at_least: how many topics must have come of it.
+        """
+        path = os.path.abspath(os.path.join(self.mktemp(), "cluster.sqlite3"))
+        there: dict[str, str] = {}
+        next_number = next_id = 0
+        for lines, statements in kills:
+            for done, name, topic_id in self.run_and_kill(path, next_number, lines, statements):
+                if done == "created":
+                    there[name] = topic_id
+                    next_number = int(name[1:]) + 1
+                elif done == "deleted":
+                    del there[name]
+                else:
+                    next_id = int(name)
+            loaded, allocated = self.look(path)
+            self.assertGreaterEqual(allocated.start, next_id)
+            for name, found in loaded.items():
+                self.assertEqual((len(found.partitions), len(found.configs)), (PARTITIONS, 2))
+                # one that was being created, or deleted, may be there or not
+                if name in there:
+                    self.assertEqual(str(found.topic_id), there[name])
+                else:
+                    self.assertEqual(name, f"t{next_number}")
+                    next_number += 1
+            for name in [name for name in there if name not in loaded]:
+                self.assertEqual(name, f"t{next_number - 1}")
+                self.assertEqual(int(name[1:]) % 3, 0)
+            there = {name: str(found.topic_id) for name, found in loaded.items()}
+        self.assertGreater(len(there), at_least)
+
+    def run_and_kill(self, path: str, first: int, lines: int, statements: int) -> list[tuple[str, str, str]]:
+        """Return all that a child reported before it was killed."""
+        root = os.path.dirname(os.path.dirname(os.path.abspath(kafkatx.__file__)))
+        child = subprocess.Popen(
+            [sys.executable, "-c", _CHILD, path, str(first), str(statements)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])},
+        )
+        assert child.stdout is not None
+        with child.stdout:
+            reported = list(itertools.islice(child.stdout, lines))
+            child.send_signal(signal.SIGKILL)
+            reported += child.stdout.readlines()
+        self.assertEqual(child.wait(), -signal.SIGKILL)
+        whole = [line.split() for line in reported if line.endswith("\n")]
+        return [(done, name, topic_id) for done, name, topic_id in whole]
+
+    def look(self, path: str) -> tuple[dict[str, Topic], range]:
+        """The topics of a database, and the next producer id."""
+        database = ClusterDatabase(path)
+        try:
+            return dict(database.register(3, "cluster").topics), database.allocate_producer_ids(1)
+        finally:
+            database.close()

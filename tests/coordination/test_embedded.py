@@ -1,0 +1,184 @@
+"""The embedded coordinator: the contract on disk and in memory, and what is its own."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred, execute
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.config import BrokerConfig
+from kafkatx.coordination.embedded import FILE_NAME, EmbeddedCoordinator, kafka_id
+from kafkatx.errors import SettingError
+from kafkatx.interfaces import Worker
+from kafkatx.testing.contracts.coordinator import NODE, CoordinatorContract, DurableCoordinatorContract
+from kafkatx.types import BrokerNode, ClusterState
+
+
+def at_once(name: str) -> Worker:
+    """A worker without a thread."""
+    return execute
+
+
+class EmbeddedOnDiskTests(DurableCoordinatorContract, SynchronousTestCase):
+    """The contract, with a file."""
+
+    def setUp(self) -> None:
+        """Name a directory for all coordinators of the test."""
+        self.config = BrokerConfig.load(None, {"log.dirs": self.mktemp()})
+
+    def make_coordinator(self) -> EmbeddedCoordinator:
+        """A coordinator without threads."""
+        return EmbeddedCoordinator(self.config, at_once)
+
+
+class EmbeddedInMemoryTests(CoordinatorContract, SynchronousTestCase):
+    """The contract, in memory."""
+
+    def setUp(self) -> None:
+        """Name a directory for all coordinators of the test."""
+        self.directory = self.mktemp()
+        self.config = BrokerConfig.load(None, {"log.dirs": self.directory, "kafkatx.storage": "memory"})
+
+    def make_coordinator(self) -> EmbeddedCoordinator:
+        """A coordinator without threads."""
+        return EmbeddedCoordinator(self.config, at_once)
+
+    def test_nothing_on_disk(self) -> None:
+        """In memory, not even the log directory is made."""
+        self.result(self.started().create_topic("clicks", [[3]], {}))
+        self.assertFalse(os.path.exists(self.directory))
+
+
+class EmbeddedTests(SynchronousTestCase):
+    """What only this coordinator does."""
+
+    def setUp(self) -> None:
+        """Name a directory for all coordinators of the test."""
+        self.directory = self.mktemp()
+        self.config = BrokerConfig.load(None, {"log.dirs": f"{self.directory},elsewhere"})
+
+    def start(self, coordinator: EmbeddedCoordinator, node: BrokerNode = NODE) -> None:
+        """Start a coordinator; it is stopped at the test's end."""
+        self.successResultOf(coordinator.start(node))
+        self.addCleanup(lambda: self.successResultOf(coordinator.stop()))
+
+    def refused(self, deferred: Deferred[Any]) -> str:
+        """The message of the SettingError that a Deferred failed with."""
+        return str(self.failureResultOf(deferred, SettingError).value)
+
+    def test_file_in_the_first_log_dir(self) -> None:
+        """The state is one file in the first of log.dirs, which is made; the others are not touched."""
+        self.start(EmbeddedCoordinator(self.config, at_once))
+        self.assertTrue(os.path.isfile(os.path.join(self.directory, FILE_NAME)))
+        self.assertFalse(os.path.exists("elsewhere"))
+
+    def test_other_brokers_data(self) -> None:
+        """Data of another broker.id is refused with both ids named, and the file is let go."""
+        first = EmbeddedCoordinator(self.config, at_once)
+        self.successResultOf(first.start(NODE))
+        self.successResultOf(first.stop())
+        message = self.refused(EmbeddedCoordinator(self.config, at_once).start(BrokerNode(4, "h", 1)))
+        self.assertIn("broker.id=4", message)
+        self.assertIn("set broker.id=3", message)
+        self.start(EmbeddedCoordinator(self.config, at_once))
+
+    def test_second_broker(self) -> None:
+        """A directory that another coordinator has open is refused by name."""
+        self.start(EmbeddedCoordinator(self.config, at_once))
+        message = self.refused(EmbeddedCoordinator(self.config, at_once).start(NODE))
+        self.assertIn(f"log.dirs={self.directory}: in use by another broker", message)
+
+    def test_directory_is_a_file(self) -> None:
+        """A log.dirs that cannot be a directory is a SettingError that names it."""
+        with open(self.directory, "w"):
+            pass
+        message = self.refused(EmbeddedCoordinator(self.config, at_once).start(NODE))
+        self.assertIn(f"log.dirs={self.directory}: ", message)
+
+    def test_listener_that_fails(self) -> None:
+        """A listener that raises is logged; the change stands and the other listeners hear of it."""
+        coordinator = EmbeddedCoordinator(self.config, at_once)
+        self.start(coordinator)
+        heard = []
+        coordinator.subscribe(fail)
+        coordinator.subscribe(lambda old, new: heard.append(new))
+        self.successResultOf(coordinator.create_topic("clicks", [[3]], {}))
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.assertEqual(heard, [coordinator.state])
+
+    def test_worker_is_where_it_happens(self) -> None:
+        """Nothing touches the disk, and no state changes, before the worker has run."""
+        queue = LaterWorker()
+        coordinator = EmbeddedCoordinator(self.config, lambda name: queue)
+        started = coordinator.start(NODE)
+        created = coordinator.create_topic("clicks", [[3]], {})
+        self.assertFalse(os.path.exists(self.directory))
+        self.assertNoResult(started)
+        queue.run()
+        self.successResultOf(started)
+        self.assertEqual(self.successResultOf(created).name, "clicks")
+        coordinator.stop()
+        queue.run()
+
+    def test_cancelled_change_is_shown(self) -> None:
+        """Cancelling ends the waiting, not the change: state and database stay the same."""
+        queue = LaterWorker()
+        coordinator = EmbeddedCoordinator(self.config, lambda name: queue)
+        coordinator.start(NODE)
+        created = coordinator.create_topic("clicks", [[3]], {})
+        created.cancel()
+        self.failureResultOf(created, CancelledError)
+        queue.run()
+        self.assertIn("clicks", coordinator.state.topics)
+        coordinator.stop()
+        queue.run()
+
+    def test_before_the_start(self) -> None:
+        """A change before the start fails as the bug that it is."""
+        self.failureResultOf(EmbeddedCoordinator(self.config, at_once).delete_topic("x"), RuntimeError)
+
+    def test_start_twice(self) -> None:
+        """A second start fails and leaves the first one's state in place."""
+        coordinator = EmbeddedCoordinator(self.config, at_once)
+        self.start(coordinator)
+        state = coordinator.state
+        self.failureResultOf(coordinator.start(NODE), RuntimeError)
+        self.assertIs(coordinator.state, state)
+
+    def test_ids_do_not_look_like_options(self) -> None:
+        """UUIDs whose text begins with '-' are passed over, for the cluster and for topics."""
+        bad, good, topic = uuid.UUID(int=0xF8 << 120), uuid.UUID(int=1 << 120), uuid.UUID(int=2 << 120)
+        ids = iter([bad, good, bad, bad, topic])
+        coordinator = EmbeddedCoordinator(self.config, at_once, lambda: next(ids))
+        self.start(coordinator)
+        self.assertEqual(coordinator.state.cluster_id, kafka_id(good))
+        created = self.successResultOf(coordinator.create_topic("clicks", [[3]], {}))
+        self.assertEqual(created.topic_id, topic)
+
+
+def fail(old: ClusterState, new: ClusterState) -> None:
+    """A listener with a bug."""
+    raise ZeroDivisionError
+
+
+class LaterWorker:
+    """A worker that works when it is told to."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Callable[[], Any], Deferred[Any]]] = []
+
+    def __call__(self, work: Callable[[], Any]) -> Deferred[Any]:
+        """Keep *work* for later."""
+        done: Deferred[Any] = Deferred()
+        self._waiting.append((work, done))
+        return done
+
+    def run(self) -> None:
+        """Do all that waits."""
+        while self._waiting:
+            work, done = self._waiting.pop(0)
+            execute(work).addCallbacks(done.callback, done.errback)

@@ -1,0 +1,39 @@
+"""Names that may become topics."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import check_topic_name
+
+REFUSED = (
+    ("", "is empty"),
+    (".", "cannot be '.'"),
+    ("..", "cannot be '..'"),
+    ("a" * 250, "250 characters long, more than 249"),
+    ("../x", "has characters other than"),
+    ("a/b", "has characters other than"),
+    ("a\\b", "has characters other than"),
+    ("a\0b", "has characters other than"),
+    ("a\n", "has characters other than"),
+    ("ä", "has characters other than"),
+    ("a b", "has characters other than"),
+    ("a:b", "has characters other than"),
+)
+
+
+class CheckTopicNameTests(SynchronousTestCase):
+    """check_topic_name()."""
+
+    def test_legal(self) -> None:
+        """Names that Kafka allows pass."""
+        for name in ("a", "A.b_c-9", "...", "..a", "-", "__consumer_offsets", "a" * 249):
+            check_topic_name(name)
+
+    def test_refused(self) -> None:
+        """All others are INVALID_TOPIC_EXCEPTION, and the message says why."""
+        for name, why in REFUSED:
+            error = self.assertRaises(RequestError, check_topic_name, name)
+            self.assertEqual(error.code, ErrorCode.INVALID_TOPIC_EXCEPTION)
+            self.assertIn(why, str(error))

@@ -6,7 +6,7 @@ Whatever stands in :data:`kafkatx.broker.handlers.SERVED` is offered by ApiVersi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
@@ -27,9 +27,9 @@ PLAIN_REQUEST_BYTES = 8 << 20
 """The largest request without records. Decoded, many small fields take some thirty times their bytes."""
 
 
-@attrs.define(eq=False)
+@attrs.frozen(eq=False)
 class RequestContext:
-    """What a handler may know of the request beside its body."""
+    """What a handler may know of the request beside its body; one client's requests may share it."""
 
     api_key: int
     version: int
@@ -41,14 +41,23 @@ Handler: TypeAlias = Callable[[Broker, Any, RequestContext], Any]
 """Answers one request: gives the response, None for no reply, a Deferred of either, or a :class:`Staging`."""
 
 
-class Staging:
+class Staging(Staged):
     """A produce request's answer before its records are written: gives the response when asked to finish."""
 
-    __slots__ = ()
+    __slots__ = ("correlation_id", "route")
+    route: Route  #: set by the dispatch
+    correlation_id: int  #: set by the dispatch
 
     def respond(self, failed: dict[object, OSError]) -> Any:
-        """The response, a Deferred of it, or None; *failed* as in :class:`kafkatx.net.server.Staged`."""
+        """The response, a Deferred of it, or None; *failed* as in :meth:`finish`."""
         raise NotImplementedError
+
+    def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
+        """As :class:`kafkatx.net.server.Staged` says."""
+        response = self.respond(failed)
+        if isinstance(response, Deferred):
+            return response.addCallback(self.route.reply, self.correlation_id)
+        return self.route.reply(response, self.correlation_id)
 
 
 @attrs.frozen(eq=False)
@@ -63,7 +72,7 @@ class Served:
 class Route:
     """All that serving one version of one API needs, looked up once."""
 
-    __slots__ = ("answer", "api_key", "decode", "encode", "header", "name", "refuse", "version")
+    __slots__ = ("answer", "api_key", "context", "decode", "encode", "name", "refuse", "version")
 
     def __init__(self, served: Served, version: int) -> None:
         self.name = f"{served.api.name} v{version}"
@@ -73,33 +82,18 @@ class Route:
         self.refuse = served.refuse
         self.decode = codec.decoder(served.api.request, version)
         self.encode = codec.encoder(served.api.response, version)
+        self.context: RequestContext | None = None  # the last request's: mostly the next one's too
 
     def reply(self, response: Any, correlation_id: int) -> Reply:
         """The frame of a response."""
         if response is None:
             return None
         chunks = self.encode(response)
-        chunks.insert(0, encode_response_header(self.api_key, self.version, correlation_id))
-        return framed(chunks)
-
-
-class StagedReply(Staged):
-    """A produce request's reply, to be made when its records are written."""
-
-    __slots__ = ("_correlation_id", "_dispatch", "_route", "_staging")
-
-    def __init__(self, dispatch: Dispatch, route: Route, correlation_id: int, staging: Staging) -> None:
-        self._dispatch = dispatch
-        self._route = route
-        self._correlation_id = correlation_id
-        self._staging = staging
-
-    def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
-        """Make the reply."""
-        response = self._staging.respond(failed)
-        if isinstance(response, Deferred):
-            return response.addCallback(self._route.reply, self._correlation_id)
-        return self._route.reply(response, self._correlation_id)
+        header = encode_response_header(self.api_key, self.version, correlation_id)
+        if len(chunks) == 1:  # all but fetch replies with records: one piece is cheaper to pass on than three
+            body = cast(bytes, chunks[0])
+            return [(len(header) + len(body)).to_bytes(4, "big") + header + body]
+        return framed([header, *chunks])
 
 
 class Dispatch:
@@ -134,13 +128,16 @@ class Dispatch:
             request, _end = route.decode(frame, at)
         except ProtocolViolation as violation:
             raise ProtocolViolation(f"{route.name} request cannot be read: {violation}") from None
-        context = RequestContext(api_key, version, client_id, peer)
+        context = route.context
+        if context is None or context.peer is not peer or context.client_id != client_id:
+            context = route.context = RequestContext(api_key, version, client_id, peer)
         try:
             response = route.answer(self._broker, request, context)
         except Exception as error:
             response = self._refused(route, request, context, Failure(error))
         if isinstance(response, Staging):
-            return StagedReply(self, route, correlation_id, response)
+            response.route, response.correlation_id = route, correlation_id
+            return response
         if isinstance(response, Deferred):
             response.addErrback(lambda failure: self._refused(route, request, context, failure))
             return response.addCallback(route.reply, correlation_id)

@@ -17,14 +17,28 @@ class Partition:
 
     :ivar log: the ``IPartitionLog``; Any, because it is called per request and zope's types would cost.
     :ivar parked: the fetches that wait for more of this partition.
+    :ivar min_insync_replicas: below it, acks=all is refused.
+    :ivar flush_messages: so many unflushed records make a produce request wait for the disk.
     """
 
-    __slots__ = ("high_watermark", "isr", "leader", "leader_epoch", "log", "parked", "replicas")
+    __slots__ = (
+        "flush_messages",
+        "high_watermark",
+        "isr",
+        "leader",
+        "leader_epoch",
+        "log",
+        "min_insync_replicas",
+        "parked",
+        "replicas",
+    )
 
-    def __init__(self, log: Any, state: PartitionState) -> None:
+    def __init__(self, log: Any, state: PartitionState, min_insync_replicas: int = 1) -> None:
         self.log = log
         self.parked: set[ParkedFetch] = set()
         self.high_watermark: int = log.log_end_offset
+        self.min_insync_replicas = min_insync_replicas
+        self.flush_messages: int = log.config.flush_messages
         self.apply(state)
 
     @property
@@ -43,6 +57,11 @@ class Partition:
     def advance(self) -> None:
         """The log has grown: move the high watermark as far as the in-sync replicas have it."""
         self.high_watermark = self.log.log_end_offset
+
+    @property
+    def must_flush(self) -> bool:
+        """Whether as many records are unflushed as ``flush.messages`` allows."""
+        return bool(self.log.log_end_offset - self.log.flushed_offset >= self.flush_messages)
 
     @property
     def last_stable_offset(self) -> int:

@@ -26,7 +26,6 @@ from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
 
 IDLE_CHECK_S = 5.0
-CHECKPOINT_S = 60.0
 
 
 @attrs.frozen
@@ -128,7 +127,7 @@ class BrokerService(Service):
         """Start what is done again and again."""
         for chore, seconds in (
             (self._retain, self.config.get("log.retention.check.interval.ms") / 1000),
-            (self._checkpoint, CHECKPOINT_S),
+            (self._checkpoint, self.config.get("log.flush.offset.checkpoint.interval.ms") / 1000),
             (self._factory.close_idle, IDLE_CHECK_S),
         ):
             call = LoopingCall(chore)
@@ -200,4 +199,6 @@ def _limits(config: BrokerConfig) -> Limits:
         max_idle_ms=config.get("connections.max.idle.ms"),
         max_connections=config.get("max.connections"),
         max_connections_per_ip=config.get("max.connections.per.ip"),
+        send_buffer_bytes=config.get("socket.send.buffer.bytes"),
+        receive_buffer_bytes=config.get("socket.receive.buffer.bytes"),
     )

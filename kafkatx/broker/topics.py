@@ -11,7 +11,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.broker.partition import Partition
-from kafkatx.config import BrokerConfig, log_config
+from kafkatx.config import BrokerConfig, log_config, topic_value
+from kafkatx.config import topic as topic_configs
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name
 from kafkatx.types import Topic, TopicPartition
@@ -61,10 +62,11 @@ class Topics:
     async def _serve(self, topic: Topic) -> None:
         """Have the logs of all partitions, then serve them."""
         config = log_config(self._config, topic.configs)
+        min_insync = topic_value(self._config, topic.configs, topic_configs.MIN_INSYNC_REPLICAS)
         partitions = []
         for number, state in enumerate(topic.partitions):
             log = await self._store.create(TopicPartition(topic.name, number), topic.topic_id, config)
-            partitions.append(Partition(log, state))
+            partitions.append(Partition(log, state, min_insync))
         self.partitions[topic.name] = partitions
 
     def find(self, topic: str, partition: int) -> Partition | None:

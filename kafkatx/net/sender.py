@@ -16,7 +16,7 @@ from typing import Any
 
 from twisted.internet import tcp
 from twisted.internet.interfaces import IPullProducer, ITransport
-from twisted.logger import Logger
+from twisted.logger import Logger, LogLevel
 from zope.interface import implementer
 
 from kafkatx.types import FileSlice
@@ -43,7 +43,12 @@ def make_sender(transport: ITransport, drained: Callable[[], None]) -> PlainSend
 
 @implementer(IPullProducer)
 class PlainSender:
-    """Sends through ``transport.write``, a piece whenever the transport asks for more."""
+    """Sends through ``transport.write``, a piece whenever the transport asks for more.
+
+    :ivar busy: not all is sent yet; for good once sending has failed.
+    """
+
+    _log = Logger()
 
     def __init__(self, transport: ITransport, drained: Callable[[], None]) -> None:
         self._transport = transport
@@ -64,9 +69,29 @@ class PlainSender:
 
     def resumeProducing(self) -> None:
         """The transport has room."""
-        self._transport.write(b"".join(self._next_piece()))
+        try:
+            piece = b"".join(self._next_piece())
+        except OSError as error:
+            self._give_up(error)
+            return
+        self._transport.write(piece)
         if not self._queue:
             self._finish()
+
+    def _give_up(self, error: OSError) -> None:
+        """Break the connection off: after part of a reply nothing else can tell the peer."""
+        # an error with a number is the socket's or the disk's; without one a file ended before its slice
+        self._log.emit(
+            LogLevel.debug if error.errno else LogLevel.error,
+            "sending to {peer} failed: {error}",
+            peer=self._transport.getPeer(),
+            error=error,
+        )
+        if self.busy:
+            self._transport.unregisterProducer()  # type: ignore[attr-defined]
+        self.busy = True
+        self._queue.clear()
+        self._transport.abortConnection()  # type: ignore[attr-defined]
 
     def _finish(self) -> None:
         self.busy = False
@@ -94,8 +119,6 @@ class PlainSender:
 class SocketSender(PlainSender):
     """Sends to a TCP socket without the transport's buffer in between."""
 
-    _log = Logger()
-
     def __init__(self, transport: tcp.Connection, drained: Callable[[], None]) -> None:
         super().__init__(transport, drained)
         self._tcp = transport
@@ -104,33 +127,32 @@ class SocketSender(PlainSender):
     def send(self, chunks: list[Chunk]) -> None:
         """Send *chunks* after all that was given before; at once as far as the socket takes it."""
         self._queue.extend(chunks)
-        if not self.busy:
-            self._pump()
-            if self._queue:
-                self.busy = True
-                self._tcp.registerProducer(self, False)  # tries once more, then waits
+        if not self.busy and self._pump() and self._queue:
+            self.busy = True
+            self._tcp.registerProducer(self, False)  # tries once more, then waits
 
     def resumeProducing(self) -> None:
         """The socket is writable."""
-        self._pump()
+        if not self._pump():
+            return
         if self._queue:
             self._tcp.startWriting()
         else:
             self._finish()
 
-    def _pump(self) -> None:
-        """Send until all is sent or the socket is full; a broken connection is aborted."""
+    def _pump(self) -> bool:
+        """Send until all is sent or the socket is full; say whether the connection still stands."""
         queue = self._queue
         try:
             while queue:
                 if not (self._send_file() if isinstance(queue[0], FileSlice) else self._send_memory()):
-                    return
+                    break
         except BlockingIOError:
-            return
+            pass
         except OSError as error:
-            self._log.debug("sending to {peer} failed: {error}", peer=self._tcp.getPeer(), error=error)
-            queue.clear()
-            self._tcp.abortConnection()
+            self._give_up(error)
+            return False
+        return True
 
     def _send_memory(self) -> bool:
         """Send the chunks up to the next file slice in one call; say whether all of it went."""

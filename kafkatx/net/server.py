@@ -11,7 +11,9 @@ more than ``HELD_BYTES`` of its requests wait, or all connections together hold 
 
 from __future__ import annotations
 
+import socket
 from collections import deque
+from contextlib import suppress
 from typing import Any, Protocol, TypeAlias
 
 import attrs
@@ -30,6 +32,9 @@ READ_BYTES = 1 << 20
 
 HELD_BYTES = 1 << 20
 """How many bytes of requests may wait behind one that is being served before reading pauses."""
+
+REPLIED_BYTES = 1 << 20
+"""How many bytes of replies are made before they are sent and others have their turn."""
 
 PRODUCE = b"\x00\x00"
 """The first two bytes of a produce request: its API key."""
@@ -112,7 +117,8 @@ class KafkaConnection(protocol.Protocol):
         self._inbox_bytes = 0
         self._owed: deque[_Owed] = deque()
         self._owed_are_produce = True
-        self._violation: ProtocolViolation | None = None
+        self._out: list[Chunk] = []
+        self._fault: Exception | None = None  # why the connection closes when what came before is answered
         self._serving = self._closing = self._reading_paused = False
         self.held_bytes = 0
         self.last_active_s = 0.0
@@ -125,9 +131,10 @@ class KafkaConnection(protocol.Protocol):
             transport.setTcpKeepAlive(True)
         if hasattr(transport, "bufferSize"):
             transport.bufferSize = READ_BYTES
+        self.factory.set_buffers(transport)
         remote, local = transport.getPeer(), transport.getHost()
         self.peer = Peer(remote.host, remote.port, local.host, local.port)
-        self._sender = make_sender(transport, self._serve)
+        self._sender = make_sender(transport, self._drained)
         self.last_active_s = self.factory.clock.seconds()
         self.factory.connections.add(self)
 
@@ -146,39 +153,43 @@ class KafkaConnection(protocol.Protocol):
                 self._inbox.append(frame)
                 self._inbox_bytes += len(frame)
         except ProtocolViolation as violation:
-            self._violation = violation
+            self._fault = violation
         self._serve()
         if self._inbox or self.held_bytes or self._frames.buffered_bytes:
             self._balance()
 
     def _serve(self) -> None:
-        """Serve the waiting requests as far as their order allows."""
+        """Serve the waiting requests as far as their order, and what the peer takes of replies, allow."""
         if self._serving or self._closing:
             return
         self._serving = True
-        out: list[Chunk] = []
         try:
-            wrote = self._serve_inbox(out)
+            wrote = self._serve_inbox()
         finally:
             self._serving = False
-            if out:
-                self._sender.send(out)
+            self._flush()
         if wrote:
             self._requests.wake_waiting()
-        if self._violation is not None and not self._inbox and not self._owed:
-            self._close(self._violation)
+        if self._inbox:
+            if not self._owed and not self._sender.busy:
+                self._go_on_soon()
+        elif self._fault is not None and not self._owed:
+            self._close(self._fault)
 
-    def _serve_inbox(self, out: list[Chunk]) -> bool:
-        """Put the replies that are ready into *out*; say whether anything was written to a log."""
+    def _serve_inbox(self) -> bool:
+        """Serve a round of requests; say whether anything was written to a log.
+
+        A round ends when its replies are ``REPLIED_BYTES`` large: small requests may have large ones.
+        """
         inbox, answer_one = self._inbox, self._requests.answer
         staged: list[Staged] = []
-        wrote = False
+        wrote, room = False, REPLIED_BYTES
         try:
-            while inbox and not self._sender.busy:
+            while inbox and room > 0 and not self._sender.busy:
                 is_produce = inbox[0][:2] == PRODUCE
                 if staged and not is_produce:
                     wrote = True
-                    self._finish(staged, out)
+                    self._finish(staged)
                 if self._owed and not (is_produce and self._owed_are_produce):
                     break
                 frame = inbox.popleft()
@@ -187,27 +198,32 @@ class KafkaConnection(protocol.Protocol):
                 if isinstance(answer, Staged):
                     staged.append(answer)
                 else:
-                    self._take(answer, is_produce, out)
+                    self._take(answer, is_produce)
+                    if isinstance(answer, list):
+                        room -= sum(map(len, answer))
             if staged:
                 wrote = True
-                self._finish(staged, out)
-        except ProtocolViolation as violation:
-            self._violation = violation
+                self._finish(staged)
+        except Exception as error:
+            if not isinstance(error, ProtocolViolation):
+                self._log.failure("a request from {peer} could not be served", peer=self.peer)
+            self._fault = error
             inbox.clear()
             self._inbox_bytes = 0
             if staged:
                 wrote = True
-                self._requests.write_staged()
+                with suppress(ProtocolViolation):
+                    self._finish(staged)
         return wrote
 
-    def _finish(self, staged: list[Staged], out: list[Chunk]) -> None:
+    def _finish(self, staged: list[Staged]) -> None:
         """Write what the round has staged, and reply to it."""
-        failed = self._requests.write_staged()
         answers, staged[:] = staged[:], []
+        failed = self._requests.write_staged()
         for answer in answers:
-            self._take(answer.finish(failed), True, out)
+            self._take(answer.finish(failed), True)
 
-    def _take(self, reply: Reply | Deferred[Reply], is_produce: bool, out: list[Chunk]) -> None:
+    def _take(self, reply: Reply | Deferred[Reply], is_produce: bool) -> None:
         """Send a reply, in its turn, when it is there."""
         if isinstance(reply, Deferred):
             if not self._owed:
@@ -221,20 +237,31 @@ class KafkaConnection(protocol.Protocol):
             owed.chunks = reply
             self._owed.append(owed)
         elif reply:
-            out += reply
+            self._out += reply
 
     def _settle(self, chunks: Reply, owed: _Owed) -> None:
         owed.chunks, owed.deferred = chunks, None
-        out: list[Chunk] = []
         while self._owed and self._owed[0].deferred is None:
-            out += self._owed.popleft().chunks or ()
-        if self._closing:
-            return
-        if out:
+            self._out += self._owed.popleft().chunks or ()
+        if not self._serving and not self._closing:
+            self._flush()
+            if self._inbox or self._fault is not None:
+                self._go_on_soon()
+
+    def _flush(self) -> None:
+        """Send the replies whose turn has come."""
+        if self._out:
+            out, self._out = self._out, []
             self._sender.send(out)
-        if (self._inbox or self._violation) and not self._serving:
-            # not from here: one connection's writes may be what woke us, and so on without end
-            self.factory.clock.callLater(0, self._go_on)
+
+    def _drained(self) -> None:
+        """The peer has taken its replies."""
+        if self._inbox or self._fault is not None or self._reading_paused:
+            self._go_on_soon()
+
+    def _go_on_soon(self) -> None:
+        # not at once: one connection's writes may be what woke us, and so on without end
+        self.factory.clock.callLater(0, self._go_on)
 
     def _go_on(self) -> None:
         self._serve()
@@ -249,13 +276,13 @@ class KafkaConnection(protocol.Protocol):
             self._log.failure("a reply to {peer} could not be made", failure, peer=self.peer)
             self._close(None)
 
-    def _close(self, violation: ProtocolViolation | None) -> None:
+    def _close(self, fault: Exception | None) -> None:
         """Close for good; what was answered before is still sent."""
         if self._closing:
             return
         self._closing = True
-        if violation is not None:
-            self._log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=violation)
+        if isinstance(fault, ProtocolViolation):
+            self._log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=fault)
         self._let_go()
         assert self.transport is not None
         self.transport.loseConnection()
@@ -303,6 +330,8 @@ class Limits:
     max_idle_ms: int  #: connections.max.idle.ms; -1 for no limit
     max_connections: int  #: max.connections
     max_connections_per_ip: int  #: max.connections.per.ip
+    send_buffer_bytes: int = -1  #: socket.send.buffer.bytes; -1 for the system's choice
+    receive_buffer_bytes: int = -1  #: socket.receive.buffer.bytes; -1 for the system's choice
 
 
 class KafkaServerFactory(protocol.ServerFactory):
@@ -332,6 +361,15 @@ class KafkaServerFactory(protocol.ServerFactory):
                 return None
         self._per_ip[host] = count + 1
         return KafkaConnection(self)
+
+    def set_buffers(self, transport: Any) -> None:
+        """Give a connection's socket the buffers that the settings name."""
+        for option, size in (
+            (socket.SO_SNDBUF, self.limits.send_buffer_bytes),
+            (socket.SO_RCVBUF, self.limits.receive_buffer_bytes),
+        ):
+            if size >= 0:
+                transport.getHandle().setsockopt(socket.SOL_SOCKET, option, size)
 
     def lost(self, connection: KafkaConnection) -> None:
         """A connection has ended."""

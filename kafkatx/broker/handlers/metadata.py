@@ -12,6 +12,7 @@ from twisted.logger import Logger
 from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import check_topic_name
 from kafkatx.types import ClusterState, Topic
 from kafkatx.wire.messages.metadata import (
     MetadataRequest,
@@ -21,9 +22,9 @@ from kafkatx.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from kafkatx.wire.schema import NULL_UUID
 
 AUTO_CREATE_FLAG_SINCE = 4
+NULL_NAME_SINCE = 12
 LOOPBACK = ("127.0.0.1", "::1", "localhost", "::ffff:127.0.0.1")
 _log = Logger()
 
@@ -37,8 +38,8 @@ def answer(
     if wanted is None or (context.version == 0 and not wanted):
         wanted = [MetadataRequestTopic(name=name) for name in broker.coordinator.state.topics]
     elif _may_create(broker, request, context) and _missing(broker, wanted):
-        return Deferred.fromCoroutine(_create_and_describe(broker, wanted))
-    return _describe(broker, wanted, {})
+        return Deferred.fromCoroutine(_create_and_describe(broker, wanted, context.version))
+    return _describe(broker, wanted, {}, context.version)
 
 
 def _may_create(broker: Broker, request: MetadataRequest, context: RequestContext) -> bool:
@@ -52,7 +53,9 @@ def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
     return [name for name in names if name not in broker.topics.partitions]
 
 
-async def _create_and_describe(broker: Broker, wanted: list[MetadataRequestTopic]) -> MetadataResponse:
+async def _create_and_describe(
+    broker: Broker, wanted: list[MetadataRequestTopic], version: int
+) -> MetadataResponse:
     errors: dict[str, int] = {}
     for name in _missing(broker, wanted):
         try:
@@ -60,31 +63,44 @@ async def _create_and_describe(broker: Broker, wanted: list[MetadataRequestTopic
         except RequestError as error:
             if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
                 errors[name] = error.code
-    return _describe(broker, wanted, errors)
+    return _describe(broker, wanted, errors, version)
 
 
-def _describe(broker: Broker, wanted: list[MetadataRequestTopic], errors: dict[str, int]) -> MetadataResponse:
+def _describe(
+    broker: Broker, wanted: list[MetadataRequestTopic], errors: dict[str, int], version: int
+) -> MetadataResponse:
     state: ClusterState = broker.coordinator.state
     return MetadataResponse(
         brokers=[MetadataResponseBroker(n.id, n.host, n.port, n.rack) for n in state.brokers.values()],
         cluster_id=state.cluster_id,
         controller_id=state.controller_id,
-        topics=[_topic(state, asked, errors) for asked in wanted],
+        topics=[_topic(state, asked, errors, version) for asked in wanted],
     )
 
 
-def _topic(state: ClusterState, asked: MetadataRequestTopic, errors: dict[str, int]) -> MetadataResponseTopic:
+def _topic(
+    state: ClusterState, asked: MetadataRequestTopic, errors: dict[str, int], version: int
+) -> MetadataResponseTopic:
     """One topic's part; asked for by name, or by id from version 10 on."""
     by_id = asked.name is None
     name = state.topic_names.get(asked.topic_id) if by_id else asked.name
     topic = state.topics.get(name) if name is not None else None
+    if topic is None and by_id:
+        nameless = None if version >= NULL_NAME_SINCE else ""
+        return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, nameless, asked.topic_id)
     if topic is None:
-        missing = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        code = errors.get(name or "", missing)
-        return MetadataResponseTopic(
-            code, name if name is not None or by_id else "", asked.topic_id or NULL_UUID
-        )
+        name = asked.name or ""
+        return MetadataResponseTopic(errors.get(name) or _missing_code(name), name)
     return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.internal, _partitions(state, topic))
+
+
+def _missing_code(name: str) -> ErrorCode:
+    """Why a topic that was not created is not there: no topic can have such a name, or none has."""
+    try:
+        check_topic_name(name)
+    except RequestError as error:
+        return error.code
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _partitions(state: ClusterState, topic: Topic) -> list[MetadataResponsePartition]:
@@ -127,5 +143,9 @@ def refuse(
     request: MetadataRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> MetadataResponse:
     """The same error for every topic."""
-    topics = [MetadataResponseTopic(code, topic.name, topic.topic_id) for topic in request.topics or ()]
+    nameless = None if context.version >= NULL_NAME_SINCE else ""
+    topics = [
+        MetadataResponseTopic(code, nameless if topic.name is None else topic.name, topic.topic_id)
+        for topic in request.topics or ()
+    ]
     return MetadataResponse(topics=topics)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.internet.defer import Deferred
+
 from kafkatx.broker.dispatch import RequestContext, Staging
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.state import Broker
@@ -21,6 +23,7 @@ from kafkatx.wire.messages.produce import (
     TopicProduceResponse,
 )
 
+ALL = -1
 ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
 MAGIC_AT, MAGIC_2 = 16, 2
@@ -43,17 +46,34 @@ class StagedProduce(Staging):
         self._response = response
         self._staged = staged
 
-    def respond(self, failed: dict[object, OSError]) -> ProduceResponse | None:
-        """The response; None for acks=0.
+    def respond(
+        self, failed: dict[object, OSError]
+    ) -> ProduceResponse | Deferred[ProduceResponse | None] | None:
+        """The response, None for acks=0; a Deferred where ``flush.messages`` makes it wait for the disk.
 
         :raises ProtocolViolation: acks=0 and an error: closing is the only way to tell the producer.
         """
-        if failed:
-            for partition, result in self._staged:
-                if partition in failed:
-                    result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-                    result.base_offset = -1
-                    result.error_message = failed[partition].strerror
+        flushing = []
+        for partition, result in self._staged:
+            if partition in failed:
+                _not_stored(result, failed[partition])
+            elif partition.must_flush:
+                flushing.append((partition.log.flush(), result))
+        if flushing:
+            return Deferred.fromCoroutine(self._respond_flushed(flushing))
+        return self._response_if_wanted()
+
+    async def _respond_flushed(
+        self, flushing: list[tuple[Deferred[int], PartitionProduceResponse]]
+    ) -> ProduceResponse | None:
+        for flushed, result in flushing:
+            try:
+                await flushed
+            except OSError as error:
+                _not_stored(result, error)
+        return self._response_if_wanted()
+
+    def _response_if_wanted(self) -> ProduceResponse | None:
         if self._acks:
             return self._response
         for topic in self._response.responses:
@@ -64,6 +84,12 @@ class StagedProduce(Staging):
                         f" {ErrorCode.of(result.error_code).name} {result.error_message or ''}"
                     )
         return None
+
+
+def _not_stored(result: PartitionProduceResponse, error: OSError) -> None:
+    result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+    result.base_offset = -1
+    result.error_message = error.strerror
 
 
 def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> Any:
@@ -83,6 +109,8 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
             partition = find(topic.name, data.index)
             if partition is None:
                 result = _error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            elif request.acks == ALL and len(partition.isr) < partition.min_insync_replicas:
+                result = _error(data, ErrorCode.NOT_ENOUGH_REPLICAS, _too_few(partition))
             else:
                 result = _append(partition, data, version, now_ms)
                 if not result.error_code:
@@ -115,6 +143,12 @@ def _append(
         )
     return PartitionProduceResponse(
         data.index, 0, done.base_offset, done.log_append_time_ms, log.log_start_offset
+    )
+
+
+def _too_few(partition: Partition) -> str:
+    return (
+        f"{len(partition.isr)} replicas are in sync, min.insync.replicas is {partition.min_insync_replicas}"
     )
 
 

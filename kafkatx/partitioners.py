@@ -1,0 +1,92 @@
+"""Which partition a record goes to: the built-in partitioners.
+
+All of them have the shape of ``kafkatx.interfaces.IPartitioner``. That it is not declared here is on
+purpose: the blocking client uses them, and it does not import Twisted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Protocol
+
+_SEED = 0x9747B28C
+_FACTOR = 0x5BD1E995
+_MASK = 0xFFFFFFFF
+
+
+class RandomSource(Protocol):
+    """The part of ``random.Random`` that is used."""
+
+    def randrange(self, stop: int, /) -> int:
+        """An integer from 0 to *stop* - 1."""
+
+
+def murmur2(data: bytes) -> int:
+    """MurmurHash2 as the Java client computes it (``Utils.murmur2``), as an unsigned 32-bit integer."""
+    size = len(data)
+    whole = size & ~3
+    value = _SEED ^ size
+    for at in range(0, whole, 4):
+        word = int.from_bytes(data[at : at + 4], "little") * _FACTOR & _MASK
+        word = (word ^ word >> 24) * _FACTOR & _MASK
+        value = value * _FACTOR & _MASK ^ word
+    if size > whole:
+        value = (value ^ int.from_bytes(data[whole:], "little")) * _FACTOR & _MASK
+    value = (value ^ value >> 13) * _FACTOR & _MASK
+    return value ^ value >> 15
+
+
+class DefaultPartitioner:
+    """By the key's hash, as the Java client does; records without key stick to one partition a batch.
+
+    Sticking (KIP-480) makes full batches where a choice for each record would make many small ones.
+    """
+
+    def __init__(self, source: RandomSource | None = None) -> None:
+        self._source = source or random.Random()
+        self._sticky: dict[str, int] = {}
+
+    def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
+        """The partition of a record with this key."""
+        if key is not None:
+            return (murmur2(key) & 0x7FFFFFFF) % partitions
+        chosen = self._sticky.get(topic, partitions)
+        if chosen >= partitions:
+            chosen = self._sticky[topic] = self._source.randrange(partitions)
+        return chosen
+
+    def batch_sent(self, topic: str) -> None:
+        """Records without key go to another partition from now on, by chance perhaps the same."""
+        self._sticky.pop(topic, None)
+
+
+class RandomPartitioner:
+    """By chance, whatever the key."""
+
+    def __init__(self, source: RandomSource | None = None) -> None:
+        self._source = source or random.Random()
+
+    def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
+        """A partition, each as likely as the others."""
+        return self._source.randrange(partitions)
+
+    def batch_sent(self, topic: str) -> None:
+        """Nothing depends on it."""
+
+
+class RoundRobinPartitioner:
+    """One partition after the other, whatever the key; each topic has its own turn."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, itertools.count[int]] = {}
+
+    def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
+        """The next partition in turn."""
+        turn = self._turns.get(topic)
+        if turn is None:
+            turn = self._turns[topic] = itertools.count()
+        return next(turn) % partitions
+
+    def batch_sent(self, topic: str) -> None:
+        """Nothing depends on it."""

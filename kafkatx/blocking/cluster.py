@@ -1,0 +1,249 @@
+"""The cluster as a client sees it: which brokers there are, which of them leads what, and connections."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from kafkatx.blocking import offsets as list_offsets
+from kafkatx.blocking.connection import Channel, Connection
+from kafkatx.blocking.errors import ConnectionFailed, UnknownTopic, describe, retriable
+from kafkatx.blocking.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata, from_response
+from kafkatx.blocking.retry import Backoff
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError, SettingError
+from kafkatx.types import BrokerNode
+from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+DEFAULT_PORT = 9092
+T = TypeVar("T")
+Address = tuple[str, int]
+
+
+def parse_bootstrap(bootstrap: str | Iterable[str]) -> list[Address]:
+    """Split ``host:port,host:port``; the port may be left out (9092); IPv6 is ``[::1]:9092``.
+
+    :raises SettingError: an entry is not of that form.
+    """
+    entries = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
+    addresses = [_address(entry.strip()) for entry in entries if entry.strip()]
+    if not addresses:
+        raise SettingError("bootstrap servers: none is named; give HOST:PORT, for example 127.0.0.1:9092")
+    return addresses
+
+
+def _address(entry: str) -> Address:
+    if entry.startswith("["):
+        host, closing, rest = entry[1:].partition("]")
+        port = rest[1:] if rest[:1] == ":" else rest
+        good = bool(closing) and rest[:1] in ("", ":")
+    elif entry.count(":") > 1:
+        host, port, good = entry, "", True
+    else:
+        host, _, port = entry.partition(":")
+        good = True
+    if not good or not host or (port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536)):
+        raise SettingError(f"bootstrap server {entry!r}: give HOST:PORT, for example 127.0.0.1:9092")
+    return host, int(port or DEFAULT_PORT)
+
+
+class Cluster:
+    """Metadata, leaders and shared connections; asked again on errors that may pass.
+
+    The first contact is not retried: a bootstrap address that nobody answers at is an error at once.
+    Not for several threads at once. A context manager.
+
+    :param retries: how often a call is tried again, with pauses that double from *retry_backoff_ms* to 1 s.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str | Sequence[str],
+        *,
+        client_id: str = "kafkatx",
+        timeout_s: float = 30.0,
+        connect_timeout_s: float = 10.0,
+        retries: int = 12,
+        retry_backoff_ms: int = 100,
+        connect: Callable[[str, int], Channel] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.timeout_s = timeout_s
+        self.backoff = Backoff(retries, retry_backoff_ms)
+        self.clock = clock
+        self.sleep = sleep
+        self._bootstrap = parse_bootstrap(bootstrap)
+        self._connect: Callable[[str, int], Channel] = connect or partial(
+            Connection, client_id=client_id, timeout_s=timeout_s, connect_timeout_s=connect_timeout_s
+        )
+        self._connections: dict[Address, Channel] = {}
+        self._cache = ClusterMetadata()
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the shared connections; those that readers and writers own are theirs to close."""
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    # -- connections
+
+    def any(self) -> Channel:
+        """A shared connection to a broker that answers: a known one, else one of the bootstrap servers.
+
+        :raises ConnectionFailed: none answers.
+        """
+        known = [(node.host, node.port) for node in self._cache.brokers.values()]
+        failure: ConnectionFailed | None = None
+        for address in dict.fromkeys([*known, *self._bootstrap]):
+            try:
+                return self._shared(address)
+            except ConnectionFailed as error:
+                # What the user typed is what the message should name, not an address that a broker gave.
+                if failure is None or address in self._bootstrap:
+                    failure = error
+        assert failure is not None  # there is at least one bootstrap server
+        raise failure
+
+    def leader(self, topic: str, partition: int) -> Channel:
+        """The shared connection to a partition's leader.
+
+        :raises RequestError: there is no such partition, or it has no leader now.
+        """
+        node = self.leader_node(topic, partition)
+        return self._shared((node.host, node.port))
+
+    def controller(self) -> Channel:
+        """The shared connection to the broker that creates and deletes topics."""
+        if not self._cache.brokers:
+            self._ask([])
+        node = self._cache.brokers.get(self._cache.controller_id)
+        return self._shared((node.host, node.port)) if node else self.any()
+
+    def leader_node(self, topic: str, partition: int) -> BrokerNode:
+        """Where a partition's leader is reached; raises as :meth:`leader`."""
+        state = self._partition(topic, partition)
+        node = self._cache.brokers.get(state.leader)
+        if node is None:
+            raise RequestError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic} [{partition}] has no leader now")
+        return node
+
+    def leader_epoch(self, topic: str, partition: int) -> int:
+        """The epoch of the leader that :meth:`leader_node` names; -1 if unknown."""
+        return self._partition(topic, partition).leader_epoch
+
+    def dial(self, node: BrokerNode) -> Channel:
+        """A connection of the caller's own, opened and negotiated."""
+        connection = self._connect(node.host, node.port)
+        connection.open()
+        return connection
+
+    def _shared(self, address: Address) -> Channel:
+        connection = self._connections.get(address)
+        if connection is None or connection.closed:
+            connection = self._connections[address] = self._connect(*address)
+        connection.open()
+        return connection
+
+    # -- metadata
+
+    def metadata(self, topics: Sequence[str] | None, allow_auto_create: bool = False) -> ClusterMetadata:
+        """Ask a broker for the cluster and these topics; ``None`` asks for all of them.
+
+        The reply is remembered. A topic that does not exist is in it with its ``error``.
+        """
+        return self.retrying(lambda: self._ask(topics, allow_auto_create))
+
+    def topic(self, name: str, allow_auto_create: bool = False) -> TopicMetadata:
+        """One topic, from memory if it is known.
+
+        :param allow_auto_create: let the broker create it, and wait until it has.
+        :raises UnknownTopic: there is none of this name.
+        :raises RequestError: something else is wrong with it, INVALID_TOPIC_EXCEPTION say.
+        """
+        known = self._cache.topics.get(name)
+        if known is not None and known.usable:
+            return known
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        for pause_s in self.backoff.pauses_s():
+            known = self.metadata([name], allow_auto_create).topics.get(name)
+            if known is not None and known.usable:
+                return known
+            if known is not None:
+                error = known.error or ErrorCode.LEADER_NOT_AVAILABLE
+            if not error.retriable:
+                break
+            if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not allow_auto_create:
+                raise UnknownTopic(name)
+            self.sleep(pause_s)
+        if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise UnknownTopic(name)
+        raise RequestError(error, f"topic {name!r}: {describe(error)}")
+
+    def partitions(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions, in order.
+
+        :raises UnknownTopic: there is none of this name.
+        """
+        return list(self.topic(topic).partitions)
+
+    def forget(self) -> None:
+        """Ask again before the next use of any topic; which brokers there are stays known."""
+        self._cache = ClusterMetadata(self._cache.brokers, self._cache.controller_id, self._cache.cluster_id)
+
+    def _ask(self, topics: Sequence[str] | None, allow_auto_create: bool = False) -> ClusterMetadata:
+        connection = self.any()
+        version = connection.version_for(MetadataRequest)
+        wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+        if version == 0 and wanted is None:
+            wanted = []  # in version 0 an empty list means all topics, and null cannot be said
+        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=allow_auto_create)
+        answer = from_response(connection.request(request, version))
+        self._cache = answer.merged(self._cache)
+        return answer
+
+    def _partition(self, topic: str, partition: int) -> PartitionMetadata:
+        partitions = self.topic(topic).partitions
+        if partition not in partitions:
+            raise RequestError(
+                ErrorCode.INVALID_PARTITIONS,
+                f"topic {topic!r} has no partition {partition}: it has 0 to {len(partitions) - 1}",
+            )
+        return partitions[partition]
+
+    # -- what is asked of leaders
+
+    def offsets(
+        self, topic: str, timestamps: Mapping[int, int], isolation_level: int = 0
+    ) -> dict[int, tuple[int, int]]:
+        """Look offsets up by time.
+
+        :param timestamps: for each partition a time in ms, or -1 latest (the offset that the next record
+            gets), -2 earliest, -3 the record with the largest timestamp.
+        :return: for each partition the offset of the first record at or after the time, and that record's
+            timestamp; -1 and -1 where there is none.
+        :raises RequestError: a partition does not exist, or its leader refused.
+        """
+        return self.retrying(lambda: list_offsets.lookup(self, topic, timestamps, isolation_level))
+
+    def retrying(self, call: Callable[[], T]) -> T:
+        """Call until it succeeds or fails for good; metadata is forgotten between attempts.
+
+        :raises KafkaTXError: what the last attempt raised.
+        """
+        for pause_s in self.backoff.pauses_s():
+            try:
+                return call()
+            except KafkaTXError as error:
+                if not retriable(error) or not self._cache.brokers:
+                    raise
+            self.forget()
+            self.sleep(pause_s)
+        return call()

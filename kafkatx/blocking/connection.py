@@ -1,0 +1,264 @@
+"""One connection to one broker over a plain socket: negotiation, requests, pipelining.
+
+The bytes are :class:`kafkatx.wire.connection.ClientConnection`'s; here is only the socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from kafkatx import __version__
+from kafkatx.blocking.errors import ConnectionFailed
+from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
+from kafkatx.types import FileSlice
+from kafkatx.wire.api import Api, api_for
+from kafkatx.wire.connection import ClientConnection
+from kafkatx.wire.messages.api_versions import ApiVersionsRequest
+
+API_VERSIONS = 18
+RECEIVE_BYTES = 1 << 18
+MAX_REPLY_BYTES = 1 << 30
+
+
+class Channel(Protocol):
+    """What the cluster, the readers and the writers need of a connection; tests put a fake in its place."""
+
+    host: str
+    port: int
+
+    @property
+    def closed(self) -> bool:
+        """Whether it failed or was closed; it does not open again."""
+
+    def open(self) -> None:
+        """Connect and negotiate, unless that is done."""
+
+    def version_for(self, message: type[Any], at_most: int | None = None) -> int:
+        """The highest version of a request's API that both ends know."""
+
+    def request(self, message: Any, version: int | None = None) -> Any:
+        """Send one request and return its reply."""
+
+    def send(self, message: Any, version: int | None = None, *, expect_reply: bool = True) -> int:
+        """Send one request; return the ticket by which :meth:`receive` gives its reply."""
+
+    def receive(self, ticket: int) -> Any:
+        """Wait for the reply of one :meth:`send`."""
+
+    def fileno(self) -> int:
+        """The socket, to wait for several connections at once."""
+
+    def close(self) -> None:
+        """Close it; replies not yet received are lost."""
+
+
+class Connection:
+    """A connection that opens, and negotiates versions by ApiVersions, at its first use.
+
+    Not for several threads at once. After :class:`ConnectionFailed` it is closed for good: make another.
+
+    :param timeout_s: the longest silence while a reply or room to send is waited for.
+    :param dial: makes a connected socket of (host, port) and a time-out; tests give another.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        client_id: str = "kafkatx",
+        timeout_s: float = 30.0,
+        connect_timeout_s: float = 10.0,
+        dial: Callable[[tuple[str, int], float], socket.socket] = socket.create_connection,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self._client_id = client_id
+        self._timeout_s = timeout_s
+        self._connect_timeout_s = connect_timeout_s
+        self._dial = dial
+        self._socket: socket.socket | None = None
+        self._closed = False
+        self._negotiated = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._protocol = ClientConnection(self._client_id, MAX_REPLY_BYTES)
+        self._sent = 0
+        self._expected: deque[int] = deque()
+        self._replies: dict[int, Any] = {}
+
+    @property
+    def closed(self) -> bool:
+        """Whether it failed or was closed; it does not open again."""
+        return self._closed
+
+    @property
+    def address(self) -> str:
+        """``host:port`` as a person writes it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def open(self) -> None:
+        """Connect and negotiate, unless that is done.
+
+        A broker that closes the connection on ApiVersions 3 is asked with version 0, and if it closes on
+        that too it is older than ApiVersions (Kafka 0.9): every API is then spoken in version 0.
+
+        :raises ConnectionFailed: the broker cannot be reached or does not speak Kafka's protocol.
+        """
+        if self._socket is not None:
+            return
+        for version in (3, 0):
+            self._connect()
+            with contextlib.suppress(_ClosedByPeer):
+                self._negotiate(version)
+                self._negotiated = True
+                return
+        self._connect()
+        self._protocol.fallback_versions()
+        self._negotiated = True
+
+    def _connect(self) -> None:
+        if self._closed:
+            raise ConnectionFailed(f"the connection to {self.address} is closed")
+        self._drop_socket()
+        self._reset()
+        try:
+            connected = self._dial((self.host, self.port), self._connect_timeout_s)
+        except OSError as error:
+            self._closed = True
+            raise ConnectionFailed(
+                f"no broker answers at {self.address} ({_reason(error)}): "
+                "start one with `make run`, or name another with -b HOST:PORT"
+            ) from error
+        if connected.family in (socket.AF_INET, socket.AF_INET6):
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected.settimeout(self._timeout_s)
+        self._socket = connected
+
+    def _negotiate(self, version: int) -> None:
+        request = ApiVersionsRequest(client_software_name="kafkatx", client_software_version=__version__)
+        response = self._exchange(request, version)
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION and version:
+            known = [api.max_version for api in response.api_keys if api.api_key == API_VERSIONS]
+            response = self._exchange(request, min(version, *known) if known else 0)
+        if response.error_code:
+            raise self._failed(f"ApiVersions was refused with {ErrorCode.of(response.error_code).name}")
+        self._protocol.negotiate(response)
+
+    def _exchange(self, message: Any, version: int) -> Any:
+        return self._receive(self._send(api_for(message.API_KEY), message, version, True))
+
+    def version_for(self, message: type[Any], at_most: int | None = None) -> int:
+        """The highest version of a request's API that both ends know.
+
+        :param message: the request's class.
+        :raises RequestError: UNSUPPORTED_VERSION, there is none.
+        """
+        self.open()
+        return self._protocol.version_for(api_for(message.API_KEY), at_most)
+
+    def request(self, message: Any, version: int | None = None) -> Any:
+        """Send one request and return its reply.
+
+        :raises ConnectionFailed: it cannot be sent, or no reply came within ``timeout_s``.
+        :raises RequestError: UNSUPPORTED_VERSION, the broker has no version of this API in common with us.
+        """
+        return self.receive(self.send(message, version))
+
+    def send(self, message: Any, version: int | None = None, *, expect_reply: bool = True) -> int:
+        """Send one request and do not wait; return the ticket by which :meth:`receive` gives its reply.
+
+        :param expect_reply: false for a produce request with acks=0.
+        :raises ConnectionFailed: it cannot be sent.
+        """
+        self.open()
+        api = api_for(message.API_KEY)
+        if version is None:
+            version = self.version_for(type(message))
+        return self._send(api, message, version, expect_reply)
+
+    def receive(self, ticket: int) -> Any:
+        """Wait for the reply of one :meth:`send`; others that come before it are kept for their turn.
+
+        :raises ConnectionFailed: the broker closed the connection, kept silent or sent nonsense.
+        """
+        return self._receive(ticket)
+
+    def _send(self, api: Api, message: Any, version: int, expect_reply: bool) -> int:
+        chunks = self._protocol.send(api, version, message, expect_reply)
+        data = b"".join(chunk.tobytes() if isinstance(chunk, FileSlice) else chunk for chunk in chunks)
+        self._sent += 1
+        if expect_reply:
+            self._expected.append(self._sent)
+        try:
+            self._live_socket().sendall(data)
+        except OSError as error:
+            raise self._lost(error) from error
+        return self._sent
+
+    def _receive(self, ticket: int) -> Any:
+        while ticket not in self._replies:
+            try:
+                data = self._live_socket().recv(RECEIVE_BYTES)
+            except OSError as error:
+                raise self._lost(error) from error
+            if not data:
+                raise self._lost(None)
+            try:
+                for _, response in self._protocol.receive(data):
+                    self._replies[self._expected.popleft()] = response
+            except (ProtocolViolation, RequestError) as error:
+                raise self._failed(f"it does not speak Kafka's protocol as we do ({error})") from error
+        return self._replies.pop(ticket)
+
+    def _live_socket(self) -> socket.socket:
+        if self._socket is None:
+            raise ConnectionFailed(f"the connection to {self.address} is closed")
+        return self._socket
+
+    def _lost(self, error: OSError | None) -> ConnectionFailed:
+        if isinstance(error, TimeoutError):
+            return self._failed(f"it kept silent for {self._timeout_s:g} s: is it overloaded? see --timeout")
+        if error is None or isinstance(error, ConnectionError):
+            failure = _ClosedByPeer(f"the broker at {self.address} closed the connection: its log says why")
+            self._drop_socket()
+            self._closed = self._negotiated  # before that, open() tries again with an older version
+            return failure
+        return self._failed(_reason(error))
+
+    def _failed(self, reason: str) -> ConnectionFailed:
+        self.close()
+        return ConnectionFailed(f"the broker at {self.address} cannot be used: {reason}")
+
+    def fileno(self) -> int:
+        """The socket, to wait for several connections at once; -1 when closed."""
+        return -1 if self._socket is None else self._socket.fileno()
+
+    def close(self) -> None:
+        """Close the socket; replies not yet received are lost. What was sent is still delivered."""
+        self._closed = True
+        self._drop_socket()
+
+    def _drop_socket(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+class _ClosedByPeer(ConnectionFailed):
+    """The peer closed the connection, with or without a reset."""
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__

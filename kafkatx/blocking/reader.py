@@ -1,0 +1,198 @@
+"""Read one partition: raw batches, records, or columns for Arrow."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from kafkatx.blocking.cluster import Cluster
+from kafkatx.blocking.fetcher import MAX_BYTES, Fetcher
+from kafkatx.records.batch import MAGIC_AT, TIMESTAMP_TYPE, Headers, Record
+from kafkatx.records.compression import LIMIT_BYTES
+from kafkatx.records.convert import batches, read_columns
+
+NO_TIMESTAMP_TYPE = -1
+CREATE_TIME = 0
+LOG_APPEND_TIME = 1
+
+MAX_ROWS = 16_384
+MAX_COLUMN_BYTES = 16 << 20
+_ATTRIBUTES_LOW_BYTE_AT = (17, 17, 22)  # by magic
+
+
+class Columns(NamedTuple):
+    """Records as one list per field, all of the same length.
+
+    Timestamps are in ms, -1 where there is none; their types as Kafka numbers them: -1 none (magic 0),
+    0 the producer's time, 1 the broker's. ``headers`` stays empty where they are not wanted.
+    """
+
+    offsets: list[int]
+    timestamps: list[int]
+    timestamp_types: list[int]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[Headers]
+
+    @classmethod
+    def empty(cls) -> Columns:
+        """Columns without rows."""
+        return cls([], [], [], [], [], [])
+
+    def cut(self, known: int, start: int, end: int | None) -> None:
+        """Drop, from row *known* on, those with offsets outside of *start* to *end* (exclusive).
+
+        Offsets must increase.
+        """
+        offsets = self.offsets
+        low = bisect_left(offsets, start, known)
+        high = len(offsets) if end is None else bisect_left(offsets, end, known)
+        column: list[Any]
+        for column in self:
+            del column[high:]
+            del column[known:low]
+
+    def limit(self, rows: int) -> None:
+        """Keep the first *rows* rows only."""
+        column: list[Any]
+        for column in self:
+            del column[rows:]
+
+
+def append_batch(
+    raw: memoryview,
+    columns: Columns,
+    check_crcs: bool = True,
+    with_headers: bool = True,
+    limit_bytes: int = LIMIT_BYTES,
+) -> None:
+    """Append the records of one stored batch of any magic; a control batch has none.
+
+    :param with_headers: false leaves ``columns.headers`` alone.
+    :param limit_bytes: how large it may become when it is decompressed.
+    :raises CorruptRecords: its CRC does not match, or the records are not what the header promises.
+    :raises UnsupportedCompression: the codec is unknown or not installed.
+    """
+    offsets, timestamps, timestamp_types, keys, values, headers = columns
+    wanted = headers if with_headers else None
+    read_columns(raw, offsets, timestamps, keys, values, wanted, check_crcs, limit_bytes)
+    timestamp_types += [_timestamp_type(raw)] * (len(offsets) - len(timestamp_types))
+
+
+def _timestamp_type(raw: memoryview) -> int:
+    magic = raw[MAGIC_AT]
+    if magic == 0:
+        return NO_TIMESTAMP_TYPE
+    return LOG_APPEND_TIME if raw[_ATTRIBUTES_LOW_BYTE_AT[magic]] & TIMESTAMP_TYPE else CREATE_TIME
+
+
+class Reader:
+    """One partition from ``start_offset`` to ``end_offset`` (exclusive; None: follow it for ever).
+
+    A context manager. Each of :meth:`chunks`, :meth:`read_columns` and iteration starts at
+    ``start_offset``. Offsets that compaction has removed are passed over. Transactions: with
+    ``isolation_level`` 1 nothing beyond the last stable offset is read; control batches never show.
+
+    :param max_bytes: of one fetch reply; about twice as much is held, as the next is read ahead.
+    :param check_crcs: check the CRC of each batch that is decoded.
+    :param retry_timeout_s: how long errors in a row are borne; the cluster's ``timeout_s`` if None.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        topic: str,
+        partition: int,
+        *,
+        start_offset: int,
+        end_offset: int | None = None,
+        max_bytes: int = MAX_BYTES,
+        max_wait_ms: int = 500,
+        min_bytes: int = 1,
+        check_crcs: bool = True,
+        isolation_level: int = 0,
+        retry_timeout_s: float | None = None,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+        self._check_crcs = check_crcs
+        self._fetcher = partial(
+            Fetcher,
+            cluster,
+            topic,
+            {partition: (start_offset, end_offset)},
+            max_bytes=max_bytes,
+            max_wait_ms=max_wait_ms,
+            min_bytes=min_bytes,
+            isolation_level=isolation_level,
+            retry_timeout_s=retry_timeout_s,
+        )
+        self._fetchers: list[Fetcher] = []
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections of whatever iteration was not finished."""
+        for fetcher in self._fetchers:
+            fetcher.close()
+        self._fetchers.clear()
+
+    def chunks(self) -> Iterator[memoryview]:
+        """Yield runs of whole batches as they are stored.
+
+        The first batch may begin before ``start_offset`` and the last may end beyond ``end_offset``.
+
+        :raises OffsetOutOfRange: the log does not have the next offset; tells what it has.
+        :raises RequestError: the leader refuses, or the end was not reached within ``retry_timeout_s``.
+        :raises ConnectionFailed: no broker could be reached for ``retry_timeout_s``.
+        """
+        fetcher = self._fetcher()
+        self._fetchers.append(fetcher)
+        for chunk in fetcher.chunks():
+            yield chunk.data
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield the records; raises as :meth:`chunks` and :meth:`read_columns`."""
+        for columns in self.read_columns():
+            yield from map(
+                Record, columns.offsets, columns.timestamps, columns.keys, columns.values, columns.headers
+            )
+
+    def read_columns(
+        self, max_rows: int = MAX_ROWS, max_bytes: int = MAX_COLUMN_BYTES, with_headers: bool = True
+    ) -> Iterator[Columns]:
+        """Yield the records column by column, never without rows.
+
+        A yield ends with a batch once it has *max_rows* rows or *max_bytes* of keys and values, so that
+        memory is bounded by these, one batch more, and the fetch replies.
+
+        :param with_headers: false leaves the column of headers empty, and is faster.
+        :raises CorruptRecords: a batch is not what it should be.
+        """
+        for chunk in self.chunks():
+            columns, gathered_bytes = Columns.empty(), 0
+            for span in batches(chunk):
+                known = len(columns.offsets)
+                raw = chunk[span.position : span.position + span.size]
+                append_batch(raw, columns, self._check_crcs, with_headers)
+                columns.cut(known, self.start_offset, self.end_offset)
+                gathered_bytes += _payload_bytes(columns, known)
+                if len(columns.offsets) >= max_rows or gathered_bytes >= max_bytes:
+                    yield columns
+                    columns, gathered_bytes = Columns.empty(), 0
+            # What was fetched is handed out before more is waited for.
+            if columns.offsets:
+                yield columns
+
+
+def _payload_bytes(columns: Columns, known: int) -> int:
+    sizes = (sum(map(len, filter(None, column[known:]))) for column in (columns.keys, columns.values))
+    return sum(sizes)

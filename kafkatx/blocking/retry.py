@@ -1,0 +1,60 @@
+"""When to try again, and how long to wait before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import attrs
+
+
+@attrs.frozen
+class Backoff:
+    """Pauses that double from ``first_ms`` up to ``longest_ms``; ``retries`` of them.
+
+    The default waits 100, 200, 400, 800 ms and then 1 s each time: 9.5 s in all, longer than a broker
+    takes to restart.
+    """
+
+    retries: int = 12
+    first_ms: int = 100
+    longest_ms: int = 1000
+
+    def pauses_s(self) -> Iterator[float]:
+        """Each pause in seconds, in order."""
+        pause_ms = self.first_ms
+        for _ in range(self.retries):
+            yield pause_ms / 1000
+            pause_ms = min(pause_ms * 2, self.longest_ms)
+
+
+@attrs.define
+class Patience:
+    """How long failures in a row are borne: until ``limit_s`` after the first, with pauses as *backoff*'s.
+
+    :meth:`again` after each failure, :meth:`progress` after each success.
+    """
+
+    limit_s: float
+    backoff: Backoff = attrs.Factory(Backoff)
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    _since: float | None = attrs.field(default=None, init=False)
+    _pause_ms: float = attrs.field(default=0.0, init=False)
+
+    def progress(self) -> None:
+        """Something worked: the next failure is a first one again."""
+        self._since = None
+
+    def again(self, error: Exception) -> None:
+        """Wait before the next attempt.
+
+        :raises Exception: *error* itself, if the time is up.
+        """
+        now = self.clock()
+        if self._since is None:
+            self._since, self._pause_ms = now, self.backoff.first_ms
+        if now + self._pause_ms / 1000 > self._since + self.limit_s:
+            raise error
+        self.sleep(self._pause_ms / 1000)
+        self._pause_ms = min(self._pause_ms * 2, self.backoff.longest_ms)

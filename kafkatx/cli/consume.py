@@ -1,0 +1,175 @@
+"""``kafkatx consume``: print the messages of a topic."""
+
+from __future__ import annotations
+
+import sys
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from kafkatx.cli.options import cluster_options, connect
+from kafkatx.cli.positions import BadPosition, parse, resolve
+from kafkatx.cli.render import (
+    BadFormat,
+    FormatRenderer,
+    JsonRenderer,
+    Renderer,
+    ValueRenderer,
+    unescape,
+)
+from kafkatx.cli.terminal import ProgressBar, interactive
+
+if TYPE_CHECKING:
+    from kafkatx.blocking import Cluster
+    from kafkatx.blocking.fetcher import Chunk
+
+WRITE_BYTES = 1 << 20
+
+FORMAT_HELP = """\b
+The letters of FORMAT (kcat's):
+  %t topic      %p partition       %o offset
+  %k key        %K key's length    %s value      %S value's length
+  %T timestamp in ms               %h headers    %R value's length, binary
+  %% \\n \\r \\t \\xNN
+\b
+The positions of -o:
+  beginning  end  OFFSET  -COUNT (the last ones)
+  s@MS (start at a time in ms)     e@MS (stop before it)
+"""
+
+
+@click.command(epilog=FORMAT_HELP)
+@click.argument("topic")
+@click.option(
+    "-o",
+    "--offset",
+    "positions",
+    metavar="POSITION",
+    multiple=True,
+    help="Where to start; see below. Else: beginning.",
+)
+@click.option("-c", "--count", type=click.IntRange(min=0), help="Stop after so many messages.")
+@click.option("-e", "--exit", "stop_at_end", is_flag=True, help="Stop at the end that there is now.")
+@click.option(
+    "-p",
+    "--partition",
+    "wanted",
+    type=click.IntRange(min=0),
+    multiple=True,
+    help="Only this; repeatable.",
+)
+@click.option("-f", "--format", "format_text", metavar="FORMAT", help="How to print a message: see below.")
+@click.option("-J", "--json", "as_json", is_flag=True, help="One JSON object a message.")
+@click.option("-K", "--key-delimiter", metavar="SEP", help="Print the key and this before each value.")
+@click.option("-D", "--delimiter", metavar="SEP", default="\\n", help="Print this after each message. [\\n]")
+@cluster_options
+def consume(
+    topic: str,
+    positions: tuple[str, ...],
+    count: int | None,
+    stop_at_end: bool,
+    wanted: tuple[int, ...],
+    format_text: str | None,
+    as_json: bool,
+    key_delimiter: str | None,
+    delimiter: str,
+    bootstrap: str,
+    timeout: float,
+) -> None:
+    """Print the messages of TOPIC: of all partitions, as they come, and those still to come."""
+    try:
+        start, stop_ms = parse(positions)
+        rows = _renderer(topic, format_text, key_delimiter, delimiter)
+    except BadPosition as error:
+        raise click.UsageError(f"--offset {error}") from error
+    except BadFormat as error:
+        raise click.UsageError(f"--format {error}") from error
+    if as_json and format_text is not None:
+        raise click.UsageError("--json and --format exclude each other")
+    with connect(bootstrap, timeout) as cluster:
+        state = cluster.topic(topic)
+        missing = set(wanted) - set(state.partitions)
+        if missing:
+            known = len(state.partitions)
+            raise click.UsageError(f"topic {topic} has no partition {min(missing)}: it has 0 to {known - 1}")
+        if as_json:
+            rows = JsonRenderer(topic, {p: partition.leader for p, partition in state.partitions.items()})
+        partitions = sorted(set(wanted)) or list(state.partitions)
+        ranges = resolve(cluster, topic, partitions, start, stop_ms, stop_at_end)
+        if count != 0:
+            copy(cluster, topic, ranges, rows, count, sys.stdout.buffer)
+
+
+def _renderer(topic: str, format_text: str | None, key_delimiter: str | None, delimiter: str) -> Renderer:
+    if format_text is not None:
+        return FormatRenderer(format_text, topic)
+    if key_delimiter is None:
+        return ValueRenderer(unescape(delimiter))
+    literal = [text.replace("%", "%%") for text in (key_delimiter, delimiter)]
+    return FormatRenderer(f"%k{literal[0]}%s{literal[1]}", topic)
+
+
+def copy(
+    cluster: Cluster,
+    topic: str,
+    ranges: dict[int, tuple[int, int | None]],
+    rows: Renderer,
+    count: int | None,
+    out: IO[bytes],
+) -> None:
+    """Fetch, render and write until the ranges are read or *count* messages are written.
+
+    :raises BrokenPipeError: the reader of *out* has gone.
+    """
+    from kafkatx.blocking.fetcher import Fetcher
+
+    left = count
+    total = _total(ranges, count)
+    enabled = None if total is not None and not interactive(sys.stdout) else False
+    with ProgressBar(f"from {topic}", total, enabled=enabled) as bar:
+        for chunk in Fetcher(cluster, topic, ranges).chunks():
+            written = _write_chunk(chunk, ranges[chunk.partition], rows, left, out)
+            out.flush()
+            bar.advance(written)
+            if left is not None:
+                left -= written
+                if not left:
+                    return
+
+
+def _write_chunk(
+    chunk: Chunk, wanted: tuple[int, int | None], rows: Renderer, left: int | None, out: IO[bytes]
+) -> int:
+    """Write at most *left* messages of a chunk, batch by batch; return how many it were."""
+    from kafkatx.blocking.reader import Columns, append_batch
+    from kafkatx.records.convert import batches
+
+    written, pieces, size = 0, [], 0
+    for span in batches(chunk.data):
+        columns = Columns.empty()
+        append_batch(
+            chunk.data[span.position : span.position + span.size], columns, with_headers=rows.wants_headers
+        )
+        columns.cut(0, *wanted)
+        if left is not None:
+            columns.limit(left - written)
+        written += len(columns.offsets)
+        pieces.append(rows.render(chunk.partition, columns))
+        size += len(pieces[-1])
+        if size >= WRITE_BYTES or written == left:
+            out.write(b"".join(pieces))
+            pieces, size = [], 0
+        if written == left:
+            break
+    out.write(b"".join(pieces))
+    return written
+
+
+def _total(ranges: dict[int, tuple[int, int | None]], count: int | None) -> int | None:
+    """How many messages there are to come, if that is known; with compaction there may be fewer."""
+    total = 0
+    for start, end in ranges.values():
+        if end is None:
+            return count
+        total += max(0, end - start)
+    return total if count is None else min(total, count)

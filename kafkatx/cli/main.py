@@ -1,0 +1,71 @@
+"""The entry point: the group of commands, and what the process ends with.
+
+Exit codes: 0 done (also when the reader of our output went away), 1 an error told in one line,
+2 the command line was wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from kafkatx import __version__
+from kafkatx.cli.consume import consume
+from kafkatx.cli.produce import produce
+from kafkatx.cli.topics import topics
+from kafkatx.errors import KafkaTXError
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+class Root(click.Group):
+    """The group; ends quietly when the reader of stdout has gone, as ``| head`` does."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click itself would exit with 1 on a broken pipe."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The interpreter flushes stdout once more at its end: let that go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 0
+        return result
+
+
+@click.group(
+    cls=Root,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="A broker is started by `twistd -n kafkatx`, or `make run` in a checkout.",
+)
+@click.version_option(__version__, "-V", "--version", message="kafkatx %(version)s")
+def kafkatx() -> None:
+    """Talk to a Kafka broker: manage topics, write and read messages."""
+
+
+kafkatx.add_command(topics)
+kafkatx.add_command(produce)
+kafkatx.add_command(consume)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the console script passes the result to ``sys.exit``.
+
+    :param arguments: those of the process if None.
+    """
+    try:
+        result = kafkatx.main(arguments, prog_name="kafkatx", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except (KafkaTXError, OSError) as error:
+        click.echo("kafkatx: " + " ".join(str(error).split()), err=True)
+        return FAILED
+    return result if isinstance(result, int) else 0

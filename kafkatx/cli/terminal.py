@@ -1,0 +1,112 @@
+"""What a person at a terminal sees: tables and progress bars. rich is imported when the first is drawn."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+PATIENCE_S = 0.5
+"""Work that is done sooner shows no progress bar."""
+
+
+def interactive(stream: IO[Any]) -> bool:
+    """Whether a person looks at this stream."""
+    return stream.isatty()
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
+    """Draw a table on stdout; columns whose names end in ``#`` hold numbers, without the ``#``."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    for column in columns:
+        name = column.removesuffix("#")
+        table.add_column(name, justify="left" if name == column else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(str, row))
+    Console(file=sys.stdout).print(table, markup=False)
+
+
+def print_rows(rows: Iterable[Sequence[object]]) -> None:
+    """Print rows for another program: fields divided by tabs, nothing else."""
+    for row in rows:
+        print(*row, sep="\t")  # noqa: T201  # stdout is what the command is for
+
+
+class ProgressBar:
+    """A bar on stderr for work that lasts; nothing at all unless stderr is a terminal.
+
+    A context manager. There is no thread: it moves when :meth:`advance` is called, at most ten times a
+    second.
+
+    :param total: how much there is to do, None if nobody knows; in bytes if *in_bytes*.
+    """
+
+    REFRESH_S = 0.1
+
+    def __init__(
+        self,
+        what: str,
+        total: float | None,
+        *,
+        in_bytes: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        enabled: bool | None = None,
+    ) -> None:
+        self._what = what
+        self._total = total
+        self._in_bytes = in_bytes
+        self._clock = clock
+        self._enabled = interactive(sys.stderr) if enabled is None else enabled
+        self._done = 0.0
+        self._next = clock() + PATIENCE_S
+        self._drawn: tuple[Progress, TaskID] | None = None
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._drawn is not None:
+            progress, task = self._drawn
+            progress.update(task, completed=self._done)
+            progress.stop()
+
+    def advance(self, amount: float) -> None:
+        """So much more is done."""
+        self._done += amount
+        if not self._enabled or self._clock() < self._next:
+            return
+        self._next = self._clock() + self.REFRESH_S
+        if self._drawn is None:
+            self._drawn = self._draw()
+        progress, task = self._drawn
+        progress.update(task, completed=self._done)
+        progress.refresh()
+
+    def _draw(self) -> tuple[Progress, TaskID]:
+        from rich import progress as bars
+        from rich.console import Console
+
+        amount: tuple[bars.ProgressColumn, ...]
+        if self._in_bytes:
+            amount = (bars.DownloadColumn(), bars.TransferSpeedColumn())
+        else:
+            amount = (bars.MofNCompleteColumn(),)
+        drawn = bars.Progress(
+            bars.TextColumn("{task.description}"),
+            bars.BarColumn(),
+            *amount,
+            bars.TimeRemainingColumn(),
+            console=Console(stderr=True),
+            auto_refresh=False,
+            transient=True,
+        )
+        drawn.start()
+        return drawn, drawn.add_task(self._what, total=self._total)

@@ -1,0 +1,305 @@
+"""A cluster in memory behind the client's ``connect`` seam: answers request objects, fails on demand."""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict, deque
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from kafkatx.blocking.cluster import Cluster
+from kafkatx.blocking.errors import ConnectionFailed
+from kafkatx.errors import ErrorCode
+from kafkatx.records.batch import parse_header
+from kafkatx.wire.api import api_for
+from kafkatx.wire.messages import (
+    create_topics,
+    delete_topics,
+    describe_configs,
+    fetch,
+    init_producer_id,
+    list_offsets,
+    metadata,
+    produce,
+)
+
+LOSE_REQUEST = "the connection breaks before the broker reads the request"
+LOSE_REPLY = "the connection breaks after the broker has done it"
+
+
+MOST_REQUESTS = 5000
+
+
+@attrs.define
+class Log:
+    """One partition: its leader, its batches, and what its producers sent last."""
+
+    leader: int = 1
+    batches: list[bytes] = attrs.Factory(list)
+    start: int = 0
+    end: int = 0
+    most_bytes: int = 1 << 30
+    sequences: dict[int, list[int]] = attrs.Factory(dict)
+
+    def append(self, data: bytes) -> tuple[int, int]:
+        """Append as a broker does, idempotence included; return (error code, base offset)."""
+        header = parse_header(data)
+        if len(data) > self.most_bytes:
+            return ErrorCode.MESSAGE_TOO_LARGE, -1
+        if header.producer_id >= 0:
+            known = self.sequences.setdefault(header.producer_id, [0])
+            if header.base_sequence in known[:-1][-5:]:
+                return ErrorCode.DUPLICATE_SEQUENCE_NUMBER, -1
+            if header.base_sequence != known[-1]:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
+            known.append(header.base_sequence + header.count)
+        base = self.end
+        self.batches.append(struct.pack(">q", base) + data[8:])
+        self.end = base + header.count
+        return 0, base
+
+
+@attrs.define(eq=False)
+class FakeCluster:
+    """Brokers 1.. at ``broker1:9092`` and so on; ``down`` ones refuse connections.
+
+    ``faults[RequestClass]`` is a queue: each request of the class takes one, and None means none. A fault
+    is LOSE_REQUEST, LOSE_REPLY or an ErrorCode for its partitions.
+    """
+
+    topics: dict[str, list[Log]] = attrs.Factory(dict)
+    brokers: int = 1
+    auto_create: bool = True
+    versions: dict[type[Any], int] = attrs.Factory(dict)
+    faults: defaultdict[type[Any], deque[Any]] = attrs.Factory(lambda: defaultdict(deque))
+    down: set[int] = attrs.Factory(set)
+    requests: list[tuple[int, Any]] = attrs.Factory(list)
+    channels: list[FakeChannel] = attrs.Factory(list)
+    slept: list[float] = attrs.Factory(list)
+    now: float = 1000.0
+    on_sleep: Callable[[], None] = lambda: None
+    bootstrap: str = "broker1:9092"
+    fetch_bytes: int = 1 << 30
+    """How much a fetch reply holds at most, whatever is asked for; cuts a batch."""
+
+    def client(self, **options: Any) -> Cluster:
+        """A :class:`Cluster` that talks to this one, with a clock that only sleeping moves."""
+        return Cluster(
+            self.bootstrap, connect=self.connect, clock=lambda: self.now, sleep=self.sleep, **options
+        )
+
+    def sleep(self, seconds: float) -> None:
+        """Record it and move the clock."""
+        self.slept.append(seconds)
+        self.now += seconds
+        self.on_sleep()
+
+    def connect(self, host: str, port: int) -> FakeChannel:
+        """A channel to one broker, which fails to open if that is down."""
+        channel = FakeChannel(self, host, port)
+        self.channels.append(channel)
+        return channel
+
+    def sent(self, request: type[Any]) -> list[Any]:
+        """All requests of one class so far."""
+        return [message for _, message in self.requests if isinstance(message, request)]
+
+    def answer(self, node: int, request: Any, version: int) -> Any:
+        """What broker *node* replies, or a fault that loses it."""
+        self.requests.append((node, request))
+        assert len(self.requests) < MOST_REQUESTS, "the client asks for ever"
+        faults = self.faults[type(request)]
+        fault = faults.popleft() if faults else None
+        if fault == LOSE_REQUEST:
+            return fault
+        error = fault if isinstance(fault, ErrorCode) else 0
+        response = getattr(self, f"answer_{type(request).__module__.rsplit('.', 1)[1]}")(
+            node, request, version, error
+        )
+        return fault if fault == LOSE_REPLY else response
+
+    def answer_metadata(self, node: int, request: Any, version: int, error: int) -> Any:
+        """Every broker, and the topics asked for."""
+        names = list(self.topics) if request.topics is None else [topic.name for topic in request.topics]
+        for name in names:
+            if name not in self.topics and request.allow_auto_topic_creation and self.auto_create:
+                self.topics[name] = [Log()]
+        return metadata.MetadataResponse(
+            brokers=[
+                metadata.MetadataResponseBroker(n, f"broker{n}", 9092) for n in range(1, self.brokers + 1)
+            ],
+            controller_id=1,
+            cluster_id="fake",
+            topics=[self._topic(name, error) for name in names],
+        )
+
+    def _topic(self, name: str, error: int) -> metadata.MetadataResponseTopic:
+        if error or name not in self.topics:
+            code = error or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return metadata.MetadataResponseTopic(error_code=code, name=name)
+        partitions = [
+            metadata.MetadataResponsePartition(
+                partition_index=index,
+                leader_id=log.leader,
+                replica_nodes=[log.leader],
+                isr_nodes=[log.leader],
+            )
+            for index, log in enumerate(self.topics[name])
+        ]
+        return metadata.MetadataResponseTopic(
+            name=name, is_internal=name.startswith("__"), partitions=partitions
+        )
+
+    def answer_init_producer_id(self, node: int, request: Any, version: int, error: int) -> Any:
+        """Always producer 7."""
+        return init_producer_id.InitProducerIdResponse(error_code=error, producer_id=7, producer_epoch=0)
+
+    def answer_produce(self, node: int, request: Any, version: int, error: int) -> Any:
+        """Append, unless the fault or another leader forbids it."""
+        data = request.topic_data[0]
+        partition = data.partition_data[0]
+        log = self.topics[data.name][partition.index]
+        base = -1
+        if not error and log.leader != node:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if not error:
+            error, base = log.append(bytes(partition.records))
+        answer = produce.PartitionProduceResponse(partition.index, error, base)
+        return produce.ProduceResponse([produce.TopicProduceResponse(data.name, [answer])])
+
+    def answer_list_offsets(self, node: int, request: Any, version: int, error: int) -> Any:
+        """-1, -2, and any other time stands for offset 1 with timestamp 11."""
+        topic = request.topics[0]
+        answers = []
+        for asked in topic.partitions:
+            log = self.topics[topic.name][asked.partition_index]
+            code = error or (0 if log.leader == node else int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+            offset, timestamp = {-1: (log.end, -1), -2: (log.start, -1)}.get(asked.timestamp, (1, 11))
+            answers.append(
+                list_offsets.ListOffsetsPartitionResponse(
+                    partition_index=asked.partition_index, error_code=code, offset=offset, timestamp=timestamp
+                )
+            )
+        return list_offsets.ListOffsetsResponse(
+            topics=[list_offsets.ListOffsetsTopicResponse(topic.name, answers)]
+        )
+
+    def answer_fetch(self, node: int, request: Any, version: int, error: int) -> Any:
+        """The batches from the asked offsets on, cut at ``fetch_bytes``; never waits."""
+        topic = request.topics[0]
+        answers = []
+        for asked in topic.partitions:
+            log = self.topics[topic.topic][asked.partition]
+            code = error
+            if not code and not log.start <= asked.fetch_offset <= log.end:
+                code = ErrorCode.OFFSET_OUT_OF_RANGE
+            wanted = [b for b in log.batches if parse_header(b).last_offset >= asked.fetch_offset]
+            limit = min(asked.partition_max_bytes, self.fetch_bytes)
+            data = b"" if code else b"".join(wanted)[:limit]
+            answers.append(
+                fetch.PartitionData(
+                    partition_index=asked.partition,
+                    error_code=code,
+                    high_watermark=log.end,
+                    last_stable_offset=log.end,
+                    records=memoryview(data),
+                )
+            )
+        return fetch.FetchResponse(responses=[fetch.FetchableTopicResponse(topic.topic, answers)])
+
+    def answer_create_topics(self, node: int, request: Any, version: int, error: int) -> Any:
+        """Create, unless it is there."""
+        topic = request.topics[0]
+        if topic.name in self.topics:
+            error = ErrorCode.TOPIC_ALREADY_EXISTS
+        else:
+            self.topics[topic.name] = [Log() for _ in range(max(1, topic.num_partitions))]
+        return create_topics.CreateTopicsResponse(
+            topics=[create_topics.CreatableTopicResult(name=topic.name, error_code=error)]
+        )
+
+    def answer_delete_topics(self, node: int, request: Any, version: int, error: int) -> Any:
+        """Delete, if it is there."""
+        name = request.topics[0].name
+        code = error or (0 if name in self.topics else int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        if not code:
+            del self.topics[name]
+        return delete_topics.DeleteTopicsResponse(
+            responses=[delete_topics.DeletableTopicResult(name=name, error_code=code)]
+        )
+
+    def answer_describe_configs(self, node: int, request: Any, version: int, error: int) -> Any:
+        """One setting of the topic's own, one of the broker's."""
+        entries = [
+            describe_configs.DescribeConfigsResourceResult(name="retention.ms", value="5", config_source=1),
+            describe_configs.DescribeConfigsResourceResult(
+                name="cleanup.policy", value="delete", config_source=5
+            ),
+        ]
+        result = describe_configs.DescribeConfigsResult(
+            error_code=error, resource_type=2, resource_name="t", configs=entries
+        )
+        return describe_configs.DescribeConfigsResponse(results=[result])
+
+
+class FakeChannel:
+    """A :class:`kafkatx.blocking.connection.Channel` to a :class:`FakeCluster`."""
+
+    def __init__(self, cluster: FakeCluster, host: str, port: int) -> None:
+        self.host = host
+        self.port = port
+        self.closed = False
+        self.unread = 0
+        self.most_unread = 0
+        self._cluster = cluster
+        self._node = int(host.removeprefix("broker"))
+        self._replies: list[Any] = []
+        self._opened = False
+
+    def open(self) -> None:
+        """Fail if the broker is down."""
+        if self._opened and not self.closed:
+            return
+        if self.closed or self._node in self._cluster.down:
+            self.closed = True
+            raise ConnectionFailed(f"no broker answers at {self.host}:{self.port}")
+        self._opened = True
+
+    def version_for(self, message: type[Any], at_most: int | None = None) -> int:
+        """The highest, unless the test set another."""
+        return self._cluster.versions.get(message, api_for(message.API_KEY).versions[-1])
+
+    def request(self, message: Any, version: int | None = None) -> Any:
+        """Send and receive."""
+        return self.receive(self.send(message, version))
+
+    def send(self, message: Any, version: int | None = None, *, expect_reply: bool = True) -> int:
+        """The broker works at once; its reply waits for :meth:`receive`."""
+        self.open()
+        reply = self._cluster.answer(self._node, message, version or 0)
+        self._replies.append(reply)
+        if expect_reply:
+            self.unread += 1
+            self.most_unread = max(self.most_unread, self.unread)
+        return len(self._replies) - 1
+
+    def receive(self, ticket: int) -> Any:
+        """Give the reply; a lost one breaks this connection, and with it all that follow."""
+        if self.closed:
+            raise ConnectionFailed("closed")
+        self.unread -= 1
+        reply = self._replies[ticket]
+        if reply in (LOSE_REQUEST, LOSE_REPLY):
+            self.close()
+            raise ConnectionFailed("lost")
+        return reply
+
+    def fileno(self) -> int:
+        """There is no socket."""
+        return -1
+
+    def close(self) -> None:
+        """Stay closed."""
+        self.closed = True

@@ -1,0 +1,76 @@
+"""Tests of kafkatx.blocking.admin."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.blocking.admin import Admin
+from kafkatx.blocking.errors import UnknownTopic
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.create_topics import CreateTopicsRequest
+from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest
+from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
+from tests.blocking.fakes import FakeCluster, Log
+
+
+class AdminTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """A cluster with a topic and an internal one."""
+        self.fake = FakeCluster({"t": [Log(end=5)], "__hidden": [Log()]})
+        self.admin = Admin(self.fake.client())
+
+    def test_create(self) -> None:
+        """Numbers and settings are sent as they are given."""
+        self.admin.create_topic("new", 3, 1, {"retention.ms": "5"})
+        topic = self.fake.sent(CreateTopicsRequest)[0].topics[0]
+        self.assertEqual((topic.num_partitions, topic.replication_factor), (3, 1))
+        self.assertEqual([(c.name, c.value) for c in topic.configs], [("retention.ms", "5")])
+        self.assertEqual(len(self.fake.topics["new"]), 3)
+
+    def test_defaults_of_old_brokers(self) -> None:
+        """Before CreateTopics 4 there is no -1: one partition and one replica are asked for."""
+        self.fake.versions[CreateTopicsRequest] = 3
+        self.admin.create_topic("new")
+        topic = self.fake.sent(CreateTopicsRequest)[0].topics[0]
+        self.assertEqual((topic.num_partitions, topic.replication_factor), (1, 1))
+
+    def test_create_twice(self) -> None:
+        """A topic that is there already is an error with its code, and not retried."""
+        error = self.assertRaises(RequestError, self.admin.create_topic, "t")
+        self.assertEqual(error.code, ErrorCode.TOPIC_ALREADY_EXISTS)
+        self.assertEqual(len(self.fake.sent(CreateTopicsRequest)), 1)
+
+    def test_retried(self) -> None:
+        """NOT_CONTROLLER and errors like it are tried again."""
+        self.fake.faults[DeleteTopicsRequest].append(ErrorCode.NOT_CONTROLLER)
+        self.admin.delete_topic("t")
+        self.assertNotIn("t", self.fake.topics)
+        self.assertEqual(self.fake.slept, [0.1])
+
+    def test_delete_unknown(self) -> None:
+        """Deleting what is not there is an error at once."""
+        self.assertRaises(UnknownTopic, self.admin.delete_topic, "nope")
+        self.assertEqual(self.fake.slept, [])
+
+    def test_list(self) -> None:
+        """Internal topics are listed only if asked for, and names are in order."""
+        self.fake.topics["a"] = [Log()]
+        self.assertEqual([topic.name for topic in self.admin.list_topics()], ["a", "t"])
+        self.assertEqual([topic.name for topic in self.admin.list_topics(True)], ["__hidden", "a", "t"])
+
+    def test_describe(self) -> None:
+        """Offsets, leaders, and which settings are the topic's own."""
+        topic = self.admin.describe_topic("t")
+        self.assertEqual([(p.metadata.leader, p.earliest, p.latest) for p in topic.partitions], [(1, 0, 5)])
+        self.assertEqual([c.name for c in topic.configs.values() if c.overridden], ["retention.ms"])
+
+    def test_describe_leaderless(self) -> None:
+        """A partition without a leader is shown, without offsets."""
+        self.fake.topics["t"].append(Log(leader=-1))
+        topic = self.admin.describe_topic("t")
+        self.assertEqual([(p.metadata.leader, p.latest) for p in topic.partitions], [(1, 5), (-1, -1)])
+
+    def test_describe_without_configs(self) -> None:
+        """A broker that cannot tell settings is no reason to show nothing."""
+        self.fake.faults[DescribeConfigsRequest].append(ErrorCode.UNSUPPORTED_VERSION)
+        self.assertEqual(self.admin.describe_topic("t").configs, {})

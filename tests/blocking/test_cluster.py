@@ -1,0 +1,168 @@
+"""Tests of kafkatx.blocking.cluster, metadata and offsets."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.blocking.cluster import parse_bootstrap
+from kafkatx.blocking.errors import ConnectionFailed, UnknownTopic
+from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.wire.messages.list_offsets import ListOffsetsRequest
+from kafkatx.wire.messages.metadata import MetadataRequest
+from tests.blocking.fakes import LOSE_REQUEST, FakeCluster, Log
+
+
+class BootstrapTests(SynchronousTestCase):
+    def test_forms(self) -> None:
+        """A port may be missing, IPv6 has brackets, spaces and empty entries do not matter."""
+        self.assertEqual(
+            parse_bootstrap("a:1, b,[::1]:3,[::2],::3,"),
+            [("a", 1), ("b", 9092), ("::1", 3), ("::2", 9092), ("::3", 9092)],
+        )
+        self.assertEqual(parse_bootstrap(["a:1", "b:2"]), [("a", 1), ("b", 2)])
+
+    def test_bad_forms(self) -> None:
+        """What is no HOST:PORT is refused with a message that names it."""
+        for text in ("a:b", ":9092", "a:0", "a:65536", "[::1", "[::1]9092", "a:-1", "a:²"):
+            error = self.assertRaises(SettingError, parse_bootstrap, text)
+            self.assertIn(repr(text), str(error))
+        self.assertRaises(SettingError, parse_bootstrap, " , ")
+
+
+class ClusterTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Two brokers, each leading one partition."""
+        self.fake = FakeCluster({"t": [Log(leader=1), Log(leader=2)]}, brokers=2)
+        self.cluster = self.fake.client(retries=3)
+
+    def test_first_contact_is_not_retried(self) -> None:
+        """A bootstrap address that nobody answers at is an error at once."""
+        self.fake.down = {1}
+        self.assertRaises(ConnectionFailed, self.cluster.partitions, "t")
+        self.assertEqual(self.fake.slept, [])
+
+    def test_retried_after_first_contact(self) -> None:
+        """Once the cluster is known, a broker that restarts is waited for with growing pauses."""
+        self.cluster.metadata([])
+        self.cluster.close()
+        self.fake.down = {1, 2}
+
+        def up_after_two() -> None:
+            if len(self.fake.slept) == 2:
+                self.fake.down.clear()
+
+        self.fake.on_sleep = up_after_two
+        self.assertEqual(self.cluster.partitions("t"), [0, 1])
+        self.assertEqual(self.fake.slept, [0.1, 0.2])
+
+    def test_retries_end(self) -> None:
+        """A broker that does not come back is an error after the retries."""
+        self.cluster.metadata([])
+        self.cluster.close()
+        self.fake.down = {1, 2}
+        error = self.assertRaises(ConnectionFailed, self.cluster.partitions, "t")
+        self.assertIn("broker1:9092", str(error))
+        self.assertEqual(len(self.fake.slept), 3)
+
+    def test_error_names_what_was_typed(self) -> None:
+        """When nobody answers, the error is that of the bootstrap server, not of the first known broker."""
+        self.fake.bootstrap = "broker2:9092"
+        cluster = self.fake.client(retries=0)
+        cluster.metadata([])
+        cluster.close()
+        self.fake.down = {1, 2}
+        self.assertIn("broker2:9092", str(self.assertRaises(ConnectionFailed, cluster.metadata, [])))
+
+    def test_other_broker(self) -> None:
+        """A known broker serves when the bootstrap one is down."""
+        self.cluster.metadata([])
+        self.cluster.close()
+        self.fake.down = {1}
+        self.assertEqual(self.cluster.partitions("t"), [0, 1])
+        self.assertEqual(self.fake.slept, [])
+
+    def test_topics_are_remembered(self) -> None:
+        """A second look at a topic asks nobody; after forget() it does."""
+        self.cluster.partitions("t")
+        self.cluster.partitions("t")
+        self.assertEqual(len(self.fake.sent(MetadataRequest)), 1)
+        self.cluster.forget()
+        self.cluster.partitions("t")
+        self.assertEqual(len(self.fake.sent(MetadataRequest)), 2)
+
+    def test_unknown_topic(self) -> None:
+        """A topic that is not there is an error at once, and is not created."""
+        error = self.assertRaises(UnknownTopic, self.cluster.partitions, "x")
+        self.assertIn("there is no topic 'x': create it", str(error))
+        self.assertNotIn("x", self.fake.topics)
+        self.assertEqual(self.fake.slept, [])
+
+    def test_auto_create(self) -> None:
+        """A topic that the broker creates is waited for while it has no leader."""
+        faults = [ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+        self.fake.faults[MetadataRequest].extend(faults)
+        self.assertEqual(list(self.cluster.topic("x", allow_auto_create=True).partitions), [0])
+        self.assertEqual(len(self.fake.slept), 2)
+
+    def test_bad_name(self) -> None:
+        """An error that does not pass is raised without a retry."""
+        self.fake.faults[MetadataRequest].append(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        error = self.assertRaises(RequestError, self.cluster.topic, "../x", True)
+        self.assertEqual(error.code, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        self.assertEqual(self.fake.slept, [])
+
+    def test_all_topics_in_version_0(self) -> None:
+        """Metadata 0 cannot say null: an empty list asks for all topics."""
+        self.fake.versions[MetadataRequest] = 0
+        self.cluster.metadata(None)
+        self.assertEqual(self.fake.sent(MetadataRequest)[0].topics, [])
+        self.fake.versions[MetadataRequest] = 1
+        self.assertEqual(list(self.cluster.metadata(None).topics), ["t"])
+
+    def test_offsets_ask_each_leader(self) -> None:
+        """One request goes to each leader, and an offset comes with its timestamp."""
+        self.fake.topics["t"][1].end = 5
+        self.assertEqual(self.cluster.offsets("t", {0: 1234, 1: -1}), {0: (1, 11), 1: (5, -1)})
+        asked = [node for node, request in self.fake.requests if isinstance(request, ListOffsetsRequest)]
+        self.assertEqual(sorted(asked), [1, 2])
+
+    def test_offsets_after_a_move(self) -> None:
+        """When the leader has moved, metadata is read anew and the new leader is asked."""
+        self.cluster.partitions("t")
+        self.fake.topics["t"][0].leader = 2
+        self.assertEqual(self.cluster.offsets("t", {0: -1}), {0: (0, -1)})
+        self.assertEqual(self.fake.slept, [0.1])
+
+    def test_offsets_after_a_lost_connection(self) -> None:
+        """A connection that breaks is made anew."""
+        self.fake.faults[ListOffsetsRequest].append(LOSE_REQUEST)
+        self.assertEqual(self.cluster.offsets("t", {0: -2}), {0: (0, -1)})
+
+    def test_offsets_version_0(self) -> None:
+        """The list of offsets that version 0 answers is understood."""
+        from kafkatx.blocking.offsets import answers
+        from kafkatx.wire.messages import list_offsets as m
+
+        partition = m.ListOffsetsPartitionResponse(partition_index=3, old_style_offsets=[8, 0])
+        response = m.ListOffsetsResponse(topics=[m.ListOffsetsTopicResponse("t", [partition])])
+        self.assertEqual(answers(response), {3: (8, -1)})
+
+    def test_leaderless_partition(self) -> None:
+        """A partition without a leader is waited for; the others can be used meanwhile."""
+        self.fake.topics["t"][1].leader = -1
+        self.assertEqual(self.cluster.leader("t", 0).host, "broker1")
+        self.assertRaises(RequestError, self.cluster.leader, "t", 1)
+        self.fake.on_sleep = lambda: setattr(self.fake.topics["t"][1], "leader", 2)
+        self.assertEqual(self.cluster.offsets("t", {1: -1}), {1: (0, -1)})
+
+    def test_no_such_partition(self) -> None:
+        """The error of a partition that is not there tells which there are."""
+        error = self.assertRaises(RequestError, self.cluster.leader, "t", 2)
+        self.assertIn("it has 0 to 1", str(error))
+
+    def test_close(self) -> None:
+        """Closing closes every shared connection."""
+        with self.cluster:
+            self.cluster.offsets("t", {0: -1, 1: -1})
+        self.assertTrue(all(channel.closed for channel in self.fake.channels))
+        self.assertEqual(len(self.fake.channels), 2)

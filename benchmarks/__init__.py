@@ -1,0 +1,1 @@
+"""Measurements; figures, never tests. Each prints what it measured and how."""

@@ -11,8 +11,8 @@ from kafkatx.wire.api import APIS, Api
 _HEAD = """\
 # Protocol
 
-The requests that kafkatx answers and their versions. A client learns the same from the ApiVersions reply, made
-from the same table. "Flexible" is the first version with compact strings and tagged fields (KIP-482).
+The requests that kafkatx answers and their versions. A client learns the same from the ApiVersions reply:
+both come from one table. "Flexible" is the first version with compact strings and tagged fields (KIP-482).
 
 | key | request | versions | flexible |
 |---|---|---|---|

@@ -1,0 +1,82 @@
+# kafkatx: the commands of its house. `make` alone lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/kafkatx-installed
+
+# make run PORT=9192 DATA=/tmp/kafka OPTIONS="--set num.partitions=4"
+PORT ?=
+DATA ?=
+OPTIONS ?=
+CONFIG ?= etc/server.properties
+# make demo INPUT=access.log
+INPUT ?=
+# make tests TESTS=tests.wire
+TESTS ?= tests
+
+.DEFAULT_GOAL := help
+.PHONY: help install run demo test tests lint docs documents clean
+
+help:
+	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
+	@echo '                          (PORT=9192, DATA=DIR, OPTIONS="--set name=value" change that)'
+	@echo 'make demo [INPUT=FILE]    lines of FILE (or the git history) through a broker and PySpark to Parquet'
+	@echo 'make install              create .venv with kafkatx and every extra (PYTHON=python3.12 chooses one)'
+	@echo 'make test                 lint, types, import floors, docs, then every test'
+	@echo 'make tests [TESTS=tests.wire]  the tests alone, or some of them'
+	@echo 'make lint                 ruff, mypy --strict, import-linter'
+	@echo 'make docs                 build the documentation into docs/_build/html'
+	@echo 'make documents            write the generated pages and the sample settings anew'
+	@echo 'make clean                remove what was built; .venv and data stay'
+
+install: $(STAMP)
+
+# An editable install in "compat" mode puts this folder itself on the path, so that twistd finds
+# twisted/plugins/kafkatx_plugin.py; setuptools' default mode would hide it. Source edits need no new install.
+$(STAMP): setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "kafkatx needs Python 3.10 or newer; '$(PYTHON)' is not: name one with make PYTHON=python3.12" >&2; \
+	  exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { \
+	  rm -rf $(VENV); \
+	  echo "'$(PYTHON) -m venv' failed; on Debian: apt-get install python3-venv" >&2; \
+	  exit 1; }
+	@echo "Installing kafkatx and its extras into $(VENV); PySpark is about 450 MB, this takes some minutes."
+	@if [ -t 1 ]; then quiet=; else quiet=--quiet; fi; \
+	  $(BIN)/python -m pip install $$quiet --disable-pip-version-check \
+	    --editable '.[all]' --config-settings editable_mode=compat
+	@touch $@
+
+# After Ctrl-C twistd stops the broker and then dies of the signal (130), as it should: no error to tell of.
+run: install
+	@trap : INT; $(BIN)/twistd --nodaemon --pidfile= kafkatx --config $(CONFIG) \
+	  $(if $(PORT),--set listeners=PLAINTEXT://127.0.0.1:$(PORT)) \
+	  $(if $(DATA),--set log.dirs=$(DATA)) $(OPTIONS) || [ $$? = 130 ]
+
+demo: install
+	@$(BIN)/python -m kafkatx.spark.demo $(if $(INPUT),'$(INPUT)')
+
+lint: install
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: install
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+documents: install
+	$(BIN)/python -m kafkatx.config.documents etc/server.properties docs/settings.md
+	$(BIN)/python -m kafkatx.wire.documents docs/protocol.md
+
+tests: install
+	@$(BIN)/python -m tests.run $(TESTS)
+
+test: lint docs
+	@$(MAKE) --no-print-directory tests
+
+clean:
+	rm -rf build dist docs/_build kafkatx.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis
+	find kafkatx twisted tests -name __pycache__ -prune -exec rm -rf {} +
+	find kafkatx twisted -name dropin.cache -delete

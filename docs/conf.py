@@ -1,0 +1,16 @@
+"""How Sphinx builds these pages; ``make docs`` treats its warnings as errors."""
+
+from importlib.metadata import version as installed
+
+project = "kafkatx"
+author = "the kafkatx authors"
+release = version = installed("kafkatx")
+
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build", "examples"]
+myst_heading_anchors = 3
+
+html_theme = "alabaster"
+html_theme_options = {"description": "A Kafka that you pip install", "fixed_sidebar": True}
+html_copy_source = False

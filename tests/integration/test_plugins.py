@@ -1,0 +1,107 @@
+"""A plugin of another distribution, built and installed as ``docs/plugins.md`` tells, is chosen by name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.blocking import Cluster, Writer
+from kafkatx.testing import EmbeddedBroker
+from tests.test_readme import ROOT
+
+DAY_MS = 24 * 3600 * 1000
+WAIT_S = 20.0
+
+# Prints how many of three segments (two of yesterday, one of today) the policy lets go.
+_ASK = """
+from types import SimpleNamespace
+from kafkatx.config.log_config import LogConfig
+from kafkatx.extension import find
+from kafkatx.interfaces import IRetentionPolicy
+policy = find(IRetentionPolicy, "nightly", "kafkatx.retention")()
+midnight = 20_000 * 24 * 3600 * 1000
+times = [midnight - 9000, midnight - 1, midnight + 5]
+segments = [SimpleNamespace(base_offset=0, size_bytes=1, max_timestamp_ms=time) for time in times]
+print(policy.expired(segments, LogConfig(), midnight + 1000))
+"""
+
+
+class ThirdPartyTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Install the example into a folder of its own."""
+        folder = Path(self.mktemp()).resolve()
+        folder.mkdir(parents=True)
+        # pip builds in the source folder: the repository's own stays clean.
+        shutil.copytree(ROOT / "docs/examples/nightly", folder / "nightly")
+        self.installed = folder / "installed"
+        self.run_python(
+            *("-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation"),
+            *("--target", str(self.installed), str(folder / "nightly")),
+            path=[],
+        )
+
+    def run_python(self, *arguments: str, path: list[str]) -> str:
+        """Run this environment's Python with *path* before its own; return what it printed."""
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.installed.parent,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        if done.returncode:
+            raise AssertionError(done.stdout + done.stderr)
+        return done.stdout
+
+    def test_found_and_used(self) -> None:
+        """The policy is found by its name and decides as its page says."""
+        printed = self.run_python("-c", _ASK, path=[str(self.installed), str(ROOT)])
+        self.assertEqual(printed.strip(), "2")
+
+    def test_not_found_where_it_is_not_installed(self) -> None:
+        """Without the distribution the name is an error that tells the names there are."""
+        with self.assertRaisesRegex(AssertionError, "no plugin for IRetentionPolicy is called 'nightly'"):
+            self.run_python("-c", _ASK, path=[str(ROOT)])
+
+    def test_a_broker_follows_it(self) -> None:
+        """A broker that is started with the policy lets yesterday's segments go, and no other."""
+        before = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(self.installed), str(ROOT)])
+        self.addCleanup(_restore, "PYTHONPATH", before)
+        settings = {
+            "kafkatx.retention": "nightly",
+            "log.retention.check.interval.ms": "100",
+            "log.segment.bytes": "1000",
+            "num.partitions": "1",
+        }
+        now_ms = int(time.time() * 1000)
+        with EmbeddedBroker(settings, run_in="process") as broker, Cluster(broker.bootstrap) as cluster:
+            with Writer(cluster, "days") as writer:
+                for age_ms in (2 * DAY_MS, 2 * DAY_MS, 0, 0):
+                    writer.send(b"x" * 900, timestamp_ms=now_ms - age_ms)
+                    writer.flush()
+            deadline = time.monotonic() + WAIT_S
+            while self.earliest(cluster) == 0 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertEqual(self.earliest(cluster), 2)
+
+    def earliest(self, cluster: Cluster) -> int:
+        """The first offset that can still be read."""
+        offset, _timestamp = cluster.offsets("days", {0: -2})[0]
+        return offset
+
+
+def _restore(name: str, value: str | None) -> None:
+    """Give an environment variable back what it was."""
+    if value is None:
+        del os.environ[name]
+    else:
+        os.environ[name] = value

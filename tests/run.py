@@ -1,0 +1,40 @@
+"""Run trial and close with one line for people and machines: ``N passed, N failed``.
+
+``python -m tests.run [NAME]...``; without names all tests. The exit status is 1 if one failed. An error
+counts as a failure, and so does a test that was expected to fail and passed. Skipped tests are told of.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import cast
+
+from twisted.trial.reporter import TestResult, TreeReporter
+from twisted.trial.runner import TestLoader, TrialRunner
+
+
+def closing_line(result: TestResult) -> str:
+    """Count *result* as ``N passed, N failed[, N skipped]``."""
+    skipped = f", {len(result.skips)} skipped" if result.skips else ""
+    passed = result.successes + len(result.expectedFailures)
+    return f"{passed} passed, {failed(result)} failed{skipped}"
+
+
+def failed(result: TestResult) -> int:
+    """How many tests did not do what they should."""
+    return len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+
+
+def main(names: Sequence[str]) -> int:
+    """Run the tests of these dotted names, print the closing line, return the exit status."""
+    suite = TestLoader().loadByNames(list(names) or ["tests"], recurse=True)
+    # run() is declared to give an IReporter; it gives what the factory made.
+    result = cast(TestResult, TrialRunner(TreeReporter, workingDirectory="_trial_temp").run(suite))
+    sys.stdout.write(closing_line(result) + "\n")
+    sys.stdout.flush()
+    return 1 if failed(result) or not result.testsRun else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

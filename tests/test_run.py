@@ -1,0 +1,65 @@
+"""The closing line that people and machines read."""
+
+from __future__ import annotations
+
+from unittest import TestSuite
+
+from twisted.trial.reporter import TestResult
+from twisted.trial.unittest import SynchronousTestCase
+
+from tests.run import closing_line, failed
+
+
+class _Sample(SynchronousTestCase):
+    """Tests of every outcome. The loader must not find them: their names do not begin with "test"."""
+
+    def passes(self) -> None:
+        pass
+
+    def fails(self) -> None:
+        self.fail("as it should")
+
+    def errs(self) -> None:
+        raise ZeroDivisionError
+
+    def skips(self) -> None:
+        self.skipTest("no reason")
+
+    def expected(self) -> None:
+        self.fail("as foreseen")
+
+    def unexpected(self) -> None:
+        pass
+
+    expected.todo = "known"  # type: ignore[attr-defined] # trial reads it from the method
+    unexpected.todo = "known"  # type: ignore[attr-defined]
+
+
+def _run(*names: str) -> TestResult:
+    result = TestResult()
+    TestSuite([_Sample(name) for name in names])(result)
+    return result
+
+
+class ClosingLineTests(SynchronousTestCase):
+    def test_all_passed(self) -> None:
+        """A clean run counts its tests and nothing else."""
+        self.assertEqual(closing_line(_run("passes", "passes")), "2 passed, 0 failed")
+
+    def test_failures_and_errors(self) -> None:
+        """Failures and errors both count as failed."""
+        self.assertEqual(closing_line(_run("passes", "fails", "errs")), "1 passed, 2 failed")
+        self.flushLoggedErrors(ZeroDivisionError)
+
+    def test_skips_are_told(self) -> None:
+        """A skipped test is neither passed nor failed, and is seen."""
+        self.assertEqual(closing_line(_run("passes", "skips")), "1 passed, 0 failed, 1 skipped")
+
+    def test_todo(self) -> None:
+        """A foreseen failure passes; a test that passes although marked as failing does not."""
+        self.assertEqual(closing_line(_run("expected", "unexpected")), "1 passed, 1 failed")
+
+    def test_failed_decides_the_status(self) -> None:
+        """What main() exits by counts the same tests."""
+        self.assertEqual(failed(_run("passes", "fails", "errs", "unexpected", "skips")), 3)
+        self.flushLoggedErrors(ZeroDivisionError)

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from twisted.application.service import IService
+from twisted.logger import Logger
 from twisted.python import usage
 
 from kafkatx.broker import BrokerService, Parts
@@ -15,6 +16,12 @@ from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
 from kafkatx.extension import find
 from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy
+
+NEXT = (
+    "echo hello | kafkatx produce greetings -b {bootstrap}",
+    "kafkatx consume greetings -o beginning -e -b {bootstrap}",
+)
+_log = Logger()
 
 
 class Options(usage.Options):
@@ -63,8 +70,14 @@ def makeService(options: Options) -> IService:
         service = BrokerService(config, installed_parts(config), reactor)
     except SettingError as error:
         raise SystemExit(f"kafkatx: {error}") from None
-    service.started.addErrback(_give_up, reactor)
+    service.started.addCallbacks(_say_what_next, _give_up, errbackArgs=(reactor,))
     return service
+
+
+def _say_what_next(service: BrokerService) -> None:
+    """Tell whoever started it what to type in another terminal."""
+    for command in NEXT:
+        _log.info("try: {command}", command=command.format(bootstrap=service.bootstrap))
 
 
 def _give_up(failure: Any, reactor: Any) -> None:

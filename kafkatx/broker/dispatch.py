@@ -26,6 +26,14 @@ PRODUCE, API_VERSIONS = 0, 18
 PLAIN_REQUEST_BYTES = 8 << 20
 """The largest request without records. Decoded, many small fields take some thirty times their bytes."""
 
+MESSAGE_CHARACTERS = 1000
+
+
+def message(error: RequestError) -> str:
+    """What a client is told: what it quotes of a request must not make it too long to be sent."""
+    text = str(error)
+    return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:MESSAGE_CHARACTERS]}..."
+
 
 @attrs.frozen(eq=False)
 class RequestContext:
@@ -167,7 +175,7 @@ class Dispatch:
             failure.raiseException()
         error = failure.value
         if isinstance(error, RequestError):
-            return route.refuse(request, context, error.code, str(error))
+            return route.refuse(request, context, error.code, message(error))
         self._log.failure("{route} from {peer} failed", failure, route=route.name, peer=context.peer)
         return route.refuse(request, context, ErrorCode.UNKNOWN_SERVER_ERROR, "see the broker's log")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
 from kafkatx.config import describe_topic, validate_topic_configs
 from kafkatx.errors import ErrorCode, RequestError
@@ -48,7 +48,9 @@ async def _create_all(broker: Broker, request: CreateTopicsRequest, version: int
             results.append(await _create(broker, asked, request.validate_only, version))
         except RequestError as error:
             results.append(
-                CreatableTopicResult(asked.name, error_code=error.code, error_message=str(error), configs=[])
+                CreatableTopicResult(
+                    asked.name, error_code=error.code, error_message=message(error), configs=[]
+                )
             )
     return CreateTopicsResponse(topics=results)
 
@@ -111,12 +113,12 @@ def _assignment(broker: Broker, asked: CreatableTopic, version: int) -> list[tup
 
 
 def refuse(
-    request: CreateTopicsRequest, context: RequestContext, code: ErrorCode, message: str
+    request: CreateTopicsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> CreateTopicsResponse:
     """The same error for every topic."""
     return CreateTopicsResponse(
         topics=[
-            CreatableTopicResult(t.name, error_code=code, error_message=message, configs=[])
+            CreatableTopicResult(t.name, error_code=code, error_message=why, configs=[])
             for t in request.topics
         ]
     )

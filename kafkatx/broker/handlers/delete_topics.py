@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.delete_topics import (
@@ -49,14 +49,14 @@ async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResu
     try:
         await broker.topics.delete(name)
     except RequestError as error:
-        return DeletableTopicResult(name, topic_id, error.code, str(error))
+        return DeletableTopicResult(name, topic_id, error.code, message(error))
     return DeletableTopicResult(name, topic_id)
 
 
 def refuse(
-    request: DeleteTopicsRequest, context: RequestContext, code: ErrorCode, message: str
+    request: DeleteTopicsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DeleteTopicsResponse:
     """The same error for every topic."""
     return DeleteTopicsResponse(
-        responses=[DeletableTopicResult(t.name, t.topic_id, code, message) for t in _asked(request)]
+        responses=[DeletableTopicResult(t.name, t.topic_id, code, why) for t in _asked(request)]
     )

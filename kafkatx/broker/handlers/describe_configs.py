@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
 from kafkatx.config import ConfigEntry, describe_broker, describe_topic
 from kafkatx.errors import ErrorCode, RequestError
@@ -31,7 +31,7 @@ def _describe(
     try:
         entries = _entries(broker, asked)
     except RequestError as error:
-        return _error(asked, error.code, str(error))
+        return _error(asked, error.code, message(error))
     keys = asked.configuration_keys
     wanted = [entry for entry in entries if keys is None or entry.name in keys]
     return DescribeConfigsResult(
@@ -79,12 +79,12 @@ def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConf
     )
 
 
-def _error(asked: DescribeConfigsResource, code: int, message: str) -> DescribeConfigsResult:
-    return DescribeConfigsResult(code, message, asked.resource_type, asked.resource_name)
+def _error(asked: DescribeConfigsResource, code: int, why: str) -> DescribeConfigsResult:
+    return DescribeConfigsResult(code, why, asked.resource_type, asked.resource_name)
 
 
 def refuse(
-    request: DescribeConfigsRequest, context: RequestContext, code: ErrorCode, message: str
+    request: DescribeConfigsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DescribeConfigsResponse:
     """The same error for every resource."""
-    return DescribeConfigsResponse(0, [_error(asked, code, message) for asked in request.resources])
+    return DescribeConfigsResponse(0, [_error(asked, code, why) for asked in request.resources])

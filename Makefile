@@ -55,7 +55,7 @@ run: install
 	  $(if $(DATA),--set log.dirs=$(DATA)) $(OPTIONS) || [ $$? = 130 ]
 
 demo: install
-	@$(BIN)/python -m kafkatx.spark.demo $(if $(INPUT),'$(INPUT)')
+	@$(BIN)/python -m kafkatx.demo $(if $(INPUT),'$(INPUT)')
 
 lint: install
 	$(BIN)/ruff check

@@ -1,0 +1,1 @@
+"""``python -m kafkatx.demo [FILE]``: lines of text through a broker and PySpark to Parquet."""

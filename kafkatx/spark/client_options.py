@@ -1,0 +1,124 @@
+"""The ``kafka.*`` options: what of a Kafka consumer's settings the blocking client heeds. Pure.
+
+Names are those of the Java client, in lower case, without ``kafka.``. What Spark's Kafka source refuses is
+refused. What speaks of consumer groups, polling or the JVM has no meaning here and is let pass, so that a
+query written for Spark's source runs unchanged; what would change whom we talk to, or how safely, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from kafkatx.errors import SettingError
+
+BOOTSTRAP = "bootstrap.servers"
+
+
+@attrs.frozen
+class ClientSettings:
+    """How to reach the brokers and how much to fetch at a time; picklable, it travels to the workers."""
+
+    bootstrap: str
+    client_id: str = "kafkatx-spark"
+    timeout_s: float = 30.0
+    connect_timeout_s: float = 10.0
+    retry_backoff_ms: int = 100
+    fetch_bytes: int = 8 << 20
+    fetch_min_bytes: int = 1
+    fetch_wait_ms: int = 500
+    check_crcs: bool = True
+
+
+_REFUSED = {
+    "auto.offset.reset": "set the option 'startingOffsets' to say where to start; which offsets are read is "
+    "fixed when the query is planned",
+    "key.deserializer": "keys are read as bytes; use DataFrame operations to deserialize them",
+    "value.deserializer": "values are read as bytes; use DataFrame operations to deserialize them",
+    "enable.auto.commit": "no offsets are committed; the query knows what it has read",
+    "interceptor.classes": "interceptors could change what is read",
+}
+_ONLY = {
+    "security.protocol": ("PLAINTEXT", "connections are neither encrypted nor authenticated yet"),
+    # What a transaction wrote before it was aborted would have to be left out.
+    "isolation.level": ("read_uncommitted", "transactions are not heeded yet"),
+}
+
+
+def parse_client(options: Mapping[str, str]) -> ClientSettings:
+    """Read the settings from all options of a query; those without ``kafka.`` are left alone.
+
+    :param options: names in lower case.
+    :raises SettingError: one is refused, has a bad value, or is missing.
+    """
+    given = {name[6:]: value for name, value in options.items() if name.startswith("kafka.")}
+    for name, reason in _REFUSED.items():
+        if name in given:
+            raise SettingError(f"Kafka option '{name}' is not supported: {reason}")
+    for name, (value, reason) in _ONLY.items():
+        if given.get(name, value).strip().lower() != value.lower():
+            raise SettingError(f"kafka.{name}={given[name]}: only {value} is supported, {reason}")
+    if not given.get(BOOTSTRAP, "").strip():
+        raise SettingError(
+            f"Option 'kafka.{BOOTSTRAP}' must be specified for configuring Kafka consumer: HOST:PORT[,...]"
+        )
+    settings: dict[str, Any] = {
+        attribute: parse(f"kafka.{name}", given[name])
+        for name, (attribute, parse) in _HEEDED.items()
+        if name in given
+    }
+    settings |= _fetch_bytes(given)
+    return ClientSettings(given[BOOTSTRAP].strip(), **settings)
+
+
+def _fetch_bytes(given: Mapping[str, str]) -> dict[str, int]:
+    """A task fetches one partition at a time, so that the smaller of the two limits is the limit."""
+    names = [name for name in ("fetch.max.bytes", "max.partition.fetch.bytes") if name in given]
+    sizes = [parse_int(f"kafka.{name}", given[name], least=1) for name in names]
+    return {"fetch_bytes": min(sizes)} if sizes else {}
+
+
+def parse_int(option: str, text: str, least: int = 0, most: int = (1 << 31) - 1) -> int:
+    """A whole number between two bounds.
+
+    :raises SettingError: it is none.
+    """
+    try:
+        number = int(text.strip())
+    except ValueError:
+        number = least - 1
+    if not least <= number <= most:
+        raise SettingError(f"{option}={text}: give a whole number from {least} to {most}")
+    return number
+
+
+def parse_bool(option: str, text: str) -> bool:
+    """``true`` or ``false``, in any case.
+
+    :raises SettingError: it is neither.
+    """
+    word = text.strip().lower()
+    if word not in ("true", "false"):
+        raise SettingError(f"{option}={text}: give true or false")
+    return word == "true"
+
+
+def _parse_seconds(option: str, text: str) -> float:
+    return parse_int(option, text, least=1) / 1000
+
+
+def _parse_text(option: str, text: str) -> str:
+    return text
+
+
+_HEEDED: dict[str, tuple[str, Callable[[str, str], Any]]] = {
+    "client.id": ("client_id", _parse_text),
+    "request.timeout.ms": ("timeout_s", _parse_seconds),
+    "socket.connection.setup.timeout.ms": ("connect_timeout_s", _parse_seconds),
+    "retry.backoff.ms": ("retry_backoff_ms", parse_int),
+    "fetch.min.bytes": ("fetch_min_bytes", parse_int),
+    "fetch.max.wait.ms": ("fetch_wait_ms", parse_int),
+    "check.crcs": ("check_crcs", parse_bool),
+}

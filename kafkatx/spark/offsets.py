@@ -1,0 +1,177 @@
+"""Which offsets to read: what options say, what a log has, and how the work is split. Pure.
+
+All ends are exclusive.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+from kafkatx.errors import SettingError
+from kafkatx.types import TopicPartition
+
+LATEST = -1
+EARLIEST = -2
+
+Offsets: TypeAlias = int | Mapping[TopicPartition, int]
+"""A boundary as an option gives it: :data:`EARLIEST` or :data:`LATEST` for all partitions, or one for each.
+
+In the mapping, too, -1 is the latest and -2 the earliest.
+"""
+
+
+class OffsetRange(NamedTuple):
+    """Offsets of one partition, from ``start`` to before ``end``. One task of Spark reads one of them."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """How many offsets it has; there may be fewer records."""
+        return self.end - self.start
+
+    def __str__(self) -> str:
+        return f"{self.topic} [{self.partition}] offsets {self.start} to {self.end}"
+
+
+class Available(NamedTuple):
+    """What a partition's log has: ``latest`` is the offset that the next record gets."""
+
+    earliest: int
+    latest: int
+
+
+def parse_offsets(option: str, text: str) -> Offsets:
+    """Read ``earliest``, ``latest`` or ``{"topic":{"0":23,"1":-1}}``.
+
+    :raises SettingError: it is none of them.
+    """
+    word = text.strip().lower()
+    if word in ("earliest", "latest"):
+        return EARLIEST if word == "earliest" else LATEST
+    offsets = {}
+    for topic, partitions in _object(option, text, '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}').items():
+        if not isinstance(partitions, dict):
+            raise SettingError(f"{option}: give the offsets of {topic!r} by partition, not {partitions!r}")
+        for partition, offset in partitions.items():
+            if not (partition.isascii() and partition.isdigit() and _is_int(offset) and offset >= EARLIEST):
+                raise SettingError(
+                    f"{option}: {topic!r} {{{partition!r}: {offset!r}}}: give a partition's number and an "
+                    "offset, -1 for the latest or -2 for the earliest"
+                )
+            offsets[TopicPartition(topic, int(partition))] = offset
+    return offsets
+
+
+def parse_partitions(option: str, text: str) -> frozenset[TopicPartition]:
+    """Read ``{"topicA":[0,1],"topicB":[2]}``.
+
+    :raises SettingError: it is something else.
+    """
+    assigned: set[TopicPartition] = set()
+    for topic, partitions in _object(option, text, '{"topicA":[0,1],"topicB":[0,1]}').items():
+        if not isinstance(partitions, list) or not all(_is_int(p) and p >= 0 for p in partitions):
+            raise SettingError(f"{option}: give {topic!r} a list of partition numbers, not {partitions!r}")
+        assigned.update(TopicPartition(topic, partition) for partition in partitions)
+    return frozenset(assigned)
+
+
+def _object(option: str, text: str, example: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise SettingError(f"{option}: expected e.g. {example}, got {text}")
+    return value
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def boundary(
+    option: str, offsets: Offsets, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """One boundary for each partition that is read.
+
+    :raises SettingError: the option names other partitions than those that are read. Spark wants all of
+        them: with one forgotten, nobody could say whether it should be read.
+    """
+    wanted = sorted(partitions)
+    if isinstance(offsets, int):
+        return dict.fromkeys(wanted, offsets)
+    if set(offsets) != set(wanted):
+        raise SettingError(
+            f"{option}: if it contains specific offsets, it must specify all topic partitions "
+            f"(-1 for latest, -2 for earliest). Specified: {_names(offsets)}; assigned: {_names(wanted)}"
+        )
+    return {partition: offsets[partition] for partition in wanted}
+
+
+def _names(partitions: Iterable[TopicPartition]) -> str:
+    return ", ".join(map(str, sorted(partitions))) or "none"
+
+
+def fixed(partition: TopicPartition, start: int, end: int, available: Available) -> OffsetRange:
+    """Put the offsets that the log has in the place of -1 and -2."""
+    known = {EARLIEST: available.earliest, LATEST: available.latest}
+    return OffsetRange(*partition, known.get(start, start), known.get(end, end))
+
+
+def clip(wanted: OffsetRange, available: Available) -> OffsetRange:
+    """What the log has of a range; without offsets (``size`` 0) if that is nothing.
+
+    ::
+
+        log         100 ........ 200
+        wanted    50 ...... 150         ->  100 to 150
+        wanted              150 ... 250 ->  150 to 200
+        wanted  10 .. 20                ->   20 to  20
+    """
+    start = max(wanted.start, available.earliest)
+    end = min(wanted.end, available.latest)
+    if start >= end:
+        return wanted._replace(start=wanted.end)
+    return wanted._replace(start=start, end=end)
+
+
+def split(ranges: Sequence[OffsetRange], min_partitions: int | None) -> list[OffsetRange]:
+    """Split large ranges so that there are about *min_partitions* tasks, as Spark's Kafka source does.
+
+    Empty ranges go. Where there are enough ranges already, or no number is given, each stays whole.
+    Otherwise a range gets its share of the tasks, rounded, and at least one; what is too small to be
+    split is taken out first, so that the others' shares are of what they hold themselves::
+
+        sizes 10, 1000, 1990, min_partitions 6  ->  1 + 2 + 3 tasks
+    """
+    ranges = [item for item in ranges if item.size > 0]
+    if min_partitions is None or len(ranges) >= min_partitions:
+        return ranges
+    total = sum(item.size for item in ranges)
+    large = {item for item in ranges if _share(item.size, total, min_partitions) > 1}
+    large_total = sum(item.size for item in large)
+    tasks = max(min_partitions - (len(ranges) - len(large)), 1)
+    pieces: list[OffsetRange] = []
+    for item in ranges:
+        pieces += _cut(item, _share(item.size, large_total, tasks)) if item in large else [item]
+    return pieces
+
+
+def _share(size: int, total: int, tasks: int) -> int:
+    """This range's part of the tasks: the nearest whole number, half up, and 1 at least."""
+    return max((2 * size * tasks + total) // (2 * total), 1)
+
+
+def _cut(whole: OffsetRange, parts: int) -> list[OffsetRange]:
+    """Equal pieces; the last ones take what does not divide. None is empty."""
+    edges = [whole.start]
+    for left in range(parts, 0, -1):
+        edges.append(edges[-1] + (whole.end - edges[-1]) // left)
+    return [whole._replace(start=start, end=end) for start, end in pairwise(edges) if end > start]

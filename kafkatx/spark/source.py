@@ -1,0 +1,112 @@
+"""The data source ``kafkatx`` of PySpark, batch: a drop-in for Spark's own Kafka source, without a jar.
+
+Spark makes a :class:`KafkaSource` on the driver, in a process of its own, and asks its reader for partitions;
+reader and partitions are pickled to the workers. kafkatx must be installed where these run. Docs:
+``docs/spark.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from kafkatx.errors import SettingError
+from kafkatx.spark.offsets import OffsetRange
+from kafkatx.spark.options import SourceOptions, parse_batch
+
+NAME = "kafkatx"
+
+_FIELDS = [
+    StructField("key", BinaryType()),
+    StructField("value", BinaryType()),
+    StructField("topic", StringType()),
+    StructField("partition", IntegerType()),
+    StructField("offset", LongType()),
+    StructField("timestamp", TimestampType()),
+    StructField("timestampType", IntegerType()),
+]
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+
+
+def spark_schema(include_headers: bool) -> StructType:
+    """The columns of Spark's own Kafka source; :mod:`kafkatx.spark.arrow` has them for Arrow."""
+    return StructType([*_FIELDS, StructField("headers", ArrayType(_HEADER))] if include_headers else _FIELDS)
+
+
+class KafkaSource(DataSource):  # type: ignore[misc]  # pyspark is not type-checked (pyproject.toml)
+    """``spark.read.format("kafkatx")``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What ``format()`` is called with; Spark keeps ``kafka`` for its own."""
+        return NAME
+
+    def schema(self) -> StructType:
+        """The columns, after the options have been checked.
+
+        :raises SettingError: an option is unknown, missing or has a bad value.
+        """
+        return spark_schema(parse_batch(self.options).include_headers)
+
+    def reader(self, schema: StructType) -> TopicReader:
+        """A reader of what the options select.
+
+        :raises SettingError: as :meth:`schema`; or a schema of the user's own was given.
+        """
+        options = parse_batch(self.options)
+        fixed = spark_schema(options.include_headers)
+        if schema != fixed:
+            raise SettingError(
+                f"{NAME} has a fixed schema and cannot be set with a custom one: leave .schema(...) out, "
+                f"and select from {', '.join(fixed.fieldNames())}"
+            )
+        return TopicReader(options)
+
+
+class TopicRange(InputPartition):  # type: ignore[misc]  # as above
+    """One task's work."""
+
+    def __init__(self, wanted: OffsetRange) -> None:
+        super().__init__(wanted)
+        self.value: OffsetRange
+
+
+class TopicReader(DataSourceReader):  # type: ignore[misc]  # as above
+    """Fixes the offsets on the driver, reads them in the workers."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> list[TopicRange]:
+        """One for each range of offsets; fixed here, so that a task that is run again reads the same.
+
+        :raises KafkaTXError: as :func:`kafkatx.spark.planning.plan_batch`.
+        """
+        from kafkatx.spark.planning import connect, plan_batch
+
+        with connect(self._options.client) as cluster:
+            return [TopicRange(item) for item in plan_batch(cluster, self._options)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The records of one partition, as ``pyarrow.RecordBatch`` objects.
+
+        :raises KafkaTXError: as :func:`kafkatx.spark.reading.read_range`.
+        """
+        from kafkatx.spark.reading import read_range
+
+        if partition.value is None:  # what Spark puts in the place of an empty list
+            return iter(())
+        options = self._options
+        return read_range(options.client, partition.value, options.include_headers, options.fail_on_data_loss)

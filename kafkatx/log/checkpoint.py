@@ -1,0 +1,116 @@
+"""The small text files beside the segments, in Apache Kafka's formats. Pure: text to values and back.
+
+Offset checkpoints (``recovery-point-offset-checkpoint``, ``log-start-offset-checkpoint``,
+``replication-offset-checkpoint``)::
+
+    0
+    <number of lines that follow>
+    <topic> <partition> <offset>
+
+``leader-epoch-checkpoint`` has ``<epoch> <start offset>`` per line. ``partition.metadata`` and
+``meta.properties`` are ``name: value`` and ``name=value`` lines.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import uuid
+from collections.abc import Iterable, Mapping
+
+from kafkatx.types import TopicPartition
+
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+LEADER_EPOCHS = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
+
+NO_TOPIC_ID = uuid.UUID(int=0)
+"""Of a log that was made before there were topic ids."""
+
+
+class CheckpointDamaged(Exception):
+    """The file is not what its name says."""
+
+
+def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
+    """The content of an offset checkpoint."""
+    return _encode(f"{tp.topic} {tp.partition} {offset}" for tp, offset in sorted(offsets.items()))
+
+
+def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
+    """Read an offset checkpoint.
+
+    :raises CheckpointDamaged: it is not one.
+    """
+    try:
+        rows = [line.split(" ") for line in _decode(data)]
+        return {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in rows}
+    except ValueError as error:
+        raise CheckpointDamaged(str(error)) from error
+
+
+def encode_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
+    """The content of ``leader-epoch-checkpoint``."""
+    return _encode(f"{epoch} {start_offset}" for epoch, start_offset in entries)
+
+
+def decode_epochs(data: bytes) -> list[tuple[int, int]]:
+    """Read ``leader-epoch-checkpoint``.
+
+    :raises CheckpointDamaged: it is not one.
+    """
+    try:
+        rows = [line.split(" ") for line in _decode(data)]
+        return [(int(epoch), int(start_offset)) for epoch, start_offset in rows]
+    except ValueError as error:
+        raise CheckpointDamaged(str(error)) from error
+
+
+def _encode(lines: Iterable[str]) -> bytes:
+    rows = list(lines)
+    return "\n".join(["0", str(len(rows)), *rows, ""]).encode()
+
+
+def _decode(data: bytes) -> list[str]:
+    version, count, *rows = data.decode().splitlines()
+    if int(version) != 0 or int(count) != len(rows):
+        raise ValueError(f"version {version}, {count} lines announced, {len(rows)} found")
+    return rows
+
+
+def encode_partition_metadata(topic_id: uuid.UUID) -> bytes:
+    """The content of ``partition.metadata``; the id is in Kafka's url-safe base64 without padding."""
+    text = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
+    return f"version: 0\ntopic_id: {text}".encode()
+
+
+def decode_partition_metadata(data: bytes) -> uuid.UUID:
+    """Read ``partition.metadata``.
+
+    :raises CheckpointDamaged: it names no topic id.
+    """
+    try:
+        pairs = dict(line.split(": ", 1) for line in data.decode().splitlines())
+        return uuid.UUID(bytes=base64.urlsafe_b64decode(pairs["topic_id"] + "=="))
+    except (ValueError, KeyError, binascii.Error) as error:
+        raise CheckpointDamaged(str(error)) from error
+
+
+def encode_meta_properties(broker_id: int, cluster_id: str | None) -> bytes:
+    """The content of ``meta.properties``."""
+    lines = ["version=0", f"broker.id={broker_id}"]
+    if cluster_id is not None:
+        lines.append(f"cluster.id={cluster_id}")
+    return "\n".join([*lines, ""]).encode()
+
+
+def decode_meta_properties(data: bytes) -> dict[str, str]:
+    """Read ``meta.properties``; lines that are comments or no pairs are passed over."""
+    lines = [line.strip() for line in data.decode(errors="replace").splitlines()]
+    pairs = [line.partition("=") for line in lines if not line.startswith("#")]
+    return {name.strip(): value.strip() for name, equals, value in pairs if equals}

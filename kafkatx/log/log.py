@@ -1,0 +1,379 @@
+"""The partition log in files: one directory, segments one after the other, the last one active.
+
+``log_end_offset`` and all else that a reader sees moves after the bytes are in the file. The reactor thread
+appends, reads headers that were just written, and renames; it never syncs. What syncs, scans or unlinks
+runs in the worker of the log's directory.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from functools import partial
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from kafkatx.config.log_config import LogConfig
+from kafkatx.interfaces import IPartitionLog, Worker
+from kafkatx.log.checkpoint import LEADER_EPOCHS, encode_epochs
+from kafkatx.log.files import Files
+from kafkatx.log.producers import encode_snapshot
+from kafkatx.log.recovery import Loaded, load_producers
+from kafkatx.log.segment import MAX_RELATIVE_OFFSET, MAX_SEGMENT_BYTES, SNAPSHOT, Segment, file_name
+from kafkatx.log.segmented import SegmentedLog
+from kafkatx.log.staging import FindRetention
+from kafkatx.types import SharedFile, TopicPartition
+
+
+@implementer(IPartitionLog)
+class FileLog(SegmentedLog):
+    """One partition's segments. Made from what :func:`kafkatx.log.recovery.load` found; does no I/O then."""
+
+    log = Logger()
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        config: LogConfig,
+        find_retention: FindRetention,
+        directory: str,
+        loaded: Loaded,
+        files: Files,
+        worker: Worker,
+        clock: IReactorTime,
+    ) -> None:
+        super().__init__(
+            topic_partition,
+            config,
+            find_retention,
+            loaded.producers,
+            loaded.epochs,
+            loaded.log_start_offset,
+            loaded.log_end_offset,
+        )
+        self.directory = directory
+        self.flushed_offset = loaded.flushed_offset
+        self._files = files
+        self._worker = worker
+        self._clock = clock
+        self.segments = loaded.segments
+        self.size_bytes = sum(segment.size for segment in self.segments)
+        self._directory_unsynced = False
+        self._epochs_unsynced = False
+        self._sync_failed = False
+        self._cuts = 0
+        self._unlinking: set[IDelayedCall] = set()
+
+    def configure(self, config: LogConfig) -> None:
+        """As IPartitionLog says."""
+        super().configure(config)
+        self._segment_bytes = min(config.segment_bytes, MAX_SEGMENT_BYTES)
+
+    # --- writing
+
+    def write(self) -> None:
+        """As IPartitionLog says."""
+        staged = self._staged
+        if not staged:
+            return
+        active = self.segments[-1]
+        size = self._staged_bytes
+        try:
+            if (
+                self._epoch_starts
+                or active.size + size > self._segment_bytes
+                or staged[-1][2] - active.base_offset > MAX_RELATIVE_OFFSET
+                or self._due(active, self._staged_ms)
+            ):
+                self._write_with_rolls()
+            else:
+                active.write(self._buffers, staged, size, self.config.index_interval_bytes)
+        except OSError:
+            self._unstage()
+            raise
+        self.size_bytes += size
+        self.log_end_offset = self._next_offset
+        self._clear_stage()
+        if self.on_written is not None:
+            self.on_written()
+
+    def _due(self, segment: Segment, now_ms: int) -> bool:
+        config = self.config
+        if not segment.size:
+            return False
+        return now_ms - segment.created_ms > config.segment_ms or segment.index_full(
+            config.segment_index_bytes
+        )
+
+    def _write_with_rolls(self) -> None:
+        """Write what is staged to as many segments as it takes, all or nothing."""
+        before = len(self.segments)
+        mark = self.segments[-1].mark()
+        rolled: list[tuple[str, bytes]] = []
+        epochs = list(self._epochs.entries)
+        try:
+            self._begin_epochs()
+            at = 0
+            while at < len(self._staged):
+                count = self._fitting(at)
+                if count:
+                    part = self._staged[at : at + count]
+                    size = sum(batch.size for batch in part)
+                    buffers = self._buffers[2 * at : 2 * (at + count)]
+                    self.segments[-1].write(buffers, part, size, self.config.index_interval_bytes)
+                    at += count
+                else:
+                    rolled.append(self._add_segment(self._staged[at].base_offset, self._staged_ms))
+        except OSError:
+            for segment in self.segments[before:]:
+                segment.remove()
+            del self.segments[before:]
+            self.segments[-1].restore(mark)
+            self._epochs.entries = epochs
+            raise
+        self._after_rolls(rolled)
+
+    def _fitting(self, at: int) -> int:
+        """How many of the staged batches from *at* on the active segment takes."""
+        active = self.segments[-1]
+        if self._due(active, self._staged_ms):
+            return 0
+        size, count = active.size, 0
+        for batch in self._staged[at:]:
+            size += batch.size
+            if size > (self._segment_bytes if size > batch.size else MAX_SEGMENT_BYTES):
+                break
+            if batch.last_offset - active.base_offset > MAX_RELATIVE_OFFSET:
+                break
+            count += 1
+        return count
+
+    def _begin_epochs(self) -> None:
+        """Write new epochs down before their first batch: recovery believes no other."""
+        if self._epoch_starts:
+            for epoch, start_offset in self._epoch_starts:
+                self._epochs.assign(epoch, start_offset)
+            self._save_epochs()
+
+    def _save_epochs(self) -> None:
+        data = encode_epochs(self._epochs.entries)
+        self._files.replace(os.path.join(self.directory, LEADER_EPOCHS), data, sync=False)
+        self._epochs_unsynced = self._directory_unsynced = True
+
+    # --- rolling
+
+    def roll_if_due(self, now_ms: int) -> None:
+        """As IPartitionLog says."""
+        active = self.segments[-1]
+        if active.size and now_ms - active.created_ms > self.config.segment_ms:
+            self._roll(now_ms)
+
+    def _roll(self, now_ms: int) -> None:
+        """Start a new segment at the log's end."""
+        self._after_rolls([self._add_segment(self.log_end_offset, now_ms)])
+
+    def _add_segment(self, base_offset: int, now_ms: int) -> tuple[str, bytes]:
+        """Close the active segment and make the next; return path and content of a producer snapshot."""
+        self.segments[-1].finish()
+        self.segments.append(Segment.create(self._files, self.directory, base_offset, now_ms))
+        self._directory_unsynced = True
+        return self._snapshot(base_offset)
+
+    def _snapshot(self, offset: int) -> tuple[str, bytes]:
+        path = os.path.join(self.directory, file_name(offset, SNAPSHOT))
+        return path, encode_snapshot(self._states_at(offset))
+
+    def _after_rolls(self, snapshots: list[tuple[str, bytes]]) -> None:
+        """Keep recovery short: producers' state and the segments that were closed go to the disk soon."""
+        if not snapshots:
+            return
+        for path, data in snapshots:
+            save = partial(self._save_snapshot, path, data, self._cuts)
+            self._worker(save).addErrback(self._failed, "snapshot")
+        self.flush().addErrback(self._failed, "flush")
+
+    def _save_snapshot(self, path: str, data: bytes, cuts: int) -> None:
+        """In the worker: write a snapshot, unless the log was cut since, perhaps before its offset."""
+        if cuts == self._cuts:
+            self._files.replace(path, data)
+
+    def _failed(self, failure: object, what: str) -> None:
+        self.log.error(
+            "{what} of {directory} failed: {failure}", what=what, directory=self.directory, failure=failure
+        )
+
+    # --- the disk
+
+    def flush(self) -> Deferred[int]:
+        """As IPartitionLog says.
+
+        Fails with OSError where a sync fails, and ever after: the kernel may have dropped the pages, a
+        second sync would succeed without them.
+        """
+        target, cuts = self.log_end_offset, self._cuts
+        syncs = self._to_sync()
+        if not syncs and self.flushed_offset >= target and not self._sync_failed:
+            return succeed(self.flushed_offset)
+        # Without work of its own it still waits for the syncs before it: the worker keeps the order.
+        return self._worker(partial(self._sync, syncs)).addCallback(self._flushed, target, cuts)
+
+    def _sync(self, syncs: list[Callable[[], None]]) -> None:
+        """In the worker: call all of *syncs*."""
+        if self._sync_failed:
+            raise OSError(errno.EIO, "an earlier sync failed", self.directory)
+        try:
+            _run_all(syncs)
+        except OSError:
+            self._sync_failed = True
+            raise
+
+    def _to_sync(self) -> list[Callable[[], None]]:
+        """What must be called, in a worker, to bring all that is written to the disk."""
+        syncs: list[Callable[[], None]] = []
+        for segment in self.segments:
+            files: list[SharedFile] = segment.to_sync()
+            syncs += [partial(self._files.sync, file) for file in files]
+            if files and segment is not self.segments[-1]:
+                segment.release()
+        if self._epochs_unsynced:
+            path = os.path.join(self.directory, LEADER_EPOCHS)
+            syncs.append(partial(self._files.sync, self._files.open(path)))
+        if self._directory_unsynced:
+            syncs.append(partial(self._files.sync_dir, self.directory))
+        self._epochs_unsynced = self._directory_unsynced = False
+        return syncs
+
+    def _flushed(self, _: object, target: int, cuts: int) -> int:
+        # After a cut the offsets below the target may be others than those that were synced.
+        if cuts == self._cuts:
+            self.flushed_offset = max(self.flushed_offset, target)
+        return self.flushed_offset
+
+    # --- cutting
+
+    def truncate_to(self, offset: int) -> None:
+        """As IPartitionLog says. An offset inside a batch takes the whole batch away."""
+        self._unstage()
+        if offset >= self.log_end_offset:
+            return
+        self._cuts += 1
+        self.log_start_offset = min(self.log_start_offset, offset)
+        segments = self.segments
+        while len(segments) > 1 and segments[-1].base_offset >= offset:
+            segments.pop().remove()
+        last = segments[-1]
+        batch = last.find(offset) if last.base_offset < offset else None
+        if batch is not None:
+            last.truncate(batch.position, min(offset, batch.base_offset))
+        if last.base_offset >= offset or last.next_offset() != offset:
+            self._restart_at(offset)
+        self.log_end_offset = self._next_offset = offset
+        self.flushed_offset = min(self.flushed_offset, offset)
+        self.size_bytes = sum(segment.size for segment in segments)
+        self._epochs.cut_end(offset)
+        self._leader_epoch = self._epochs.latest
+        self._save_epochs()
+        now_ms = int(self._clock.seconds() * 1000)
+        self._producers = load_producers(self._files, self.directory, segments, offset, now_ms)
+
+    def _restart_at(self, offset: int) -> None:
+        """Let the active segment begin at *offset*, which no batch ends before."""
+        now_ms = int(self._clock.seconds() * 1000)
+        last = self.segments[-1]
+        if last.base_offset >= offset or not last.size:
+            last.remove()
+            self.segments.pop()
+        else:
+            last.finish()
+        self.segments.append(Segment.create(self._files, self.directory, offset, now_ms))
+        self._directory_unsynced = True
+
+    def advance_log_start(self, offset: int) -> None:
+        """As IPartitionLog says.
+
+        :raises RequestError: OFFSET_OUT_OF_RANGE: beyond the log's end.
+        """
+        if offset > self.log_end_offset:
+            self._check_range(offset)
+        if offset <= self.log_start_offset:
+            return
+        self.log_start_offset = offset
+        if offset == self.log_end_offset and self.segments[-1].size:
+            self._roll(int(self._clock.seconds() * 1000))
+        self._drop(self._number_of(offset))
+
+    def retain(self, now_ms: int) -> int:
+        """As IPartitionLog says. Idle producers are forgotten, too."""
+        self._producers.expire(now_ms, self.config.producer_id_expiration_ms)
+        if "delete" not in self.config.cleanup_policy:
+            return 0
+        segments = self.segments
+        count = self._retention.expired(segments, self.config, now_ms)
+        if count >= len(segments):
+            count = len(segments)
+            if segments[-1].size:
+                self._roll(now_ms)
+            else:
+                count -= 1
+        if count:
+            self.log_start_offset = max(self.log_start_offset, segments[count].base_offset)
+            self._drop(count)
+        return count
+
+    def _drop(self, count: int) -> None:
+        """Put the first *count* segments aside; their files go later, in the worker."""
+        dropped = self.segments[:count]
+        del self.segments[:count]
+        before = self._epochs.version
+        self._epochs.cut_start(self.log_start_offset)
+        if self._epochs.version != before:
+            self._save_epochs()
+        paths = [path for segment in dropped for path in segment.put_aside()]
+        if not paths:
+            return
+        self.size_bytes -= sum(segment.size for segment in dropped)
+        self._directory_unsynced = True
+        call = self._clock.callLater(self.config.file_delete_delay_ms / 1000, self._unlink, paths)
+        self._unlinking = {waiting for waiting in self._unlinking if waiting.active()} | {call}
+
+    def _unlink(self, paths: list[str]) -> None:
+        self._worker(partial(_run_all, [partial(self._files.unlink, path) for path in paths])).addErrback(
+            self._failed, "unlinking"
+        )
+
+    # --- closing
+
+    def abandon(self) -> None:
+        """The log was deleted: nothing of it is to be written or unlinked any more."""
+        self._unstage()
+        for call in self._unlinking:
+            if call.active():
+                call.cancel()
+
+    def close(self) -> Callable[[], None]:
+        """End the use of the log; return what has to be called in the worker to bring it to the disk.
+
+        It raises OSError where that failed: the shutdown is not a clean one then.
+        """
+        self.abandon()
+        self.segments[-1].finish()
+        syncs = self._to_sync()
+        path, data = self._snapshot(self.log_end_offset)
+        has_states = bool(self._producers.states)
+
+        def finish() -> None:
+            self._sync(syncs)
+            if self.log_end_offset and not self._files.exists(path):
+                self._files.replace(path, data, sync=has_states)
+            self.flushed_offset = self.log_end_offset
+
+        return finish
+
+
+def _run_all(calls: list[Callable[[], None]]) -> None:
+    for call in calls:
+        call()

@@ -1,0 +1,180 @@
+"""What a partition knows of its idempotent producers (KIP-98): the last five batches of each.
+
+Pure: no I/O, no clock. A producer's state is an immutable value, so that a failed write is undone by
+putting the old value back.
+
+A batch ``(epoch e, sequences f..l)`` against the state ``(epoch E, last sequence L)``:
+
+================================  ===========================================
+no state                          append, whatever *f* is (as Apache Kafka)
+e < E                             INVALID_PRODUCER_EPOCH
+e > E, f == 0                     append
+e > E, f != 0                     OUT_OF_ORDER_SEQUENCE_NUMBER
+e == E, f == L + 1                append (0 follows 2^31 - 1)
+e == E, one of the last five      duplicate: answer its offsets
+e == E, else                      OUT_OF_ORDER_SEQUENCE_NUMBER
+================================  ===========================================
+
+Snapshot (``.snapshot``, big-endian, as Kafka's ``ProducerStateManager`` writes it): ``version i16 = 1,
+crc-32c u32 of all that follows, count i32``, then per producer ``producer_id i64, epoch i16,
+last_sequence i32, last_offset i64, offset_delta i32, timestamp i64, coordinator_epoch i32,
+current_txn_first_offset i64``. Only the last batch of a producer is kept in it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafkatx.errors import ErrorCode
+from kafkatx.records.checksum import crc32c
+
+BATCHES_KEPT = 5
+SEQUENCE_MASK = 0x7FFFFFFF
+"""Sequences run from 0 to this and then from 0 again."""
+
+_HEAD = struct.Struct(">hI")
+_COUNT = struct.Struct(">i")
+_ENTRY = struct.Struct(">qhiqiqiq")
+_VERSION = 1
+
+
+class SnapshotDamaged(Exception):
+    """The bytes are no producer snapshot, or their checksum is wrong."""
+
+
+class ProducerBatch(NamedTuple):
+    """One batch that is in the log; sequences and offsets are inclusive."""
+
+    first_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+
+
+class ProducerState(NamedTuple):
+    """All that is known of one producer id; ``batches`` has at most five, oldest first."""
+
+    epoch: int
+    batches: tuple[ProducerBatch, ...]
+    last_used_ms: int
+    coordinator_epoch: int = -1
+    txn_first_offset: int = -1
+
+
+class Producers:
+    """The states of all producers of one partition."""
+
+    def __init__(self, states: Mapping[int, ProducerState] | None = None) -> None:
+        self.states: dict[int, ProducerState] = dict(states or {})
+
+    def check(
+        self, producer_id: int, epoch: int, first_sequence: int, count: int
+    ) -> ProducerBatch | ErrorCode | None:
+        """Judge a batch by the table above: None to append it, the original of a duplicate, or an error."""
+        state = self.states.get(producer_id)
+        if state is None:
+            return None
+        known_epoch, batches = state[0], state[1]
+        if epoch != known_epoch:
+            if epoch < known_epoch:
+                return ErrorCode.INVALID_PRODUCER_EPOCH
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER if first_sequence else None
+        last_known = batches[-1][1] if batches else -1
+        if first_sequence == (last_known + 1) & SEQUENCE_MASK:
+            return None
+        last_sequence = (first_sequence + count - 1) & SEQUENCE_MASK
+        for batch in batches:
+            if batch[0] == first_sequence and batch[1] == last_sequence:
+                return batch
+        return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+    def record(
+        self,
+        producer_id: int,
+        epoch: int,
+        first_sequence: int,
+        base_offset: int,
+        last_offset: int,
+        now_ms: int,
+    ) -> ProducerState | None:
+        """Take a batch in; return the producer's state from before, for :meth:`restore`."""
+        old = self.states.get(producer_id)
+        batch = ProducerBatch(
+            first_sequence,
+            (first_sequence + last_offset - base_offset) & SEQUENCE_MASK,
+            base_offset,
+            last_offset,
+        )
+        if old is None or old[0] != epoch:
+            self.states[producer_id] = ProducerState(epoch, (batch,), now_ms)
+        else:
+            self.states[producer_id] = ProducerState(
+                epoch, (*old[1][1 - BATCHES_KEPT :], batch), now_ms, old[3], old[4]
+            )
+        return old
+
+    def restore(self, producer_id: int, state: ProducerState | None) -> None:
+        """Put back what :meth:`record` returned."""
+        if state is None:
+            self.states.pop(producer_id, None)
+        else:
+            self.states[producer_id] = state
+
+    def truncate(self, offset: int) -> None:
+        """Forget the batches from *offset* on: all that can be done where no log can be read again."""
+        for key, state in list(self.states.items()):
+            kept = tuple(batch for batch in state.batches if batch.last_offset < offset)
+            if kept:
+                self.states[key] = state._replace(batches=kept)
+            else:
+                del self.states[key]
+
+    def expire(self, now_ms: int, expiration_ms: int) -> None:
+        """Forget the producers that have not written for *expiration_ms*."""
+        idle = [key for key, state in self.states.items() if now_ms - state.last_used_ms >= expiration_ms]
+        for key in idle:
+            del self.states[key]
+
+
+def encode_snapshot(states: Mapping[int, ProducerState]) -> bytes:
+    """The content of a ``.snapshot`` file."""
+    parts = [_COUNT.pack(len(states))]
+    for producer_id, state in states.items():
+        last = state.batches[-1] if state.batches else ProducerBatch(-1, -1, -1, -1)
+        parts.append(
+            _ENTRY.pack(
+                producer_id,
+                state.epoch,
+                last.last_sequence,
+                last.last_offset,
+                last.last_offset - last.base_offset,
+                state.last_used_ms,
+                state.coordinator_epoch,
+                state.txn_first_offset,
+            )
+        )
+    body = b"".join(parts)
+    return _HEAD.pack(_VERSION, crc32c(body)) + body
+
+
+def decode_snapshot(data: bytes) -> dict[int, ProducerState]:
+    """Read what :func:`encode_snapshot` or Apache Kafka wrote.
+
+    :raises SnapshotDamaged: it is something else.
+    """
+    if len(data) < _HEAD.size + _COUNT.size:
+        raise SnapshotDamaged(f"only {len(data)} bytes")
+    version, crc = _HEAD.unpack_from(data)
+    body = data[_HEAD.size :]
+    (count,) = _COUNT.unpack_from(body)
+    if version != _VERSION or crc != crc32c(body) or len(body) != _COUNT.size + count * _ENTRY.size:
+        raise SnapshotDamaged(f"version {version}, {count} entries, {len(data)} bytes")
+    states = {}
+    for entry in _ENTRY.iter_unpack(body[_COUNT.size :]):
+        producer_id, epoch, sequence, offset, delta, used_ms, coordinator_epoch, txn_offset = entry
+        last = ProducerBatch((sequence - delta) & SEQUENCE_MASK, sequence, offset - delta, offset)
+        batches = (last,) if offset >= 0 else ()
+        states[producer_id] = ProducerState(epoch, batches, used_ms, coordinator_epoch, txn_offset)
+    return states

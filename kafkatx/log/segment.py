@@ -1,0 +1,377 @@
+"""One segment of a log: a ``.log`` file and its two indexes.
+
+File names are the base offset in 20 digits. The files are opened when they are first used: ten thousand
+quiet partitions cost no descriptors. A segment knows nothing of the others; offsets in it may have gaps
+(compaction), batches lie one after the other from position 0.
+
+Used from the reactor thread, or from a worker before the log is handed out; never from both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from zope.interface import implementer
+
+from kafkatx.errors import CorruptRecords
+from kafkatx.interfaces import ISegmentFacts
+from kafkatx.log.files import Buffers, Files
+from kafkatx.log.index import IndexDamaged, OffsetIndex, TimeIndex
+from kafkatx.log.scan import Shallow, walk
+from kafkatx.types import NO_TIMESTAMP, SharedFile
+
+LOG, INDEX, TIME_INDEX, SNAPSHOT, DELETED = ".log", ".index", ".timeindex", ".snapshot", ".deleted"
+_SUFFIXES = (LOG, INDEX, TIME_INDEX, SNAPSHOT, ".txnindex")
+"""All that a segment may have; the last one only where Apache Kafka wrote it."""
+
+MAX_RELATIVE_OFFSET = 2**31 - 1
+MAX_SEGMENT_BYTES = 2**31 - 1
+_KNOWN_POSITIONS = 64
+
+
+def file_name(base_offset: int, suffix: str) -> str:
+    """The name of one of a segment's files."""
+    return f"{base_offset:020d}{suffix}"
+
+
+class Written(NamedTuple):
+    """What the indexes must know of a batch that was appended."""
+
+    size: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+
+
+class Mark(NamedTuple):
+    """How far a segment was written: where :meth:`Segment.restore` goes back to."""
+
+    size: int
+    since_index_bytes: int
+    max_timestamp: int
+    max_timestamp_offset: int
+    index_entries: int
+    time_index_entries: int
+
+
+@implementer(ISegmentFacts)
+class Segment:
+    """One segment. Offsets are absolute, positions and sizes in bytes, times in ms.
+
+    ``known`` remembers positions of batch boundaries by the offset that follows them: a consumer's next
+    fetch begins where its last one ended.
+    """
+
+    __slots__ = (
+        "_file",
+        "_files",
+        "_ready",
+        "base_offset",
+        "created_ms",
+        "directory",
+        "index",
+        "known",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "since_index_bytes",
+        "size",
+        "time_index",
+        "unsynced",
+    )
+
+    def __init__(self, files: Files, directory: str, base_offset: int, size: int, created_ms: int) -> None:
+        self._files = files
+        self._file: SharedFile | None = None
+        self._ready = False
+        self.directory = directory
+        self.base_offset = base_offset
+        self.size = size
+        self.created_ms = created_ms
+        self.index = OffsetIndex(files, self.path(INDEX), base_offset)
+        self.time_index = TimeIndex(files, self.path(TIME_INDEX), base_offset)
+        self.max_timestamp = NO_TIMESTAMP
+        self.max_timestamp_offset = base_offset
+        self.since_index_bytes = 0
+        self.unsynced = False
+        self.known: dict[int, int] = {base_offset: 0}
+
+    @classmethod
+    def create(cls, files: Files, directory: str, base_offset: int, now_ms: int) -> Segment:
+        """Make an empty segment and its three files."""
+        segment = cls(files, directory, base_offset, 0, now_ms)
+        files.create(segment.path(LOG))
+        segment.index.reset()
+        segment.time_index.reset()
+        segment.release()
+        segment.unsynced = True
+        segment._ready = True
+        return segment
+
+    def path(self, suffix: str) -> str:
+        """The path of one of its files."""
+        return os.path.join(self.directory, file_name(self.base_offset, suffix))
+
+    @property
+    def file(self) -> SharedFile:
+        """The open ``.log`` file."""
+        if self._file is None:
+            self._file = self._files.open(self.path(LOG))
+        return self._file
+
+    @property
+    def size_bytes(self) -> int:
+        """As ISegmentFacts says."""
+        return self.size
+
+    @property
+    def max_timestamp_ms(self) -> int:
+        """As ISegmentFacts says: the largest timestamp, or when the file was last written."""
+        if self.max_timestamp >= 0:
+            return self.max_timestamp
+        return self._files.mtime_ms(self.path(LOG))
+
+    # --- appending
+
+    def write(
+        self, buffers: Buffers, batches: Iterable[Written], size: int, index_interval_bytes: int
+    ) -> None:
+        """Append *buffers*, which are *batches* of *size* bytes in all, and note them in the indexes.
+
+        :raises OSError: the segment is as it was.
+        """
+        if not self._ready:
+            self.make_ready()
+        position = self.size
+        since = self.since_index_bytes
+        entries = len(self.index.keys), len(self.time_index.keys)
+        newest, newest_offset = self.max_timestamp, self.max_timestamp_offset
+        self.unsynced = True
+        try:
+            self._files.writev(self._file or self.file, buffers, position, size)
+            for batch_size, _, last_offset, max_timestamp in batches:
+                if max_timestamp > newest:
+                    newest, newest_offset = max_timestamp, last_offset
+                if since > index_interval_bytes:
+                    self.index.append(last_offset, position)
+                    self.time_index.append(newest, newest_offset)
+                    since = 0
+                since += batch_size
+                position += batch_size
+        except OSError:
+            self.restore(
+                Mark(
+                    self.size,
+                    self.since_index_bytes,
+                    self.max_timestamp,
+                    self.max_timestamp_offset,
+                    *entries,
+                )
+            )
+            raise
+        self.max_timestamp, self.max_timestamp_offset = newest, newest_offset
+        self.since_index_bytes = since
+        self.size = position
+
+    def mark(self) -> Mark:
+        """Where it stands now."""
+        self.make_ready()
+        return Mark(
+            self.size,
+            self.since_index_bytes,
+            self.max_timestamp,
+            self.max_timestamp_offset,
+            len(self.index),
+            len(self.time_index),
+        )
+
+    def restore(self, mark: Mark) -> None:
+        """Cut the files back to a mark; what a failing disk will not cut, the next write overwrites."""
+        self.size, self.since_index_bytes, self.max_timestamp, self.max_timestamp_offset, *entries = mark
+        with contextlib.suppress(OSError):
+            self.index.cut(entries[0])
+        with contextlib.suppress(OSError):
+            self.time_index.cut(entries[1])
+        with contextlib.suppress(OSError):
+            self._files.truncate(self.file, mark.size)
+
+    def index_full(self, segment_index_bytes: int) -> bool:
+        """Whether an index has no room for another entry, one of the time index kept for :meth:`finish`."""
+        if not self._ready:
+            self.make_ready()
+        return (
+            len(self.index) * 8 + 8 > segment_index_bytes
+            or len(self.time_index) * 12 + 24 > segment_index_bytes
+        )
+
+    def finish(self) -> None:
+        """No more will be appended: the time index gets its last entry, the largest timestamp."""
+        self.make_ready()
+        if self.max_timestamp > NO_TIMESTAMP:
+            self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+
+    # --- reading
+
+    def walk(self, position: int = 0) -> Iterator[Shallow]:
+        """The headers of the batches from *position* on.
+
+        :raises CorruptRecords: what is there is no batch.
+        """
+        return walk(self._files, self.file, position, self.size)
+
+    def find(self, offset: int) -> Shallow | None:
+        """The first batch that ends at or beyond *offset*; None if the segment has none.
+
+        :raises CorruptRecords: the segment is damaged.
+        """
+        self.make_ready()
+        start = self.index.floor(offset)
+        try:
+            return self._find_from(start, offset)
+        except CorruptRecords:
+            if start == 0:
+                raise
+        # The index may be at fault, the log cannot be judged by it.
+        self.reindex()
+        return self._find_from(self.index.floor(offset), offset)
+
+    def _find_from(self, start: int, offset: int) -> Shallow | None:
+        for batch in self.walk(start):
+            if start and batch.position == start and batch.base_offset > offset:
+                raise CorruptRecords(f"{self.index.path} points beyond offset {offset}")
+            if batch.last_offset >= offset:
+                return batch
+        return None
+
+    def position_of(self, offset: int) -> int:
+        """Where the first batch that ends at or beyond *offset* begins; the size if there is none."""
+        position = self.known.get(offset)
+        if position is None:
+            batch = self.find(offset)
+            position = batch.position if batch else self.size
+            self.remember(offset, position)
+        return position
+
+    def remember(self, offset: int, position: int) -> None:
+        """Keep a position that will be asked for again."""
+        if len(self.known) >= _KNOWN_POSITIONS:
+            self.known.clear()
+        self.known[offset] = position
+
+    def floor(self, offset: int) -> int:
+        """A position not after that of *offset*, without a look at the file."""
+        known = self.known.get(offset)
+        if known is not None:
+            return known
+        self.make_ready()
+        return self.index.floor(offset)
+
+    def next_offset(self) -> int:
+        """The offset after the last record's; the base offset when empty.
+
+        :raises CorruptRecords: the batches after the last index entry are damaged.
+        """
+        self.make_ready()
+        last = self.base_offset - 1
+        for batch in self.walk(self.index.values[-1] if len(self.index) else 0):
+            last = batch.last_offset
+        return last + 1
+
+    def read_batch(self, batch: Shallow) -> memoryview:
+        """The bytes of a batch."""
+        return memoryview(self._files.pread(self.file, batch.size, batch.position))
+
+    # --- indexes
+
+    def make_ready(self) -> None:
+        """Load the indexes, building them anew where they are damaged."""
+        if self._ready:
+            return
+        try:
+            self.index.load()
+            self.time_index.load()
+        except IndexDamaged:
+            self.reindex()
+        self._ready = True
+
+    def reindex(self, index_interval_bytes: int = 4096) -> None:
+        """Build both indexes from the log, up to where it is damaged if it is."""
+        self.index.reset()
+        self.time_index.reset()
+        self.known = {self.base_offset: 0}
+        self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+        self.since_index_bytes = 0
+        self._ready = True
+        try:
+            for batch in self.walk():
+                self.note(batch, index_interval_bytes)
+        except CorruptRecords:
+            pass
+        self.finish()
+
+    def note(self, batch: Shallow, index_interval_bytes: int) -> None:
+        """Enter a batch that is in the file already, the last one so far, in the indexes."""
+        if batch.max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, batch.last_offset
+        if self.since_index_bytes > index_interval_bytes:
+            self.index.append(batch.last_offset, batch.position)
+            self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+            self.since_index_bytes = 0
+        self.since_index_bytes += batch.size
+
+    # --- cutting and going
+
+    def truncate(self, position: int, offset: int) -> None:
+        """Cut the file at *position*, where the batch with *offset* begins; the indexes follow."""
+        self.rewind(position, offset)
+        self.unsynced = True
+        self._files.truncate(self.file, position)
+
+    def rewind(self, position: int, offset: int) -> None:
+        """Forget what lies from *position* on, where the batch with *offset* begins; the file stays."""
+        self.make_ready()
+        self.size = position
+        self.known = {self.base_offset: 0}
+        self.index.cut_from(offset)
+        self.time_index.cut_from(offset)
+        self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+        if len(self.time_index):
+            self.max_timestamp = self.time_index.keys[-1]
+            self.max_timestamp_offset = self.base_offset + self.time_index.values[-1]
+        start = self.index.values[-1] if len(self.index) else 0
+        self.since_index_bytes = position - start
+        # Of what follows its last entry the time index knows nothing.
+        for batch in self.walk(start):
+            if batch.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, batch.last_offset
+
+    def to_sync(self) -> list[SharedFile]:
+        """The files with bytes that nobody has synced; they count as synced from now on."""
+        found = [index for index in (self.index.to_sync(), self.time_index.to_sync()) if index]
+        if self.unsynced:
+            self.unsynced = False
+            found.append(self.file)
+        return found
+
+    def release(self) -> None:
+        """Let go of all descriptors; what needs a file next opens it."""
+        self._file = None
+        self.index.release()
+        self.time_index.release()
+
+    def put_aside(self) -> list[str]:
+        """Rename all its files to ``.deleted``; return their paths, to be unlinked."""
+        paths = []
+        for suffix in _SUFFIXES:
+            path = self.path(suffix)
+            if self._files.exists(path):
+                self._files.rename(path, path + DELETED)
+                paths.append(path + DELETED)
+        return paths
+
+    def remove(self) -> None:
+        """Unlink its files."""
+        for suffix in _SUFFIXES:
+            self._files.unlink(self.path(suffix))

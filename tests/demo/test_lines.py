@@ -80,7 +80,16 @@ class GitTests(SynchronousTestCase):
         folder.mkdir(parents=True)
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder)
-        self.patch(os, "environ", {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)})
+        self.set_variable("GIT_CEILING_DIRECTORIES", str(folder.parent))
+
+    def set_variable(self, name: str, value: str) -> None:
+        """Set an environment variable, for child processes too, until the test ends."""
+        before = os.environ.get(name)
+        os.environ[name] = value
+        if before is None:
+            self.addCleanup(os.environ.pop, name)
+        else:
+            self.addCleanup(os.environ.__setitem__, name, before)
 
     def git(self, *arguments: str) -> None:
         """Run git here."""
@@ -111,7 +120,7 @@ class GitTests(SynchronousTestCase):
 
     def test_no_git(self) -> None:
         """Without git the error says so."""
-        os.environ["PATH"] = ""
+        self.set_variable("PATH", "")
         self.assertIn("git is not installed", str(self.assertRaises(SettingError, lines_of, None)))
 
 

@@ -144,10 +144,15 @@ class Files:
             the process, not that of the machine.
         """
         temporary = path + ".tmp"
-        file = self.create(temporary)
-        self.writev(file, [data], 0, len(data))
-        if sync:
-            self.sync(file)
-        self.rename(temporary, path)
+        try:
+            file = self.create(temporary)
+            self.writev(file, [data], 0, len(data))
+            if sync:
+                self.sync(file)
+            self.rename(temporary, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self.unlink(temporary)
+            raise
         if sync:
             self.sync_dir(os.path.dirname(path))

@@ -237,6 +237,17 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         again = log.append(sent[-1], 3, NOW_MS, True)
         self.assertEqual(again.base_offset, 7)
 
+    def test_epoch_of_a_failed_write(self) -> None:
+        """An epoch whose first batch could not be written is not the log's after a restart."""
+        log = self.make_log()
+        self.put(log, batch([b"a"]), leader_epoch=1)
+        log.append(batch([b"b"] * 20), 3, NOW_MS, True)
+        self.files.bytes_left = 60
+        self.assertRaises(OSError, log.write)
+        self.files.bytes_left = None
+        self.assertEqual(self.file(log, "leader-epoch-checkpoint"), b"0\n2\n1 0\n3 1\n")
+        self.assertEqual(self.reopened().end_offset_for_epoch(9), (1, 1))
+
     def test_write_and_cut_fail(self) -> None:
         """What a failed write left, and could not be cut, is overwritten by the next, and not read before."""
         log = self.make_log()

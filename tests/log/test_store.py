@@ -59,7 +59,10 @@ class FileLogStoreTests(LogStoreContract, SynchronousTestCase):
         blocker = self.mktemp()
         other = file_store(self.clock, blocker)
         self.result(other.open(lambda topic: LogConfig()))
-        self.failure(file_store(self.clock, self.path, blocker))
+        failed = file_store(self.clock, self.path, blocker)
+        self.failure(failed)
+        self.result(failed.close())
+        self.assertFalse(os.path.exists(os.path.join(blocker, ".kafka_cleanshutdown")))
         self.opened()
         self.result(other.close())
 
@@ -210,7 +213,9 @@ class FileLogStoreTests(LogStoreContract, SynchronousTestCase):
         second = self.mktemp()
         os.makedirs(os.path.join(second, "t-0"))
         os.makedirs(self.in_dir("t-0"))
-        self.assertIn("t-0 is both in", self.failure(file_store(self.clock, self.path, second)))
+        store = file_store(self.clock, self.path, second)
+        self.assertIn("t-0 is both in", self.failure(store))
+        self.assertEqual(dict(store.logs), {})
 
     def test_create_fails_whole(self) -> None:
         """A log whose files cannot be made leaves no directory behind."""

@@ -102,7 +102,7 @@ class IPartitionLog(Interface):
     def end_offset_for_epoch(leader_epoch: int) -> tuple[int, int]:
         """(epoch, exclusive end offset) of the largest epoch not above *leader_epoch*; (-1, -1) if none.
 
-        As OffsetForLeaderEpoch answers (KIP-320).
+        One from before the first epoch that is known ends where that begins (KIP-320).
         """
 
     def configure(config: Any) -> None:

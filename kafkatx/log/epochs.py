@@ -42,10 +42,15 @@ class LeaderEpochs:
         return self.entries[slot][0] if slot >= 0 else NO_LEADER_EPOCH
 
     def end_of(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """(epoch, exclusive end offset) of the largest epoch not above *epoch*; (-1, -1) if there is none."""
+        """(epoch, exclusive end offset) of the largest epoch not above *epoch*.
+
+        Of one from before all that are known, what it wrote is gone: it is said to end where those begin,
+        as Kafka's ``LeaderEpochFileCache`` does. (-1, -1) if none is known.
+        """
         slot = bisect_right(self.entries, epoch, key=_epoch) - 1
         if slot < 0:
-            return NO_LEADER_EPOCH, -1
+            known = self.entries and epoch != NO_LEADER_EPOCH
+            return (epoch, self.entries[0][1]) if known else (NO_LEADER_EPOCH, -1)
         last = slot == len(self.entries) - 1
         return self.entries[slot][0], log_end_offset if last else self.entries[slot + 1][1]
 

@@ -24,7 +24,7 @@ class LeaderEpochsTests(SynchronousTestCase):
     def test_end_of(self) -> None:
         """An epoch ends where the next one starts; the latest at the log's end."""
         epochs = LeaderEpochs([(2, 5), (4, 10)])
-        table = {1: (-1, -1), 2: (2, 10), 3: (2, 10), 4: (4, 30), 5: (4, 30)}
+        table = {-1: (-1, -1), 1: (1, 5), 2: (2, 10), 3: (2, 10), 4: (4, 30), 5: (4, 30)}
         self.assertEqual({epoch: epochs.end_of(epoch, 30) for epoch in table}, table)
         self.assertEqual(LeaderEpochs().end_of(0, 30), (-1, -1))
 

@@ -39,6 +39,8 @@ def _end(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEn
         return EpochEndOffset(0, asked.partition, asked.leader_epoch, partition.log.log_end_offset)
     if asked.leader_epoch > partition.leader_epoch:  # as Apache Kafka's LeaderEpochFileCache says
         return EpochEndOffset(0, asked.partition)
+    if asked.leader_epoch > partition.leader_epoch:
+        return EpochEndOffset(0, asked.partition)
     epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
     return EpochEndOffset(0, asked.partition, epoch, end_offset)
 

@@ -468,7 +468,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual([log.epoch_at(offset) for offset in range(7)], [2, 2, 2, 2, 5, 5, 5])
         for asked, expected in (
             (-1, (-1, -1)),
-            (1, (-1, -1)),
+            (1, (1, 0)),
             (2, (2, 4)),
             (4, (2, 4)),
             (5, (5, 6)),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 from twisted.application.service import IService
@@ -65,17 +67,30 @@ def makeService(options: Options) -> IService:
     """Make the broker for ``twistd``; a person's mistake ends the process with status 1 and one line."""
     from twisted.internet import reactor  # twistd's own, installed by now
 
+    _allow_open_files()
     try:
         config = BrokerConfig.load(options["config"], options["overrides"])
         service = BrokerService(config, installed_parts(config), reactor)
     except SettingError as error:
         raise SystemExit(f"kafkatx: {error}") from None
-    service.started.addCallbacks(_say_what_next, _give_up, errbackArgs=(reactor,))
+    service.started.addCallbacks(_settle, _give_up, errbackArgs=(reactor,))
     return service
 
 
-def _say_what_next(service: BrokerService) -> None:
-    """Tell whoever started it what to type in another terminal."""
+def _allow_open_files() -> None:
+    """Let the process open as many files as it may: a shell's usual 1024 are few for logs and connections."""
+    with suppress(ImportError, OSError, ValueError):  # no such limits here, or none that may be changed
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _settle(service: BrokerService) -> None:
+    """Begin the broker's long life, and tell whoever started it what to type in another terminal."""
+    # what is here now stays: the collector need not walk through it again and again
+    gc.collect()
+    gc.freeze()
     for command in NEXT:
         _log.info("try: {command}", command=command.format(bootstrap=service.bootstrap))
 
@@ -84,4 +99,4 @@ def _give_up(failure: Any, reactor: Any) -> None:
     """End the process with status 1, by twistd's own way out."""
     print(f"kafkatx: {failure.getErrorMessage()}", file=sys.__stderr__, flush=True)
     atexit.register(os._exit, 1)
-    reactor.stop()
+    reactor.callWhenRunning(reactor.stop)  # a start that fails at once does so before the reactor runs

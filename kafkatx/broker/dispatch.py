@@ -26,13 +26,18 @@ PRODUCE, API_VERSIONS = 0, 18
 PLAIN_REQUEST_BYTES = 8 << 20
 """The largest request without records. Decoded, many small fields take some thirty times their bytes."""
 
-MESSAGE_CHARACTERS = 1000
+MESSAGE_CHARACTERS, LOGGED_CHARACTERS = 1000, 100
 
 
 def message(error: RequestError) -> str:
     """What a client is told: what it quotes of a request must not make it too long to be sent."""
     text = str(error)
     return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:MESSAGE_CHARACTERS]}..."
+
+
+def quoted(text: str) -> str:
+    """What a client sent, for a line of the log: neither control characters nor its length may break it."""
+    return ascii(text) if len(text) <= LOGGED_CHARACTERS else f"{text[:LOGGED_CHARACTERS]!a}..."
 
 
 @attrs.frozen(eq=False)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
 import attrs
 from twisted.application.service import Service
-from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
@@ -58,25 +58,34 @@ class BrokerService(Service):
         self._ports: list[IListeningPort] = []
         self._chores: list[LoopingCall] = []
         self._opening: Deferred[None] | None = None
-        self._opened = False
+        self._registered = self._opened = False
 
     def startService(self) -> None:
         """Start; :attr:`started` tells how it went."""
         super().startService()
         for warning in self.config.warnings:
             self._log.warn("{warning}", warning=warning)
-        self._opening = Deferred.fromCoroutine(self._open())
-        self._opening.addCallbacks(lambda _: self.started.callback(self), self._failed)
+        self._opening = Deferred.fromCoroutine(self._start())
+
+    async def _start(self) -> None:
+        """Open, and tell how it went; whoever is told may stop the broker at once."""
+        try:
+            await self._open()
+        except BaseException:
+            self._failed(Failure())
+        else:
+            self.started.callback(self)
 
     async def _open(self) -> None:
-        self._listen()
         try:
+            self._listen()
             ports = [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
             host, port = self.config.advertised(ports)
             node = BrokerNode(self.broker.node_id, host, port, self.config.get("broker.rack"))
             await self.broker.coordinator.start(node)
-            self._opened = True
+            self._registered = True
             await self.broker.topics.open()
+            self._opened = True  # from now on, not before: what is not ours must get no marker from us
         except BaseException:
             await self._stop_listening()
             raise
@@ -86,9 +95,6 @@ class BrokerService(Service):
         for listening in self._ports:
             listening.startReading()  # type: ignore[attr-defined]
         self._start_chores()
-        # what is here now stays: the collector need not walk through it again and again
-        gc.collect()
-        gc.freeze()
         self._log.info(
             "kafkatx is ready: broker {id} at {bootstrap}, {topics} topics, cluster {cluster}",
             id=self.broker.node_id,
@@ -109,8 +115,6 @@ class BrokerService(Service):
                     listener.port, self._factory, 1024, "127.0.0.1" if host == "localhost" else host
                 )
             except CannotListenError as error:
-                for taken in self._ports:
-                    taken.stopListening()
                 raise SettingError(
                     f"listeners={listener}: cannot listen there: {error.socketError};"
                     " stop what uses the port, or choose another"
@@ -118,8 +122,8 @@ class BrokerService(Service):
             port.stopReading()
             self._ports.append(port)
 
-    def _failed(self, failure: Any) -> None:
-        if not failure.check(SettingError, CancelledError):
+    def _failed(self, failure: Failure) -> None:
+        if not failure.check(SettingError):
             self._log.failure("the broker could not start", failure)
         self.started.errback(failure)
 
@@ -155,23 +159,26 @@ class BrokerService(Service):
     def stopService(self) -> Deferred[None]:
         """Stop: no new connections, flush, markers, let go. Fires when all is done."""
         super().stopService()
-        if not self.started.called and self._opening is not None:
-            self.started.addErrback(lambda _: None)
-            self._opening.cancel()
         return Deferred.fromCoroutine(self._close())
 
     async def _close(self) -> None:
+        if self._opening is not None:
+            await self._opening  # the threads that open logs cannot be called back
         for chore in self._chores:
             if chore.running:
                 chore.stop()
         await self._stop_listening()
         self._factory.close_all()
-        if self._opened:
-            await self.broker.topics.settled()
-            await self.broker.store.close()
-            await self.broker.coordinator.stop()
-            self._log.info("kafkatx has stopped: every log is flushed")
-        self._threads.stop()
+        try:
+            if self._opened:
+                await self.broker.topics.settled()
+                await self.broker.store.close()
+                self.broker.topics.partitions.clear()  # the files close when nobody holds the logs
+                self._log.info("kafkatx has stopped: every log is flushed")
+        finally:
+            if self._registered:
+                await self.broker.coordinator.stop()
+            self._threads.stop()
 
     async def _stop_listening(self) -> None:
         ports, self._ports = self._ports, []

@@ -152,7 +152,9 @@ class _Thread:
         self._reactor.callFromThread(self._stop_service)
         assert self._thread is not None
         self._thread.join(STOP_S)
-        self._thread = None
+        if not self._thread.is_alive():
+            _close_reactor(self._reactor)
+        self._thread = self._reactor = self._service = None
 
     def _stop_service(self) -> None:
         if self._service is None:
@@ -174,6 +176,14 @@ def _new_reactor() -> Any:
     except ImportError:
         from twisted.internet.selectreactor import SelectReactor as Reactor
     return Reactor()
+
+
+def _close_reactor(reactor: Any) -> None:
+    """Give back the files of a reactor that has ended: it was made to last as long as its process."""
+    for waker in reactor._internalReaders:
+        waker.connectionLost(None)
+    if hasattr(reactor, "_poller"):
+        reactor._poller.close()
 
 
 class _Process:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.dispatch import RequestContext, quoted
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
@@ -26,7 +26,7 @@ def answer(
         _log.warn(
             "{peer} asked for transactions (transactional.id={name}), which this broker does not offer yet",
             peer=context.peer,
-            name=request.transactional_id,
+            name=quoted(request.transactional_id),
         )
         raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
     return Deferred.fromCoroutine(_new_id(broker))

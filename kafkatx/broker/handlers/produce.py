@@ -10,7 +10,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext, Staging
+from kafkatx.broker.dispatch import RequestContext, Staging, quoted
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, ProtocolViolation
@@ -80,7 +80,7 @@ class StagedProduce(Staging):
             for result in topic.partition_responses:
                 if result.error_code:
                     raise ProtocolViolation(
-                        f"produce with acks=0 to {topic.name}-{result.index} failed:"
+                        f"produce with acks=0 to partition {result.index} of {quoted(topic.name)} failed:"
                         f" {ErrorCode.of(result.error_code).name} {result.error_message or ''}"
                     )
         return None

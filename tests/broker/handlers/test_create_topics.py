@@ -1,0 +1,165 @@
+"""CreateTopics: what is created, and every reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from kafkatx.broker.topics import MOST_PARTITIONS
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+)
+from kafkatx.wire.schema import NULL_UUID
+from tests.broker.running import BrokerTestCase
+
+VERSIONS = range(8)
+
+
+def topic(
+    name: str = "t",
+    partitions: int = 1,
+    replication_factor: int = 1,
+    assignment: Mapping[int, list[int]] | None = None,
+    **configs: str | None,
+) -> CreatableTopic:
+    """A topic to create; config names with ``_`` for ``.``."""
+    return CreatableTopic(
+        name,
+        partitions,
+        replication_factor,
+        [CreatableReplicaAssignment(number, brokers) for number, brokers in (assignment or {}).items()],
+        [CreatableTopicConfig(config.replace("_", "."), value) for config, value in configs.items()],
+    )
+
+
+class CreateTopicsTests(BrokerTestCase):
+    settings: ClassVar[Mapping[str, str]] = {"num.partitions": "3"}
+
+    def create(
+        self, *topics: CreatableTopic, version: int = 7, validate_only: bool = False
+    ) -> list[CreatableTopicResult]:
+        """The results for these topics."""
+        request = CreateTopicsRequest(list(topics), 1000, validate_only)
+        results: list[CreatableTopicResult] = self.ask(19, version, request).topics
+        return results
+
+    def check_refused(self, asked: CreatableTopic, code: ErrorCode, version: int = 7) -> str | None:
+        """The topic is not created, for a reason; gives the message."""
+        (result,) = self.create(asked, version=version)
+        self.assertEqual((result.name, ErrorCode.of(result.error_code)), (asked.name, code))
+        self.assertEqual(self.broker.topics.partitions, {})
+        return result.error_message
+
+    def test_every_version(self) -> None:
+        """Every version creates what is asked, and the topic can be written to when the reply is there."""
+        for version in VERSIONS:
+            name = f"t{version}"
+            (result,) = self.create(topic(name, 2), version=version)
+            self.assertEqual((result.name, result.error_code, result.error_message), (name, 0, None))
+            self.fill(b"v", topic=name, partition=1)
+            if version >= 5:
+                self.assertEqual((result.num_partitions, result.replication_factor), (2, 1))
+            known = self.broker.coordinator.state.topics[name]
+            self.assertEqual(result.topic_id, known.topic_id if version >= 7 else NULL_UUID)
+
+    def test_defaults(self) -> None:
+        """-1 is the broker's default, from version 4 on."""
+        for version in range(4):
+            self.check_refused(topic("t", -1, -1), ErrorCode.INVALID_PARTITIONS, version)
+        for version in range(4, 8):
+            self.create(topic(f"t{version}", -1, -1), version=version)
+            self.assertEqual(len(self.broker.topics.partitions[f"t{version}"]), 3)
+
+    def test_configs(self) -> None:
+        """Configs hold for the logs, and come back with all others and their sources."""
+        (result,) = self.create(topic(retention_ms="5000"))
+        self.assertEqual(self.broker.topics.partitions["t"][0].log.config.retention_ms, 5000)
+        shown = {config.name: (config.value, config.config_source) for config in result.configs or ()}
+        self.assertEqual(shown["retention.ms"], ("5000", 1))
+        self.assertEqual(shown["cleanup.policy"], ("delete", 5))
+
+    def test_validate_only(self) -> None:
+        """With validate_only the answer is the same, but nothing is created."""
+        for version in VERSIONS[1:]:
+            (result,) = self.create(topic(), version=version, validate_only=True)
+            self.assertEqual((result.error_code, result.topic_id), (0, NULL_UUID))
+            (bad,) = self.create(topic(partitions=0), version=version, validate_only=True)
+            self.assertEqual(bad.error_code, ErrorCode.INVALID_PARTITIONS)
+        self.assertEqual(self.broker.topics.partitions, {})
+
+    def test_names(self) -> None:
+        """A name that could be a path, or is empty or too long, is refused with words that say why."""
+        for name in ("../x", "", "x" * 250, ".", "..", "a/b"):
+            for version in VERSIONS:
+                message = self.check_refused(topic(name), ErrorCode.INVALID_TOPIC_EXCEPTION, version)
+                self.assertEqual(message is None, version == 0)
+        self.assertEqual(dict(self.broker.store.logs), {})
+
+    def test_exists(self) -> None:
+        """A topic that is there is not created again."""
+        self.create(topic())
+        (again,) = self.create(topic(partitions=5))
+        self.assertEqual(again.error_code, ErrorCode.TOPIC_ALREADY_EXISTS)
+        self.assertEqual(len(self.broker.topics.partitions["t"]), 1)
+
+    def test_twice_in_a_request(self) -> None:
+        """A topic that stands twice in a request is not created, and has one result; others are created."""
+        results = self.create(topic("a"), topic("b"), topic("a"))
+        self.assertEqual({r.name: r.error_code for r in results}, {"a": ErrorCode.INVALID_REQUEST, "b": 0})
+        self.assertEqual((len(results), list(self.broker.topics.partitions)), (2, ["b"]))
+
+    def test_numbers(self) -> None:
+        """No partitions, no replicas, more replicas than brokers, too many partitions."""
+        for partitions, replicas, code in (
+            (0, 1, ErrorCode.INVALID_PARTITIONS),
+            (-2, 1, ErrorCode.INVALID_PARTITIONS),
+            (1, 0, ErrorCode.INVALID_REPLICATION_FACTOR),
+            (1, 2, ErrorCode.INVALID_REPLICATION_FACTOR),
+            (MOST_PARTITIONS + 1, 1, ErrorCode.POLICY_VIOLATION),
+            (2**31 - 1, 1, ErrorCode.POLICY_VIOLATION),
+        ):
+            self.check_refused(topic("t", partitions, replicas), code)
+
+    def test_bad_configs(self) -> None:
+        """A config that is unknown, has a bad value or none, is refused with words that name it."""
+        for configs in ({"retention_ms": "soon"}, {"no_such": "1"}, {"retention_ms": None}):
+            message = self.check_refused(topic(**configs), ErrorCode.INVALID_CONFIG)
+            if None not in configs.values():
+                self.assertIn(next(iter(configs)).replace("_", "."), message or "")
+
+    def test_config_twice(self) -> None:
+        """A config that stands twice is refused: which one was meant?"""
+        asked = topic()
+        asked.configs = [CreatableTopicConfig("retention.ms", value) for value in ("1", "2")]
+        self.check_refused(asked, ErrorCode.INVALID_CONFIG)
+
+    def test_assignment(self) -> None:
+        """Partitions may be assigned to brokers by hand."""
+        (result,) = self.create(topic("t", -1, -1, {0: [0], 1: [0]}))
+        self.assertEqual((result.error_code, result.num_partitions), (0, 2))
+
+    def test_bad_assignments(self) -> None:
+        """Gaps, unknown brokers, brokers twice, no brokers; numbers beside an assignment."""
+        bad: list[dict[int, list[int]]] = [
+            {1: [0]},
+            {0: [7]},
+            {0: [0, 0]},
+            {0: []},
+            {0: [0], 2: [0]},
+            {-1: [0]},
+        ]
+        for assignment in bad:
+            self.check_refused(topic("t", -1, -1, assignment), ErrorCode.INVALID_REPLICA_ASSIGNMENT)
+        self.check_refused(topic("t", 1, -1, {0: [0]}), ErrorCode.INVALID_REQUEST)
+
+    def test_long_message(self) -> None:
+        """What a message quotes of the request cannot make it too long to be sent."""
+        name = "x" * 32_767
+        results = self.create(topic(name), topic(name), version=1)
+        self.assertEqual([r.error_code for r in results], [ErrorCode.INVALID_REQUEST])
+        self.check_refused(topic(retention_ms="y" * 32_767), ErrorCode.INVALID_CONFIG, 1)

@@ -1,0 +1,85 @@
+"""DeleteTopics: by name and by id."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicState
+from tests.broker.running import BrokerTestCase
+
+VERSIONS = range(7)
+
+
+class DeleteTopicsTestCase(BrokerTestCase):
+    def delete(self, *names: str, version: int = 6) -> list[DeletableTopicResult]:
+        """The results for topics that are named."""
+        if version >= 6:
+            return self.delete_states(*(DeleteTopicState(name) for name in names))
+        response: Any = self.ask(20, version, DeleteTopicsRequest(topic_names=list(names)))
+        results: list[DeletableTopicResult] = response.responses
+        return results
+
+    def delete_states(self, *states: DeleteTopicState) -> list[DeletableTopicResult]:
+        """The results of version 6."""
+        results: list[DeletableTopicResult] = self.ask(20, 6, DeleteTopicsRequest(list(states))).responses
+        return results
+
+
+class DeleteTopicsTests(DeleteTopicsTestCase):
+    def test_every_version(self) -> None:
+        """Every version deletes topics by their names; an unknown one is told, and does not disturb."""
+        for version in VERSIONS:
+            self.make_topic("t", 2)
+            results = self.delete("unknown", "t", version=version)
+            self.assertEqual(
+                [(r.name, r.error_code) for r in results],
+                [("unknown", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), ("t", 0)],
+            )
+            self.assertEqual(dict(self.broker.store.logs), {})
+            self.assertEqual(results[0].error_message is None, version < 5)
+
+    def test_by_id(self) -> None:
+        """From version 6 on a topic may be named by its id; the reply has both."""
+        self.make_topic("t")
+        topic_id = self.broker.coordinator.state.topics["t"].topic_id
+        (result,) = self.delete_states(DeleteTopicState(None, topic_id))
+        self.assertEqual((result.name, result.topic_id, result.error_code), ("t", topic_id, 0))
+        self.assertEqual(self.broker.topics.partitions, {})
+
+    def test_unknown_id(self) -> None:
+        """An id that no topic has."""
+        other = uuid.UUID(int=5)
+        (result,) = self.delete_states(DeleteTopicState(None, other))
+        self.assertEqual(
+            (result.name, result.topic_id, result.error_code), (None, other, ErrorCode.UNKNOWN_TOPIC_ID)
+        )
+
+    def test_id_in_the_reply(self) -> None:
+        """Who deletes by name learns the id from version 6 on."""
+        self.make_topic("t")
+        topic_id = self.broker.coordinator.state.topics["t"].topic_id
+        self.assertEqual(self.delete("t")[0].topic_id, topic_id)
+
+    def test_bad_names(self) -> None:
+        """A name that could be a path deletes nothing."""
+        self.make_topic("t")
+        for name in ("../x", "", "..", "t/../t", "x" * 250):
+            (result,) = self.delete(name)
+            self.assertEqual(result.error_code, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self.assertEqual(list(self.broker.topics.partitions), ["t"])
+
+
+class DisabledTests(DeleteTopicsTestCase):
+    settings: ClassVar[Mapping[str, str]] = {"delete.topic.enable": "false"}
+
+    def test_disabled(self) -> None:
+        """With delete.topic.enable=false nothing is deleted; from version 3 on with a code of its own."""
+        self.make_topic("t")
+        for version in VERSIONS:
+            (result,) = self.delete("t", version=version)
+            code = ErrorCode.TOPIC_DELETION_DISABLED if version >= 3 else ErrorCode.INVALID_REQUEST
+            self.assertEqual((result.name, ErrorCode.of(result.error_code)), ("t", code))
+        self.assertEqual(list(self.broker.topics.partitions), ["t"])

@@ -1,0 +1,368 @@
+"""Fetch: what is read, how much of it, and when the reply comes."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.records.batch import parse_header
+from kafkatx.records.builder import build_values
+from kafkatx.records.compression import Codec
+from kafkatx.records.convert import batches, iter_any
+from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from tests.broker.running import NOW_MS, BrokerTestCase, codes, values
+
+VERSIONS = range(13)
+
+
+def asking(*offsets: int, max_bytes: int = 1 << 20, epoch: int = -1, topic: str = "t") -> list[FetchTopic]:
+    """Ask partitions 0, 1, ... of a topic, each from an offset on."""
+    return [
+        FetchTopic(
+            topic,
+            [
+                FetchPartition(number, epoch, offset, partition_max_bytes=max_bytes)
+                for number, offset in enumerate(offsets)
+            ],
+        )
+    ]
+
+
+def raw(part: PartitionData) -> memoryview:
+    """The records of a decoded response: a slice of what was received."""
+    assert isinstance(part.records, memoryview)
+    return part.records
+
+
+class FetchTestCase(BrokerTestCase):
+    def setUp(self) -> None:
+        """Make a topic."""
+        super().setUp()
+        self.make_topic("t", 2)
+
+    def fetch(
+        self, topics: list[FetchTopic] | None = None, version: int = 12, **fields: Any
+    ) -> FetchResponse:
+        """The response to a fetch that does not wait."""
+        request = FetchRequest(topics=asking(0) if topics is None else topics, **{"max_wait_ms": 0, **fields})
+        response: FetchResponse = self.ask(1, version, request)
+        return response
+
+    def parts(self, *args: Any, **fields: Any) -> list[PartitionData]:
+        """The partitions' parts of such a response."""
+        (topic,) = self.fetch(*args, **fields).responses
+        return topic.partitions
+
+    def park(
+        self, topics: list[FetchTopic] | None = None, min_bytes: int = 1, **fields: Any
+    ) -> Deferred[Any]:
+        """Send a fetch that waits 500 ms at most."""
+        wanted = asking(0) if topics is None else topics
+        request = FetchRequest(max_wait_ms=500, min_bytes=min_bytes, topics=wanted, **fields)
+        answer = self.answer(1, 12, request)
+        return answer if isinstance(answer, Deferred) else self.wrap(answer)
+
+    def wrap(self, answer: Any) -> Deferred[Any]:
+        """An answer that came at once, as one that has come."""
+        done: Deferred[Any] = Deferred()
+        done.callback(answer)
+        return done
+
+    def came(self, waiting: Deferred[Any]) -> list[PartitionData]:
+        """The parts of a reply that is there."""
+        response = self.response(1, 12, self.successResultOf(waiting))
+        parts: list[PartitionData] = response.responses[0].partitions
+        return parts
+
+
+class ReadTests(FetchTestCase):
+    def test_every_version(self) -> None:
+        """Every version brings the records, in a magic that it knows: 0, then 1, then 2."""
+        self.fill(b"a", b"b")
+        for version in VERSIONS:
+            (part,) = self.parts(version=version)
+            self.assertEqual((part.error_code, values(part.records)), (0, [b"a", b"b"]), version)
+            magics = {span.magic for span in batches(raw(part))}
+            self.assertEqual(magics, {0 if version < 2 else 1 if version < 4 else 2}, version)
+            self.assertEqual(part.high_watermark, 2)
+            self.assertEqual(part.last_stable_offset, 2 if version >= 4 else -1)
+            self.assertEqual(part.log_start_offset, 0 if version >= 5 else -1)
+
+    def test_the_bytes_of_the_producer(self) -> None:
+        """What a consumer gets is what was sent, but for the base offset and the leader epoch."""
+        sent = [build_values([b"v" * 100] * 3, NOW_MS, codec) for codec in Codec]
+        for records in sent:
+            self.produce(records)
+        (part,) = self.parts()
+        got = bytes(raw(part))
+        at = 0
+        for number, records in enumerate(sent):
+            header = parse_header(got, at)
+            self.assertEqual((header.base_offset, header.partition_leader_epoch), (3 * number, 0))
+            self.assertEqual(got[at + 8 : at + 12], records[8:12])
+            self.assertEqual(got[at + 16 : at + len(records)], records[16:])
+            at += len(records)
+        self.assertEqual(at, len(got))
+
+    def test_within_a_batch(self) -> None:
+        """An offset in the middle of a batch brings the batch whole: clients filter."""
+        self.fill(b"a", b"b", b"c")
+        (part,) = self.parts(asking(2))
+        self.assertEqual(values(part.records), [b"a", b"b", b"c"])
+
+    def test_old_clients_within_a_batch(self) -> None:
+        """What is converted for old clients keeps its offsets."""
+        self.fill(b"a", b"b", b"c")
+        for version in range(4):
+            (part,) = self.parts(asking(1), version=version)
+            found = {record.offset: record.value for record in iter_any(raw(part))}
+            self.assertEqual((found[1], found[2]), (b"b", b"c"), version)
+
+    def test_first_batch_is_whole(self) -> None:
+        """The first batch comes whole, even above max_bytes of the partition and of the request."""
+        self.fill(b"v" * 1000)
+        self.fill(b"w")
+        for topics, limit in (
+            (asking(0, max_bytes=10), 1 << 20),
+            (asking(0), 10),
+            (asking(0, max_bytes=0), 0),
+        ):
+            (part,) = self.parts(topics, max_bytes=limit)
+            self.assertEqual(values(part.records), [b"v" * 1000])
+
+    def test_only_the_first_exceeds(self) -> None:
+        """max_bytes holds for the partitions after the first that has records."""
+        self.fill(b"v" * 1000)
+        self.fill(b"w" * 1000, partition=1)
+        first, second = self.parts(asking(0, 0), max_bytes=1100)
+        self.assertEqual((values(first.records), values(second.records)), ([b"v" * 1000], []))
+        first, second = self.parts(asking(1, 0), max_bytes=10)
+        self.assertEqual((values(first.records), values(second.records)), ([], [b"w" * 1000]))
+
+    def test_partition_max_bytes(self) -> None:
+        """partition_max_bytes holds for each partition."""
+        for _ in range(10):
+            self.fill(b"v" * 100)
+        (part,) = self.parts(asking(0, max_bytes=500))
+        self.assertLessEqual(len(part.records or b""), 500)
+        self.assertEqual(values(part.records), [b"v" * 100] * 2)
+
+    def test_end_of_the_log(self) -> None:
+        """At the end there is nothing, and no error."""
+        self.fill(b"a")
+        (part,) = self.parts(asking(1))
+        self.assertEqual((part.error_code, len(raw(part)), part.high_watermark), (0, 0, 1))
+
+    def test_not_above_the_high_watermark(self) -> None:
+        """What is above the high watermark is not shown, to no isolation level."""
+        self.fill(b"a")
+        self.fill(b"b")
+        self.broker.topics.partitions["t"][0].high_watermark = 1
+        for isolation_level in (0, 1):
+            (part,) = self.parts(isolation_level=isolation_level)
+            self.assertEqual((values(part.records), part.high_watermark), ([b"a"], 1))
+
+    def test_read_committed(self) -> None:
+        """A read_committed reader has the high watermark as last stable offset, and no aborted ones."""
+        self.fill(b"a")
+        (part,) = self.parts(isolation_level=1)
+        self.assertEqual((part.last_stable_offset, part.aborted_transactions), (1, []))
+        (part,) = self.parts(isolation_level=0)
+        self.assertEqual((part.last_stable_offset, part.aborted_transactions), (1, None))
+
+    def test_zstd_needs_version_10(self) -> None:
+        """zstd is an error for versions that do not know it; the partition next to it is read."""
+        self.produce(build_values([b"v"], NOW_MS, Codec.ZSTD))
+        self.fill(b"w", partition=1)
+        for version in VERSIONS:
+            zstd, plain = self.parts(asking(0, 0), version=version)
+            expected = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE if version < 10 else 0
+            self.assertEqual((zstd.error_code, values(plain.records)), (expected, [b"w"]), version)
+            self.assertEqual(values(zstd.records), [b"v"] if version >= 10 else [])
+
+    def test_storage_error(self) -> None:
+        """A log that cannot be read is an error of its partition."""
+        self.fill(b"v")
+        self.fill(b"w", partition=1)
+
+        def read(*_: object) -> None:
+            raise OSError(errno.EIO, "Input/output error")
+
+        self.patch(self.broker.topics.partitions["t"][0].log, "read", read)
+        first, second = self.parts(asking(0, 0))
+        self.assertEqual((first.error_code, values(second.records)), (ErrorCode.KAFKA_STORAGE_ERROR, [b"w"]))
+
+    def test_session(self) -> None:
+        """A client that wants a session is answered without one, with all that it asked for."""
+        self.fill(b"v")
+        for version in range(7, 13):
+            response = self.fetch(version=version, session_epoch=0)
+            self.assertEqual((response.error_code, response.session_id), (0, 0))
+            self.assertEqual(values(response.responses[0].partitions[0].records), [b"v"])
+
+    def test_unknown_session(self) -> None:
+        """A session that is not there is told by the whole reply's error."""
+        for version in range(7, 13):
+            response = self.fetch(version=version, session_id=5, session_epoch=1)
+            self.assertEqual(
+                (response.error_code, response.responses), (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, [])
+            )
+
+    def test_session_that_ends(self) -> None:
+        """Epochs 0 and -1 ask for everything anew, whatever session they end."""
+        self.fill(b"v")
+        for epoch in (0, -1):
+            self.assertEqual(self.fetch(session_id=5, session_epoch=epoch).error_code, 0)
+
+
+class ErrorTests(FetchTestCase):
+    def test_unknown(self) -> None:
+        """A topic or partition that is not there."""
+        for topics in (asking(0, topic="u"), asking(0, topic="../x"), asking(0, topic="")):
+            self.assertEqual(codes(self.parts(topics)), [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+        self.assertEqual(codes(self.parts(asking(0, 0, 0))), [0, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+
+    def test_out_of_range(self) -> None:
+        """Offsets below the log's start or above its end; a fetch that may wait is told at once."""
+        self.fill(b"a")
+        for offset in (2, -1, 2**62, -(2**63)):
+            for version in VERSIONS:
+                (part,) = self.parts(asking(offset), version=version)
+                self.assertEqual(part.error_code, ErrorCode.OFFSET_OUT_OF_RANGE, (offset, version))
+            (part,) = self.came(self.park(asking(offset)))
+            self.assertEqual(part.error_code, ErrorCode.OFFSET_OUT_OF_RANGE)
+
+    def test_below_the_start(self) -> None:
+        """What retention has taken is out of range; what is left is read."""
+        self.fill(b"a")
+        self.fill(b"b")
+        self.broker.topics.partitions["t"][0].log.advance_log_start(1)
+        self.assertEqual(codes(self.parts(asking(0))), [ErrorCode.OFFSET_OUT_OF_RANGE])
+        (part,) = self.parts(asking(1))
+        self.assertEqual((values(part.records), part.log_start_offset), ([b"b"], 1))
+
+    def test_epochs(self) -> None:
+        """A client with an old epoch is fenced, one with a newer epoch is told; both at once."""
+        self.broker.topics.partitions["t"][0].leader_epoch = 3
+        for epoch, code in (
+            (2, ErrorCode.FENCED_LEADER_EPOCH),
+            (4, ErrorCode.UNKNOWN_LEADER_EPOCH),
+            (3, 0),
+            (-1, 0),
+        ):
+            self.assertEqual(codes(self.parts(asking(0, epoch=epoch))), [code])
+            if code:
+                self.assertEqual(codes(self.came(self.park(asking(0, epoch=epoch)))), [code])
+
+    def test_race_with_retention(self) -> None:
+        """A log that says out of range only when it is read is believed."""
+        self.fill(b"a")
+
+        def read(*_: object) -> None:
+            raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE)
+
+        self.patch(self.broker.topics.partitions["t"][0].log, "read", read)
+        self.assertEqual(codes(self.parts()), [ErrorCode.OFFSET_OUT_OF_RANGE])
+
+
+class WaitTests(FetchTestCase):
+    def check_nothing_left(self) -> None:
+        """No timer runs and nobody waits."""
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        partitions = self.broker.topics.partitions.get("t", [])
+        self.assertEqual([p.parked for p in partitions], [set()] * len(partitions))
+
+    def test_data_ends_it(self) -> None:
+        """A fetch that waits is answered as soon as there is min_bytes to read."""
+        waiting = self.park()
+        self.assertNoResult(waiting)
+        self.fill(b"v")
+        (part,) = self.came(waiting)
+        self.assertEqual(values(part.records), [b"v"])
+        self.check_nothing_left()
+
+    def test_min_bytes(self) -> None:
+        """Less than min_bytes does not end the wait; all partitions together count."""
+        self.fill(b"v" * 100)
+        waiting = self.park(asking(0, 0), min_bytes=300)
+        self.fill(b"v", partition=1)
+        self.assertNoResult(waiting)
+        self.fill(b"v" * 100, partition=1)
+        first, second = self.came(waiting)
+        self.assertEqual((len(values(first.records)), len(values(second.records))), (1, 2))
+
+    def test_enough_is_answered_at_once(self) -> None:
+        """With min_bytes there, and with min_bytes=0 always, there is no wait."""
+        self.came(self.park(min_bytes=0))
+        self.fill(b"v")
+        self.came(self.park())
+
+    def test_min_bytes_above_the_limit(self) -> None:
+        """More than max_bytes is not waited for: no reply could hold it."""
+        for _ in range(10):
+            self.fill(b"v" * 100)
+        (part,) = self.came(self.park(asking(0), min_bytes=10**6, max_bytes=500))
+        self.assertTrue(values(part.records))
+
+    def test_time_ends_it(self) -> None:
+        """After max_wait_ms the reply comes with what there is."""
+        self.fill(b"v")
+        waiting = self.park(min_bytes=10**6)
+        self.clock.advance(0.499)
+        self.assertNoResult(waiting)
+        self.clock.advance(0.001)
+        (part,) = self.came(waiting)
+        self.assertEqual(values(part.records), [b"v"])
+        self.check_nothing_left()
+
+    def test_error_in_one_ends_it(self) -> None:
+        """An error of one partition is told at once, though the other has nothing to read."""
+        (waiting, broken) = self.came(self.park(asking(0, 5)))
+        self.assertEqual((waiting.error_code, broken.error_code), (0, ErrorCode.OFFSET_OUT_OF_RANGE))
+
+    def test_no_partitions(self) -> None:
+        """A fetch of nothing is answered at once."""
+        answer = self.answer(1, 12, FetchRequest(max_wait_ms=500, min_bytes=1))
+        self.assertEqual(self.response(1, 12, answer).responses, [])
+
+    def test_cancelled(self) -> None:
+        """When the client goes, nothing of its wait is left."""
+        waiting = self.park(asking(0, 0))
+        waiting.cancel()
+        self.failureResultOf(waiting, CancelledError)
+        self.check_nothing_left()
+        self.fill(b"v")
+
+    def test_deleted_topic_ends_it(self) -> None:
+        """Who waits for a topic that is deleted is told at once."""
+        waiting = self.park()
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.assertEqual(codes(self.came(waiting)), [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+        self.check_nothing_left()
+
+    def test_many_wait(self) -> None:
+        """All who wait for a partition are answered by one write."""
+        waiting = [self.park() for _ in range(5)]
+        self.fill(b"v")
+        for one in waiting:
+            (part,) = self.came(one)
+            self.assertEqual(values(part.records), [b"v"])
+
+
+class LimitTests(FetchTestCase):
+    settings: ClassVar[Mapping[str, str]] = {"fetch.max.bytes": "1024"}
+
+    def test_fetch_max_bytes(self) -> None:
+        """No reply is larger than fetch.max.bytes, whatever is asked; but the first batch is whole."""
+        for _ in range(20):
+            self.fill(b"v" * 100)
+        self.fill(b"w" * 2000, partition=1)
+        first, second = self.parts(asking(0, 0))
+        self.assertLessEqual(len(first.records or b""), 1024)
+        self.assertEqual(values(second.records), [])
+        (_, second) = self.parts(asking(20, 0))
+        self.assertEqual(values(second.records), [b"w" * 2000])

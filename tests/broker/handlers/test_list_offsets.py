@@ -1,0 +1,162 @@
+"""ListOffsets: which offset belongs to a time."""
+
+from __future__ import annotations
+
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from tests.broker.running import NOW_MS, BrokerTestCase
+
+
+class ListOffsetsTestCase(BrokerTestCase):
+    def setUp(self) -> None:
+        """Make a topic."""
+        super().setUp()
+        (self.partition,) = self.make_topic()
+
+    def ask_one(
+        self,
+        timestamp: int,
+        version: int = 7,
+        topic: str = "t",
+        number: int = 0,
+        epoch: int = -1,
+        isolation_level: int = 0,
+        max_num_offsets: int = 1,
+    ) -> ListOffsetsPartitionResponse:
+        """The answer for one partition."""
+        asked = [ListOffsetsTopic(topic, [ListOffsetsPartition(number, epoch, timestamp, max_num_offsets)])]
+        response = self.ask(2, version, ListOffsetsRequest(-1, isolation_level, asked))
+        result: ListOffsetsPartitionResponse = response.topics[0].partitions[0]
+        self.assertEqual(result.partition_index, number)
+        return result
+
+
+class ListOffsetsTests(ListOffsetsTestCase):
+    def ask_for(self, timestamp: int, version: int = 7) -> tuple[int, int]:
+        """The offset and its timestamp."""
+        result = self.ask_one(timestamp, version)
+        self.assertEqual(result.error_code, 0)
+        return result.offset, result.timestamp
+
+    def test_latest(self) -> None:
+        """-1 is the high watermark."""
+        self.fill(b"a", b"b")
+        for version in range(1, 8):
+            self.assertEqual(self.ask_for(LATEST_TIMESTAMP, version), (2, -1))
+        self.partition.high_watermark = 1
+        self.assertEqual(self.ask_for(LATEST_TIMESTAMP), (1, -1))
+
+    def test_latest_committed(self) -> None:
+        """-1 under read_committed is the last stable offset: without transactions the high watermark."""
+        self.fill(b"a", b"b")
+        self.assertEqual(self.ask_one(LATEST_TIMESTAMP, isolation_level=1).offset, 2)
+
+    def test_earliest(self) -> None:
+        """-2 is the log's start."""
+        self.fill(b"a")
+        self.fill(b"b")
+        self.partition.log.advance_log_start(1)
+        for version in range(1, 8):
+            self.assertEqual(self.ask_for(EARLIEST_TIMESTAMP, version), (1, -1))
+
+    def test_largest_timestamp(self) -> None:
+        """-3 is the record with the largest timestamp, from version 7 on."""
+        self.fill(b"a", timestamp_ms=NOW_MS + 5)
+        self.fill(b"b", timestamp_ms=NOW_MS)
+        self.assertEqual(self.ask_for(MAX_TIMESTAMP), (0, NOW_MS + 5))
+        self.assertEqual(self.ask_one(MAX_TIMESTAMP, 6).error_code, ErrorCode.UNSUPPORTED_VERSION)
+
+    def test_empty(self) -> None:
+        """In an empty log start and end are 0, and no record has a time."""
+        self.assertEqual(self.ask_for(EARLIEST_TIMESTAMP), (0, -1))
+        self.assertEqual(self.ask_for(LATEST_TIMESTAMP), (0, -1))
+        self.assertEqual(self.ask_for(MAX_TIMESTAMP), (-1, -1))
+        self.assertEqual(self.ask_for(0), (-1, -1))
+
+    def test_by_time(self) -> None:
+        """A time gives the first record at or after it; none: offset -1, no error."""
+        for delay in (0, 10, 20):
+            self.fill(b"v", timestamp_ms=NOW_MS + delay)
+        for time, expected in (
+            (0, (0, NOW_MS)),
+            (NOW_MS, (0, NOW_MS)),
+            (NOW_MS + 1, (1, NOW_MS + 10)),
+            (NOW_MS + 20, (2, NOW_MS + 20)),
+            (NOW_MS + 21, (-1, -1)),
+        ):
+            for version in range(1, 8):
+                self.assertEqual(self.ask_for(time, version), expected, (time, version))
+
+    def test_not_above_the_high_watermark(self) -> None:
+        """A record that no consumer may see is not found by its time either."""
+        self.fill(b"a", timestamp_ms=NOW_MS)
+        self.fill(b"b", timestamp_ms=NOW_MS + 10)
+        self.partition.high_watermark = 1
+        self.assertEqual(self.ask_for(NOW_MS + 5), (-1, -1))
+
+    def test_leader_epoch(self) -> None:
+        """From version 4 on the epoch that wrote the offset comes along."""
+        self.fill(b"a")
+        self.partition.leader_epoch = 4
+        self.fill(b"b")
+        for time, epoch in ((EARLIEST_TIMESTAMP, 0), (LATEST_TIMESTAMP, 4), (NOW_MS, 0)):
+            self.assertEqual(self.ask_one(time, 4).leader_epoch, epoch)
+            self.assertEqual(self.ask_one(time, 3).leader_epoch, -1)
+
+    def test_errors(self) -> None:
+        """Unknown partitions and wrong epochs."""
+        for topic, number in (("u", 0), ("t", 1), ("t", -1)):
+            result = self.ask_one(-1, topic=topic, number=number)
+            self.assertEqual((result.error_code, result.offset), (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1))
+        self.partition.leader_epoch = 2
+        for epoch, code in (
+            (1, ErrorCode.FENCED_LEADER_EPOCH),
+            (3, ErrorCode.UNKNOWN_LEADER_EPOCH),
+            (2, 0),
+        ):
+            self.assertEqual(self.ask_one(-1, epoch=epoch).error_code, code)
+
+
+class VersionZeroTests(ListOffsetsTestCase):
+    """Version 0 answers a list of offsets, segment by segment, newest first."""
+
+    def setUp(self) -> None:
+        """Make a topic of three segments."""
+        super().setUp()
+        self.partition = self.make_topic("rolled", segment_bytes="200")[0]
+        for number in range(3):
+            self.fill(b"v" * 150, topic="rolled", timestamp_ms=NOW_MS + 10 * number)
+
+    def ask_list(self, timestamp: int, count: int = 10) -> list[int]:
+        """The offsets for a time."""
+        result = self.ask_one(timestamp, 0, "rolled", max_num_offsets=count)
+        self.assertEqual(result.error_code, 0)
+        return result.old_style_offsets
+
+    def test_list_latest(self) -> None:
+        """-1 gives the end and the start of every segment."""
+        self.assertEqual(self.ask_list(LATEST_TIMESTAMP), [3, 2, 1, 0])
+
+    def test_list_is_cut(self) -> None:
+        """max_num_offsets cuts the list; nothing is a legal length."""
+        self.assertEqual(self.ask_list(LATEST_TIMESTAMP, 1), [3])
+        self.assertEqual(self.ask_list(LATEST_TIMESTAMP, 0), [])
+        self.assertEqual(self.ask_list(LATEST_TIMESTAMP, -5), [])
+
+    def test_list_earliest(self) -> None:
+        """-2 gives the log's start."""
+        self.assertEqual(self.ask_list(EARLIEST_TIMESTAMP), [0])
+
+    def test_list_by_time(self) -> None:
+        """A time gives the starts of the segments last written at or before it."""
+        self.assertEqual(self.ask_list(NOW_MS + 10), [1, 0])
+        self.assertEqual(self.ask_list(NOW_MS - 1), [])
+        self.assertEqual(self.ask_list(NOW_MS + 20), [3, 2, 1, 0])

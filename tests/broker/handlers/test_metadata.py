@@ -1,0 +1,200 @@
+"""Metadata: the brokers, the topics, and which topics asking creates."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import attrs
+from twisted.internet.defer import Deferred
+from twisted.logger import LogLevel, capturedLogs
+
+from kafkatx.errors import ErrorCode
+from kafkatx.net.server import Peer
+from kafkatx.types import PartitionState
+from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafkatx.wire.schema import NULL_UUID
+from tests.broker.running import NODE, BrokerTestCase, joined
+
+VERSIONS = range(13)
+
+
+class MetadataTestCase(BrokerTestCase):
+    def ask_for(self, *names: str, version: int = 12, create: bool = False) -> MetadataResponse:
+        """The response for these topics; without names for none (version 0: all)."""
+        topics = [MetadataRequestTopic(name=name) for name in names]
+        response: MetadataResponse = self.ask(3, version, MetadataRequest(topics, create))
+        return response
+
+    def shown(self, response: MetadataResponse) -> dict[str | None, int]:
+        """The topics' names and error codes."""
+        return {topic.name: topic.error_code for topic in response.topics}
+
+
+class MetadataTests(MetadataTestCase):
+    def test_brokers(self) -> None:
+        """The broker is shown as it advertises itself, by an IPv4 literal; the controller is in the list."""
+        for version in VERSIONS:
+            response = self.ask_for(version=version)
+            (broker,) = response.brokers
+            self.assertEqual((broker.node_id, broker.host, broker.port), (NODE.id, "127.0.0.1", 9092))
+            if version >= 1:
+                self.assertEqual((broker.rack, response.controller_id), ("rack a", broker.node_id))
+            if version >= 2:
+                self.assertEqual(response.cluster_id, self.broker.coordinator.state.cluster_id)
+                self.assertEqual(len(response.cluster_id or ""), 22)
+
+    def test_all_topics(self) -> None:
+        """In version 0 an empty list asks for all topics; from 1 on null does, and an empty list for none."""
+        self.make_topic("a")
+        self.make_topic("b")
+        self.assertEqual(self.shown(self.ask_for(version=0)), {"a": 0, "b": 0})
+        for version in VERSIONS[1:]:
+            self.assertEqual(self.shown(self.ask(3, version, MetadataRequest(None))), {"a": 0, "b": 0})
+            self.assertEqual(self.shown(self.ask_for(version=version)), {})
+
+    def test_topic(self) -> None:
+        """A topic is shown with its id, and each partition with its leader, epoch, replicas and ISR."""
+        self.make_topic("t", 2)
+        for version in VERSIONS:
+            (topic,) = self.ask_for("t", version=version).topics
+            known = self.broker.coordinator.state.topics["t"]
+            self.assertEqual(topic.topic_id, known.topic_id if version >= 10 else NULL_UUID)
+            self.assertEqual((topic.name, topic.error_code, topic.is_internal), ("t", 0, False))
+            self.assertEqual([p.partition_index for p in topic.partitions], [0, 1])
+            for partition in topic.partitions:
+                self.assertEqual((partition.error_code, partition.leader_id), (0, 0))
+                self.assertEqual((partition.replica_nodes, partition.isr_nodes), ([0], [0]))
+                self.assertEqual(partition.leader_epoch, 0 if version >= 7 else -1)
+                self.assertEqual(partition.offline_replicas, [])
+
+    def test_version_0_is_not_tiny(self) -> None:
+        """A reply of version 0 carries a broker, or librdkafka takes it for a broken one."""
+        data = joined(self.answer(3, 0, MetadataRequest([])))
+        self.assertGreaterEqual(len(data or b""), 31)
+
+    def test_missing_leader(self) -> None:
+        """A partition whose leader is not alive is told of as such, with the replicas that are away."""
+        self.make_topic("t")
+        state = self.broker.coordinator.state
+        away = attrs.evolve(state.topics["t"], partitions=(PartitionState(9, 3, (9, 0), (9,)),))
+        changed = attrs.evolve(state, topics=MappingProxyType({"t": away}))
+        self.patch(self.broker.coordinator, "state", changed)
+        (partition,) = self.ask_for("t").topics[0].partitions
+        self.assertEqual((partition.error_code, partition.leader_id), (ErrorCode.LEADER_NOT_AVAILABLE, -1))
+        self.assertEqual((partition.leader_epoch, partition.offline_replicas), (3, [9]))
+
+    def test_by_id(self) -> None:
+        """From version 12 on a topic is found by its id alone; an unknown id is told by its own code."""
+        self.make_topic("t")
+        known = self.broker.coordinator.state.topics["t"].topic_id
+        other = uuid.UUID(int=5)
+        request = MetadataRequest([MetadataRequestTopic(known, None), MetadataRequestTopic(other, None)])
+        found, missing = self.ask(3, 12, request).topics
+        self.assertEqual((found.name, found.topic_id, found.error_code), ("t", known, 0))
+        self.assertEqual(
+            (missing.name, missing.topic_id, missing.error_code), (None, other, ErrorCode.UNKNOWN_TOPIC_ID)
+        )
+
+    def test_by_id_too_early(self) -> None:
+        """Versions 10 and 11 may leave a request's name out, but not a reply's."""
+        for version in (10, 11):
+            request = MetadataRequest([MetadataRequestTopic(uuid.UUID(int=5), None)])
+            (topic,) = self.ask(3, version, request).topics
+            self.assertEqual((topic.name, topic.error_code), ("", ErrorCode.UNKNOWN_TOPIC_ID))
+
+    def test_new_id_when_created_again(self) -> None:
+        """A topic that is created again is shown with a new id."""
+        self.make_topic("t")
+        before = self.ask_for("t").topics[0].topic_id
+        self.assertEqual(self.ask_for("t").topics[0].topic_id, before)
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.make_topic("t")
+        self.assertNotEqual(self.ask_for("t").topics[0].topic_id, before)
+
+    def test_internal(self) -> None:
+        """A topic that brokers keep for themselves is shown as internal."""
+        self.make_topic("__consumer_offsets")
+        (topic,) = self.ask_for("__consumer_offsets").topics
+        self.assertTrue(topic.is_internal)
+
+
+class CreationTests(MetadataTestCase):
+    settings: ClassVar[Mapping[str, str]] = {"num.partitions": "3"}
+
+    def test_old_versions_create(self) -> None:
+        """Before version 4 asking for a topic creates it, with num.partitions, and shows it at once."""
+        for version in range(4):
+            name = f"t{version}"
+            (topic,) = self.ask_for(name, version=version).topics
+            self.assertEqual((topic.error_code, len(topic.partitions)), (0, 3))
+            self.assertIsNotNone(self.broker.topics.find(name, 2))
+
+    def test_flag(self) -> None:
+        """From version 4 on the request says whether it may."""
+        for version in range(4, 13):
+            name = f"t{version}"
+            response = self.ask_for(name, version=version, create=False)
+            self.assertEqual(self.shown(response), {name: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+            self.assertEqual(self.shown(self.ask_for(name, version=version, create=True)), {name: 0})
+
+    def test_all_creates_nothing(self) -> None:
+        """Asking for all topics creates none."""
+        self.ask(3, 1, MetadataRequest(None))
+        self.assertEqual(self.broker.topics.partitions, {})
+
+    def test_bad_names(self) -> None:
+        """A name that no topic can have is an error, and nothing is made of it, in every version."""
+        bad = ["../x", "", "x" * 250, ".", "a b"]
+        for version in VERSIONS:
+            for create in (False, True):
+                response = self.ask_for(*bad, version=version, create=create)
+                self.assertEqual(
+                    self.shown(response), dict.fromkeys(bad, ErrorCode.INVALID_TOPIC_EXCEPTION), version
+                )
+        self.assertEqual(dict(self.broker.store.logs), {})
+
+    def test_good_beside_bad(self) -> None:
+        """A bad name does not keep the others of the request from being created."""
+        response = self.ask_for("../x", "good", create=True)
+        self.assertEqual(self.shown(response), {"../x": ErrorCode.INVALID_TOPIC_EXCEPTION, "good": 0})
+
+    def test_same_name_twice(self) -> None:
+        """A name that stands twice is created once."""
+        response = self.ask_for("t", "t", create=True)
+        self.assertEqual([topic.error_code for topic in response.topics], [0, 0])
+
+
+class NoCreationTests(MetadataTestCase):
+    settings: ClassVar[Mapping[str, str]] = {"auto.create.topics.enable": "false"}
+
+    def test_disabled(self) -> None:
+        """With auto.create.topics.enable=false no version creates."""
+        for version in VERSIONS:
+            response = self.ask_for("t", version=version, create=True)
+            self.assertEqual(self.shown(response), {"t": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+        self.assertEqual(self.broker.topics.partitions, {})
+
+
+class AddressTests(MetadataTestCase):
+    def warnings(self, local_host: str) -> list[dict[str, Any]]:
+        """What is warned of when a client that reached this address asks twice."""
+        self.peer = Peer("192.0.2.9", 40_000, local_host, 9092)
+        with capturedLogs() as events:
+            self.ask_for()
+            self.ask_for()
+        return [event for event in events if event["log_level"] == LogLevel.warn]
+
+    def test_other_address(self) -> None:
+        """A client from elsewhere that is sent to 127.0.0.1 is warned of once, with the setting to mend."""
+        (event,) = self.warnings("192.0.2.1")
+        self.assertIn("advertised.listeners", event["log_format"])
+        self.assertEqual(
+            (event["host"], event["advertised"], event["port"]), ("192.0.2.1", "127.0.0.1", 9092)
+        )
+
+    def test_same_address(self) -> None:
+        """Who came by the address that it is told has no need of it."""
+        self.assertEqual(self.warnings("127.0.0.1"), [])

@@ -1,0 +1,290 @@
+"""Produce: what is written, and what is answered where it is not."""
+
+from __future__ import annotations
+
+import errno
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.errors import ErrorCode, ProtocolViolation
+from kafkatx.records import legacy
+from kafkatx.records.batch import Record, check, parse_header
+from kafkatx.records.builder import BatchBuilder, build_values
+from kafkatx.records.compression import Codec
+from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.broker.running import NOW_MS, BrokerTestCase, codes, produce_request
+
+
+def message_set(magic: int, *values: bytes, codec: Codec = Codec.NONE) -> bytes:
+    """Messages of magic 0 or 1."""
+    records = [Record(n, NOW_MS if magic else -1, None, value, []) for n, value in enumerate(values)]
+    return legacy.build(records, magic, codec, 0)
+
+
+def batch(*values: bytes, codec: Codec = Codec.NONE, sequence: int = -1, epoch: int = 0) -> bytes:
+    """A batch of magic 2; of producer 5 if it has a sequence."""
+    if sequence < 0:
+        return build_values(values, NOW_MS, codec)
+    return build_values(values, NOW_MS, codec, 5, epoch, sequence)
+
+
+class ProduceTests(BrokerTestCase):
+    def setUp(self) -> None:
+        """Make a topic."""
+        super().setUp()
+        self.make_topic("t", 2)
+
+    def check_refused(self, records: bytes | None, version: int, code: ErrorCode) -> str | None:
+        """The records are refused with a code, and nothing is written; gives the message."""
+        before = self.stored()
+        result = self.produce(records, version)
+        self.assertEqual((ErrorCode.of(result.error_code), result.base_offset), (code, -1))
+        self.assertEqual(self.stored(), before)
+        return result.error_message
+
+    def test_every_version(self) -> None:
+        """Every version writes what it carries: magic 0, then 1, then 2; base offsets follow each other."""
+        for version in range(10):
+            records = batch(b"a", b"b") if version >= 3 else message_set(version // 2, b"a", b"b")
+            result = self.produce(records, version)
+            self.assertEqual((result.error_code, result.base_offset), (0, 2 * version), version)
+            self.assertEqual(result.log_append_time_ms, -1)
+            self.assertEqual(result.log_start_offset, 0 if version >= 5 else -1)
+        self.assertEqual(self.stored(), [b"a", b"b"] * 10)
+
+    def test_every_acks(self) -> None:
+        """acks=1 and acks=all are answered; acks=0 writes and is not."""
+        for acks in (1, -1):
+            self.assertEqual(self.produce(batch(b"v"), acks=acks).error_code, 0)
+        request = ProduceRequest(None, 0, 0, [TopicProduceData("t", [PartitionProduceData(0, batch(b"v"))])])
+        self.assertIsNone(self.ask(0, 9, request))
+        self.assertEqual(len(self.stored()), 3)
+
+    def test_other_acks(self) -> None:
+        """Any other number of acks is refused."""
+        for acks in (2, -2, 32767):
+            self.assertEqual(self.produce(batch(b"v"), acks=acks).error_code, ErrorCode.INVALID_REQUIRED_ACKS)
+        self.assertEqual(self.stored(), [])
+
+    def test_error_without_acks(self) -> None:
+        """With acks=0 an error closes the connection: there is no reply to tell it."""
+        for records, topic in ((batch(b"v"), "unknown"), (batch(b"v")[:-1] + b"?", "t")):
+            with self.assertRaisesRegex(ProtocolViolation, f"acks=0 to partition 0 of '{topic}'"):
+                self.produce(records, acks=0, topic=topic)
+        self.assertEqual(self.stored(), [])
+
+    def test_unknown(self) -> None:
+        """A topic or partition that is not there is no one's to write to, and is not created."""
+        for topic, partition in (("u", 0), ("t", 2), ("t", -1), ("../x", 0), ("", 0)):
+            result = self.produce(batch(b"v"), topic=topic, partition=partition)
+            self.assertEqual(result.error_code, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self.assertEqual(list(self.broker.topics.partitions), ["t"])
+
+    def test_transactional(self) -> None:
+        """A transactional produce is refused with words that say why."""
+        result = self.produce(batch(b"v"), transactional_id="tx")
+        self.assertEqual(result.error_code, ErrorCode.UNSUPPORTED_VERSION)
+        self.assertIn("transactions", result.error_message or "")
+
+    def test_one_error_is_of_one_partition(self) -> None:
+        """What is wrong with one partition's records does not touch the others of the request."""
+        data = [PartitionProduceData(0, batch(b"v")[:-1] + b"?"), PartitionProduceData(1, batch(b"w"))]
+        response = self.ask(0, 9, ProduceRequest(None, -1, 0, [TopicProduceData("t", data)]))
+        results = response.responses[0].partition_responses
+        self.assertEqual(codes(results), [ErrorCode.CORRUPT_MESSAGE, 0])
+        self.assertEqual((self.stored(), self.stored(partition=1)), ([], [b"w"]))
+
+    # --- what is wrong with records
+
+    def test_no_records(self) -> None:
+        """Null and empty records are refused."""
+        for records in (None, b""):
+            self.check_refused(records, 9, ErrorCode.INVALID_RECORD)
+
+    def test_exactly_one_batch(self) -> None:
+        """From version 3 on two batches, or messages of an older magic, are refused."""
+        for records in (batch(b"a") + batch(b"b"), message_set(1, b"a"), message_set(0, b"a")):
+            self.check_refused(records, 3, ErrorCode.INVALID_RECORD)
+
+    def test_new_magic_in_an_old_version(self) -> None:
+        """Before version 3 a batch of magic 2 is refused."""
+        self.check_refused(batch(b"a"), 2, ErrorCode.INVALID_RECORD)
+
+    def test_unknown_magic(self) -> None:
+        """A magic that does not exist is refused."""
+        records = bytearray(batch(b"a"))
+        records[16] = 3
+        self.check_refused(bytes(records), 9, ErrorCode.INVALID_RECORD)
+
+    def test_wrong_crc(self) -> None:
+        """A batch with a wrong CRC is refused, of every magic."""
+        for version, records in (
+            (9, batch(b"abc")),
+            (2, message_set(1, b"abc")),
+            (1, message_set(0, b"abc")),
+        ):
+            self.check_refused(records[:-1] + b"?", version, ErrorCode.CORRUPT_MESSAGE)
+
+    def test_cut_off(self) -> None:
+        """A batch that ends early is refused, wherever it ends."""
+        whole = batch(b"abc")
+        for size in range(1, len(whole)):
+            result = self.produce(whole[:size])
+            self.assertIn(result.error_code, (ErrorCode.CORRUPT_MESSAGE, ErrorCode.INVALID_RECORD), size)
+        self.assertEqual(self.stored(), [])
+
+    def test_too_large(self) -> None:
+        """A batch above max.message.bytes is refused; one just below is not."""
+        self.make_topic("small", max_message_bytes="200")
+        result = self.produce(batch(b"v" * 200), topic="small")
+        self.assertEqual(result.error_code, ErrorCode.MESSAGE_TOO_LARGE)
+        self.assertEqual(self.produce(batch(b"v" * 130), topic="small").error_code, 0)
+
+    def test_from_the_future(self) -> None:
+        """A timestamp beyond message.timestamp.after.max.ms is refused."""
+        late = build_values([b"v"], NOW_MS + 3_600_001)
+        self.check_refused(late, 9, ErrorCode.INVALID_TIMESTAMP)
+        self.assertEqual(self.produce(build_values([b"v"], NOW_MS + 3_600_000)).error_code, 0)
+
+    def test_zstd_needs_version_7(self) -> None:
+        """zstd in an older version is refused; it is taken from version 7 on."""
+        for version in (3, 6):
+            self.check_refused(batch(b"v", codec=Codec.ZSTD), version, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        self.assertEqual(self.produce(batch(b"v", codec=Codec.ZSTD), 7).error_code, 0)
+        self.assertEqual(self.produce(batch(b"v", codec=Codec.LZ4), 3).error_code, 0)
+
+    def test_null_key_in_a_compacted_topic(self) -> None:
+        """A compacted topic needs keys; from version 8 on the records at fault are named."""
+        self.make_topic("compacted", cleanup_policy="compact")
+        builder = BatchBuilder()
+        for key in (b"k", None, b"l", None):
+            builder.append(key, b"v", NOW_MS)
+        for version in (7, 8, 9):
+            result = self.produce(builder.build(), version, topic="compacted")
+            self.assertEqual(result.error_code, ErrorCode.INVALID_RECORD)
+            at_fault = [error.batch_index for error in result.record_errors]
+            self.assertEqual(at_fault, [1, 3] if version >= 8 else [])
+            self.assertEqual(result.error_message is None, version < 8)
+        self.assertEqual(self.stored("compacted"), [])
+
+    # --- what the broker adds
+
+    def test_log_append_time(self) -> None:
+        """LogAppendTime stamps the batch with the broker's time, mends its CRC, and tells the producer."""
+        (partition,) = self.make_topic("stamped", message_timestamp_type="LogAppendTime")
+        self.now_ms = NOW_MS + 5
+        result = self.produce(batch(b"v"), topic="stamped")
+        self.assertEqual((result.error_code, result.log_append_time_ms), (0, NOW_MS + 5))
+        stored = memoryview(partition.log.read(0, 1 << 20, 1, True))
+        header = parse_header(stored)
+        check(stored, 0, header)
+        self.assertTrue(header.log_append_time)
+        self.assertEqual(header.max_timestamp, NOW_MS + 5)
+
+    def test_leader_epoch(self) -> None:
+        """Each batch is stored with the leader epoch in which it was written."""
+        partition = self.broker.topics.partitions["t"][0]
+        partition.leader_epoch = 7
+        self.produce(batch(b"v"))
+        stored = memoryview(partition.log.read(0, 1 << 20, 1, True))
+        self.assertEqual(parse_header(stored).partition_leader_epoch, 7)
+
+    # --- idempotence
+
+    def test_duplicate(self) -> None:
+        """Each of a producer's last five batches, sent again, gets its first offset and is not written."""
+        for sequence in range(6):
+            self.assertEqual(self.produce(batch(b"v", sequence=sequence)).base_offset, sequence)
+        for sequence in range(1, 6):
+            again = self.produce(batch(b"v", sequence=sequence))
+            self.assertEqual((again.error_code, again.base_offset), (0, sequence))
+        self.assertEqual(len(self.stored()), 6)
+
+    def test_duplicate_in_one_round(self) -> None:
+        """A batch that stands twice in one read is written once, and both get its offset."""
+        data = [PartitionProduceData(0, batch(b"v", sequence=0))] * 2
+        response = self.ask(0, 9, ProduceRequest(None, -1, 0, [TopicProduceData("t", data)]))
+        results = response.responses[0].partition_responses
+        self.assertEqual([(r.error_code, r.base_offset) for r in results], [(0, 0), (0, 0)])
+        self.assertEqual(self.stored(), [b"v"])
+
+    def test_gap(self) -> None:
+        """A sequence that leaves one out is refused."""
+        self.produce(batch(b"v", sequence=0))
+        self.check_refused(batch(b"v", sequence=2), 9, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+
+    def test_old_epoch(self) -> None:
+        """An epoch below the producer's latest is refused."""
+        self.produce(batch(b"v", sequence=0, epoch=1))
+        self.check_refused(batch(b"v", sequence=1, epoch=0), 9, ErrorCode.INVALID_PRODUCER_EPOCH)
+
+    # --- durability
+
+    def test_min_insync_replicas(self) -> None:
+        """With fewer replicas in sync than min.insync.replicas acks=all is refused, and no other."""
+        self.make_topic("careful", min_insync_replicas="2")
+        result = self.produce(batch(b"v"), topic="careful")
+        self.assertEqual(result.error_code, ErrorCode.NOT_ENOUGH_REPLICAS)
+        self.assertEqual(self.stored("careful"), [])
+        self.assertEqual(self.produce(batch(b"v"), acks=1, topic="careful").error_code, 0)
+
+    def flush_by_hand(self) -> Deferred[int]:
+        """A topic with flush.messages=2 whose log is synced when the test says so; what that waits on."""
+        (partition,) = self.make_topic("flushed", flush_messages="2")
+        flushing: Deferred[int] = Deferred()
+        log = partition.log
+        self.patch(type(log), "flushed_offset", property(lambda log: 0))
+        self.patch(log, "flush", lambda: flushing)
+        return flushing
+
+    def test_flush_messages(self) -> None:
+        """With flush.messages unflushed records the reply waits for the disk; with fewer it does not."""
+        flushing = self.flush_by_hand()
+        self.assertEqual(self.produce(batch(b"v"), topic="flushed").error_code, 0)
+        waiting = self.answer(0, 9, produce_request(batch(b"w"), topic="flushed"))
+        self.assertNoResult(waiting)
+        flushing.callback(2)
+        response = self.response(0, 9, self.successResultOf(waiting))
+        self.assertEqual(codes(response.responses[0].partition_responses), [0])
+
+    def test_flush_that_fails(self) -> None:
+        """Where the disk fails, what waited for it is not acknowledged."""
+        flushing = self.flush_by_hand()
+        waiting = self.answer(0, 9, produce_request(batch(b"v", b"w"), topic="flushed"))
+        flushing.errback(OSError(errno.EIO, "Input/output error"))
+        response = self.response(0, 9, self.successResultOf(waiting))
+        (result,) = response.responses[0].partition_responses
+        self.assertEqual((result.error_code, result.base_offset), (ErrorCode.KAFKA_STORAGE_ERROR, -1))
+
+    # --- a disk that fails
+
+    def fail_write(self) -> None:
+        """Let the next write to partition 0 fail."""
+        log = self.broker.topics.partitions["t"][0].log
+
+        def write() -> None:
+            log.truncate_to(log.log_end_offset)  # drops what is staged, as write() does where it fails
+            patched.restore()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patched = self.patch(log, "write", write)
+
+    def test_failed_write(self) -> None:
+        """Where writing fails nothing is acknowledged and nothing is there; what is sent again is taken."""
+        self.fail_write()
+        data = [PartitionProduceData(n, batch(b"v", sequence=0)) for n in range(2)]
+        request = ProduceRequest(None, -1, 0, [TopicProduceData("t", data)])
+        results = self.ask(0, 9, request).responses[0].partition_responses
+        self.assertEqual(codes(results), [ErrorCode.KAFKA_STORAGE_ERROR, 0])
+        self.assertEqual([r.base_offset for r in results], [-1, 0])
+        self.assertEqual(results[0].error_message, "No space left on device")
+        self.assertEqual((self.stored(), self.stored(partition=1)), ([], [b"v"]))
+        again = self.ask(0, 9, request).responses[0].partition_responses
+        self.assertEqual([(r.error_code, r.base_offset) for r in again], [(0, 0), (0, 0)])
+
+    def test_failed_write_without_acks(self) -> None:
+        """With acks=0 a write that fails closes the connection."""
+        self.fail_write()
+        with self.assertRaisesRegex(ProtocolViolation, "KAFKA_STORAGE_ERROR No space left"):
+            self.produce(batch(b"v"), acks=0)
+        self.flushLoggedErrors()

@@ -1,0 +1,203 @@
+"""A broker in memory, asked by frames as a client would."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from twisted.internet.defer import Deferred, execute
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.broker.dispatch import Dispatch
+from kafkatx.broker.handlers import SERVED
+from kafkatx.broker.partition import Partition
+from kafkatx.broker.state import Broker
+from kafkatx.config import BrokerConfig
+from kafkatx.coordination.embedded import EmbeddedCoordinator
+from kafkatx.interfaces import Worker
+from kafkatx.log.memory import MemoryLogStore
+from kafkatx.log.retention import TimeAndSizeRetention
+from kafkatx.net.server import Peer, Reply, Staged
+from kafkatx.records.builder import build_values
+from kafkatx.records.convert import iter_any
+from kafkatx.types import BrokerNode, FileSlice
+from kafkatx.wire import codec
+from kafkatx.wire.api import APIS
+from kafkatx.wire.headers import decode_response_header, encode_request_header
+from kafkatx.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    TopicProduceData,
+)
+from kafkatx.wire.schema import Message
+
+NOW_MS = 1_700_000_000_000
+NODE = BrokerNode(0, "127.0.0.1", 9092, "rack a")
+CORRELATION_ID = 77
+
+
+def at_once(name: str) -> Worker:
+    """Workers that work where they are called."""
+    return execute
+
+
+def joined(reply: Reply) -> bytes | None:
+    """The bytes of a reply as they leave."""
+    if reply is None:
+        return None
+    return b"".join(c.tobytes() if isinstance(c, FileSlice) else c for c in reply)
+
+
+class Held:
+    """Workers that work when the test says so: what takes its time in a real broker."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Any, Deferred[Any]]] = []
+        self.holding = True
+
+    def __call__(self, name: str) -> Worker:
+        """As Workers says: all names share one."""
+        return self._run
+
+    def _run(self, function: Any) -> Deferred[Any]:
+        if not self.holding:
+            return execute(function)
+        done: Deferred[Any] = Deferred()
+        self._waiting.append((function, done))
+        return done
+
+    def work(self, steps: int = 100) -> None:
+        """Do what waits, and what that gives to do; at most so many pieces of work."""
+        while self._waiting and steps:
+            steps -= 1
+            function, done = self._waiting.pop(0)
+            execute(function).chainDeferred(done)
+
+
+class BrokerTestCase(SynchronousTestCase):
+    """A running broker; ``self.ask(key, version, request)`` gives its response."""
+
+    settings: ClassVar[Mapping[str, str]] = {}
+
+    def setUp(self) -> None:
+        """Start a broker."""
+        self.clock = Clock()
+        self.now_ms = NOW_MS
+        self.peer = Peer("127.0.0.1", 40_000, "127.0.0.1", 9092)
+        self.broker = self.make_broker()
+        self.dispatch = Dispatch(self.broker, SERVED)
+
+    def make_broker(self, workers: Any = at_once, **settings: str) -> Broker:
+        """A broker that has started, with a coordinator and a store in memory."""
+        config = BrokerConfig.load(None, {"kafkatx.storage": "memory", **self.settings, **settings})
+        coordinator = EmbeddedCoordinator(config, at_once if workers is at_once else workers)
+        store = MemoryLogStore(config, workers, self.clock, lambda name: TimeAndSizeRetention())
+        broker = Broker(config, coordinator, store, self.clock, workers, lambda: self.now_ms)
+        broker.offered = {line.api.key: line.api.versions for line in SERVED}
+        starting = coordinator.start(NODE)
+        if isinstance(workers, Held):
+            workers.work()
+        self.successResultOf(starting)
+        self.addCleanup(coordinator.stop)
+        self.successResultOf(Deferred.fromCoroutine(broker.topics.open()))
+        return broker
+
+    def make_topic(self, name: str = "t", partitions: int = 1, **configs: str) -> list[Partition]:
+        """Create a topic; gives its partitions. Config names with ``_`` for ``.``."""
+        plan = self.broker.topics.plan(partitions, 1)
+        named = {config.replace("_", "."): value for config, value in configs.items()}
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.create(name, plan, named)))
+        return self.broker.topics.partitions[name]
+
+    # --- asking
+
+    def frame(self, key: int, version: int, request: Message, client_id: str | None = "tests") -> memoryview:
+        """A request as it comes from the wire, without its size."""
+        header = encode_request_header(key, version, CORRELATION_ID, client_id)
+        return memoryview(header + codec.encode(request, version))
+
+    def answer(self, key: int, version: int, request: Message) -> Any:
+        """What the dispatch answers; produce requests are written and finished."""
+        answer = self.dispatch.answer(self.frame(key, version, request), self.peer)
+        if isinstance(answer, Staged):
+            done = answer.finish(self.broker.write_staged())
+            self.broker.wake_waiting()
+            return done
+        return answer
+
+    def ask(self, key: int, version: int, request: Message) -> Any:
+        """The response to a request, decoded from the frame that is sent; None if none is."""
+        answer = self.answer(key, version, request)
+        return self.response(
+            key, version, self.successResultOf(answer) if isinstance(answer, Deferred) else answer
+        )
+
+    def response(self, key: int, version: int, reply: Reply) -> Any:
+        """Decode a reply."""
+        data = joined(reply)
+        if data is None:
+            return None
+        self.assertEqual(int.from_bytes(data[:4], "big"), len(data) - 4)
+        body = memoryview(data)[4:]
+        correlation_id, at = decode_response_header(key, version, body)
+        self.assertEqual(correlation_id, CORRELATION_ID)
+        return codec.decode(APIS[key].response, version, body[at:])
+
+    def produce(
+        self,
+        records: bytes | None,
+        version: int = 9,
+        acks: int = -1,
+        topic: str = "t",
+        partition: int = 0,
+        transactional_id: str | None = None,
+    ) -> PartitionProduceResponse:
+        """Produce to one partition; gives its part of the response."""
+        response = self.ask(0, version, produce_request(records, acks, topic, partition, transactional_id))
+        (of_topic,) = response.responses
+        (result,) = of_topic.partition_responses
+        self.assertEqual((of_topic.name, result.index), (topic, partition))
+        produced: PartitionProduceResponse = result
+        return produced
+
+    def fill(self, *values: bytes, topic: str = "t", partition: int = 0, timestamp_ms: int = NOW_MS) -> None:
+        """Produce values, all in one batch."""
+        result = self.produce(build_values(values, timestamp_ms), topic=topic, partition=partition)
+        self.assertEqual(result.error_code, 0)
+
+    def stored(self, topic: str = "t", partition: int = 0) -> list[bytes | None]:
+        """The values that the log of a partition holds."""
+        found = self.broker.topics.find(topic, partition)
+        assert found is not None
+        end = found.log.log_end_offset
+        data = b""
+        while True:
+            next_offset = max((r.offset + 1 for r in iter_any(memoryview(data))), default=0)
+            more = found.log.read(next_offset, 1 << 30, end, True)
+            if not more:
+                return [record.value for record in iter_any(memoryview(data))]
+            data += more
+
+
+def produce_request(
+    records: bytes | None,
+    acks: int = -1,
+    topic: str = "t",
+    partition: int = 0,
+    transactional_id: str | None = None,
+) -> ProduceRequest:
+    """A produce request for one partition."""
+    data = [TopicProduceData(topic, [PartitionProduceData(partition, records)])]
+    return ProduceRequest(transactional_id, acks, 1000, data)
+
+
+def values(records: Any) -> list[bytes | None]:
+    """The values of what a fetch brought."""
+    return [record.value for record in iter_any(memoryview(records))]
+
+
+def codes(results: Sequence[Any]) -> list[int]:
+    """The error codes of a response's parts."""
+    return [result.error_code for result in results]

@@ -1,0 +1,232 @@
+"""The broker as a Twisted service: how it starts and stops inside of somebody's application."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import threading
+from typing import Any
+
+from twisted.application.service import IService, MultiService
+from twisted.internet import reactor as installed_reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import ClientFactory, Protocol, connectionDone
+from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
+from twisted.trial.unittest import TestCase
+from zope.interface.verify import verifyObject
+
+from kafkatx.broker import BrokerService
+from kafkatx.config import BrokerConfig
+from kafkatx.errors import SettingError
+from kafkatx.tap import installed_parts
+from kafkatx.wire.messages.api_versions import ApiVersionsRequest
+from tests.integration.raw import request_frame
+
+reactor: Any = installed_reactor
+
+
+class Asking(Protocol):
+    """Sends one request and keeps what comes."""
+
+    def __init__(self) -> None:
+        self.received = b""
+        self.lost = False
+
+    def connectionMade(self) -> None:
+        """Ask for the versions."""
+        assert self.transport is not None
+        self.transport.write(request_frame(18, 0, ApiVersionsRequest()))
+
+    def dataReceived(self, data: bytes) -> None:
+        """Keep it."""
+        self.received += data
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Keep it."""
+        self.lost = True
+
+
+class ServiceTests(TestCase):
+    """Trial itself sees to it that no timer and no socket is left."""
+
+    timeout = 30
+
+    def setUp(self) -> None:
+        """Name a directory, and count the threads that there are without a broker."""
+        self.data_dir = os.path.abspath(self.mktemp())
+        self.threads = threading.active_count()
+        self.services: list[BrokerService] = []
+
+        self.addCleanup(self.stop_all)
+
+    async def stop_all(self) -> None:
+        """Stop what the test has not stopped; no thread may be left."""
+        for service in self.services:
+            if service.running:
+                await service.stopService()
+        self.assertEqual(threading.active_count(), self.threads)
+
+    def make(self, **settings: str) -> BrokerService:
+        """A broker on a free port; setting names with ``_`` for ``.``."""
+        named = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": self.data_dir}
+        named |= {name.replace("_", "."): value for name, value in settings.items()}
+        config = BrokerConfig.load(None, named)
+        service = BrokerService(config, installed_parts(config), reactor)
+        self.services.append(service)
+        return service
+
+    async def started(self, **settings: str) -> BrokerService:
+        """A broker that serves."""
+        service = self.make(**settings)
+        service.startService()
+        self.assertIs(await service.started, service)
+        return service
+
+    async def connect(self, bootstrap: str) -> Asking:
+        """A client that was answered."""
+        client, factory = Asking(), ClientFactory()
+        factory.noisy = False
+        factory.buildProtocol = lambda addr: client  # type: ignore[method-assign]
+        host, _, port = bootstrap.rpartition(":")
+        connector = reactor.connectTCP(host, int(port), factory)
+        self.addCleanup(connector.disconnect)
+        while not client.received and not client.lost:
+            await deferLater(reactor, 0.002)
+        return client
+
+    def free_listener(self) -> str:
+        """A listener whose port is free again."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return f"PLAINTEXT://127.0.0.1:{probe.getsockname()[1]}"
+
+    async def test_interface(self) -> None:
+        """It is an IService that a parent may own, and starts and stops with it."""
+        parent = MultiService()
+        service = self.make()
+        self.assertTrue(verifyObject(IService, service))
+        service.setServiceParent(parent)
+        parent.startService()
+        await service.started
+        await parent.stopService()
+        self.assertFalse(service.running)
+
+    async def test_serves_until_stopped(self) -> None:
+        """It answers at its bootstrap address; stopping closes the connections and leaves a clean mark."""
+        service = await self.started()
+        client = await self.connect(service.bootstrap)
+        self.assertTrue(client.received)
+        await service.stopService()
+        self.assertIn(".kafka_cleanshutdown", os.listdir(self.data_dir))
+        while not client.lost:
+            await deferLater(reactor, 0.002)
+
+    async def test_waits_for_the_logs(self) -> None:
+        """Who connects while the logs are being opened is answered when they are."""
+        listener = self.free_listener()
+        service = self.make(listeners=listener)
+        service.startService()
+        client = await self.connect(listener.removeprefix("PLAINTEXT://"))
+        self.assertTrue(client.received)
+        self.assertTrue(service.started.called)
+
+    async def test_two_listeners(self) -> None:
+        """Every listener is served; a client is told the first."""
+        second = self.free_listener().replace("PLAINTEXT", "INSIDE")
+        service = await self.started(
+            listeners=f"PLAINTEXT://127.0.0.1:0,{second}",
+            listener_security_protocol_map="PLAINTEXT:PLAINTEXT,INSIDE:PLAINTEXT",
+        )
+        for bootstrap in (service.bootstrap, second.removeprefix("INSIDE://")):
+            self.assertTrue((await self.connect(bootstrap)).received)
+
+    async def test_port_in_use(self) -> None:
+        """A port that is in use fails the start, and gives back the ports that were taken."""
+        first = await self.started()
+        free = self.free_listener().replace("PLAINTEXT", "INSIDE")
+        taken = f"PLAINTEXT://{first.bootstrap}"
+        second = self.make(
+            listeners=f"{free},{taken}",
+            listener_security_protocol_map="PLAINTEXT:PLAINTEXT,INSIDE:PLAINTEXT",
+            log_dirs=self.data_dir + "-2",
+        )
+        second.startService()
+        with self.assertRaisesRegex(SettingError, f"listeners={taken}: cannot listen there"):
+            await second.started
+        await second.stopService()
+        gc.collect()  # a Deferred that failed unheard fails the test when it goes
+        await self.started(listeners=free.replace("INSIDE", "PLAINTEXT"), log_dirs=self.data_dir + "-3")
+
+    async def test_locked(self) -> None:
+        """A directory that another broker has fails the start, and the port is free again."""
+        await self.started()
+        listener = self.free_listener()
+        second = self.make(listeners=listener)
+        second.startService()
+        with self.assertRaisesRegex(SettingError, "log.dirs"):
+            await second.started
+        await second.stopService()
+        await self.started(listeners=listener, log_dirs=self.data_dir + "-2")
+
+    async def test_locked_directory_is_left_alone(self) -> None:
+        """A broker that may not have one of its directories leaves no mark there when it stops."""
+        await self.started()
+        before = sorted(os.listdir(self.data_dir))
+        own = self.data_dir + "-2"
+        second = self.make(log_dirs=f"{own},{self.data_dir}")
+        second.startService()
+        with self.assertRaisesRegex(SettingError, f"log.dirs={self.data_dir}: locked by another broker"):
+            await second.started
+        await second.stopService()
+        self.assertEqual(sorted(os.listdir(self.data_dir)), before)
+        self.assertNotIn(".kafka_cleanshutdown", os.listdir(own))
+
+    async def test_stopped_while_starting(self) -> None:
+        """Stopping a broker that is about to start stops it, at whatever point it is; it can start again."""
+        for turns in (0, 1, 2, 3, 5, 8):
+            service = self.make()
+            service.startService()
+            for _ in range(turns):
+                await deferLater(reactor, 0)
+            await service.stopService()
+        await self.started()
+
+    async def test_stopped_by_who_is_told(self) -> None:
+        """Whoever waits for the start may stop the broker in answer to it, however it went."""
+        first = await self.started()
+        for service in (
+            self.make(log_dirs=self.data_dir + "-2"),
+            self.make(),
+            self.make(listeners=f"PLAINTEXT://{first.bootstrap}"),
+        ):
+            stop = service.stopService
+            service.started.addBoth(lambda _, stop=stop: stop())  # type: ignore[call-overload]  # bound now
+            service.startService()
+            await service.started
+            self.assertFalse(service.running)
+
+    async def test_never_started(self) -> None:
+        """Making a service opens nothing."""
+        self.make()
+        self.assertFalse(os.path.exists(self.data_dir))
+
+    async def test_failing_chore(self) -> None:
+        """A log whose retention fails does not keep the others from theirs."""
+        service = await self.started(kafkatx_storage="memory")
+        topics = service.broker.topics
+        await Deferred.fromCoroutine(topics.create("t", topics.plan(3, 1)))
+        done: list[int] = []
+        for number, partition in enumerate(topics.partitions["t"]):
+
+            def retain(now_ms: int, number: int = number) -> int:
+                if number == 1:
+                    raise ZeroDivisionError
+                done.append(number)
+                return 0
+
+            self.patch(partition.log, "retain", retain)
+        service._retain()
+        self.assertEqual(done, [0, 2])
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)

@@ -1,0 +1,178 @@
+"""Two ends for a server's connection: a transport without a socket, and a dispatch that follows a script."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from twisted.internet.address import IPv4Address
+from twisted.internet.error import ConnectionDone
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.net.sender import Chunk
+from kafkatx.net.server import Answer, KafkaConnection, KafkaServerFactory, Limits, Peer, Reply, Staged
+
+PRODUCE = b"\0\0"
+FETCH = b"\0\x01"
+
+
+class PullTransport(StringTransport):
+    """A transport that drives a pull producer as a socket does: as long as there is room.
+
+    :ivar room: whether the peer reads; set it by :meth:`block` and :meth:`drain`.
+    """
+
+    producer: Any
+
+    def __init__(self, host: str = "192.0.2.1", port: int = 5000) -> None:
+        super().__init__(peerAddress=IPv4Address("TCP", host, port))
+        self.room = True
+
+    def registerProducer(self, producer: Any, streaming: bool) -> None:
+        """Take a producer and let it produce, as a socket does at once."""
+        super().registerProducer(producer, streaming)
+        self._pull()
+
+    def _pull(self) -> None:
+        first = self.producer
+        while self.room and first is not None and self.producer is first:
+            first.resumeProducing()
+
+    def block(self) -> None:
+        """The peer stops reading."""
+        self.room = False
+
+    def drain(self) -> None:
+        """The peer reads on."""
+        self.room = True
+        self._pull()
+
+    def replies(self) -> list[bytes]:
+        """The bodies of the frames written so far; what is no frame makes the test fail."""
+        data, at, bodies = self.value(), 0, []
+        while at < len(data):
+            (size,) = struct.unpack_from(">i", data, at)
+            bodies.append(data[at + 4 : at + 4 + size])
+            at += 4 + size
+        return bodies
+
+
+class ScriptedStaged(Staged):
+    """The answer to a produce request of the script."""
+
+    def __init__(self, name: bytes, outcome: Any) -> None:
+        self.name = name
+        self.outcome = outcome
+
+    def finish(self, failed: dict[object, OSError]) -> Any:
+        """The reply, or what the script wants."""
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        if self.name in failed:
+            return framed(b"failed " + self.name)
+        return framed(self.name) if self.outcome is ... else self.outcome
+
+
+class ScriptedRequests:
+    """Echoes every request, except what *script* says; *events* tells what was asked of it.
+
+    In the script an exception is raised, all else is given as the answer. Produce requests are staged;
+    what *finishing* names is raised when they are to be answered.
+    """
+
+    def __init__(self) -> None:
+        self.script: dict[bytes, Any] = {}
+        self.finishing: dict[bytes, Exception] = {}
+        self.events: list[Any] = []
+        self.failing: dict[object, OSError] = {}
+        self.staged: list[bytes] = []
+        self.on_wake: list[Any] = []
+
+    def answer(self, frame: memoryview, peer: Peer) -> Answer:
+        """Answer as the script says."""
+        name = bytes(frame[2:])
+        self.events.append(name)
+        outcome = self.script.get(name, ...)
+        if isinstance(outcome, Exception):
+            raise outcome
+        if bytes(frame[:2]) == PRODUCE:
+            self.staged.append(name)
+            return ScriptedStaged(name, self.finishing.get(name, outcome))
+        answered: Reply = framed(name) if outcome is ... else outcome
+        return answered
+
+    def write_staged(self) -> dict[object, OSError]:
+        """Note what is written."""
+        written, self.staged = self.staged, []
+        self.events.append(("write", written))
+        return self.failing
+
+    def wake_waiting(self) -> None:
+        """Note it, and do what a test wants to happen then."""
+        self.events.append("wake")
+        waiting, self.on_wake = self.on_wake, []
+        for call in waiting:
+            call()
+
+
+def framed(body: bytes) -> list[Chunk]:
+    """A reply of this body."""
+    return [struct.pack(">i", len(body)), body]
+
+
+def request(api: bytes, name: bytes) -> bytes:
+    """A request as it stands on the wire; all that counts is its API key and its name."""
+    return struct.pack(">i", 2 + len(name)) + api + name
+
+
+def produce(*names: bytes) -> bytes:
+    """Produce requests of these names."""
+    return b"".join(request(PRODUCE, name) for name in names)
+
+
+def fetch(*names: bytes) -> bytes:
+    """Requests that are not produce, of these names."""
+    return b"".join(request(FETCH, name) for name in names)
+
+
+class ConnectionTestCase(SynchronousTestCase):
+    """A factory with a scripted dispatch and a clock; :meth:`connect` makes connections to it."""
+
+    def setUp(self) -> None:
+        """Make a factory with wide limits."""
+        self.requests = ScriptedRequests()
+        self.clock = Clock()
+        self.factory = self.make_factory()
+
+    def make_factory(self, **limits: int) -> KafkaServerFactory:
+        """A factory whose limits are wide, but for those given."""
+        wide = {
+            "max_request_bytes": 100 << 20,
+            "max_queued_bytes": -1,
+            "max_idle_ms": -1,
+            "max_connections": 10_000,
+            "max_connections_per_ip": 10_000,
+        }
+        return KafkaServerFactory(self.requests, Limits(**{**wide, **limits}), self.clock)
+
+    def connect(
+        self, factory: KafkaServerFactory | None = None, host: str = "192.0.2.1", port: int = 5000
+    ) -> tuple[KafkaConnection, PullTransport]:
+        """A new connection and the transport that it writes to."""
+        transport = PullTransport(host, port)
+        connection = (factory or self.factory).buildProtocol(transport.getPeer())
+        assert isinstance(connection, KafkaConnection)
+        connection.makeConnection(transport)
+        return connection, transport
+
+    def lose(self, connection: KafkaConnection) -> None:
+        """The peer goes."""
+        connection.connectionLost(Failure(ConnectionDone()))
+
+    def settle(self) -> None:
+        """Run what was put off to the reactor's next turn."""
+        for _ in range(3):
+            self.clock.advance(0)

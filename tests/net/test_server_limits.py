@@ -1,0 +1,219 @@
+"""What a peer may make the server hold, and how many peers there may be."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+from twisted.logger import LogLevel, capturedLogs
+
+from kafkatx.net import server
+from kafkatx.net.server import HELD_BYTES, KafkaConnection, Reply
+from tests.net.fakes import ConnectionTestCase, PullTransport, fetch, framed, produce
+
+BIG = b"x" * (HELD_BYTES // 2)
+
+
+class BackPressureTests(ConnectionTestCase):
+    def test_reading_pauses_at_held_bytes(self) -> None:
+        """With more than HELD_BYTES of requests behind one being served, nothing more is read; then it is."""
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        connection, transport = self.connect()
+        connection.dataReceived(fetch(b"parked", BIG))
+        self.assertEqual(transport.producerState, "producing")
+        connection.dataReceived(fetch(BIG, b"last"))
+        self.assertEqual(transport.producerState, "paused")
+        parked.callback(framed(b"parked"))
+        self.settle()
+        self.assertEqual(transport.producerState, "producing")
+        self.assertEqual(transport.replies(), [b"parked", BIG, BIG, b"last"])
+
+    def test_busy_sender_stops_serving(self) -> None:
+        """While a peer does not take its replies, none of its requests is served."""
+        connection, transport = self.connect()
+        transport.block()
+        connection.dataReceived(fetch(b"a"))
+        connection.dataReceived(fetch(b"b") + produce(b"c"))
+        self.assertEqual(self.requests.events, [b"a"])
+        transport.drain()
+        self.settle()
+        self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
+
+    def test_reading_resumes_when_the_peer_does(self) -> None:
+        """A peer that pipelines more than HELD_BYTES before it reads is served on when it reads."""
+        connection, transport = self.connect()
+        transport.block()
+        connection.dataReceived(fetch(b"a"))
+        connection.dataReceived(fetch(BIG, BIG, b"last"))
+        self.assertEqual(transport.producerState, "paused")
+        transport.drain()
+        self.settle()
+        self.assertEqual(transport.replies(), [b"a", BIG, BIG, b"last"])
+        self.assertEqual(transport.producerState, "producing")
+
+    def test_replies_of_one_read_are_bounded(self) -> None:
+        """Small requests with large replies are served only as far as the peer takes the replies."""
+        reply = framed(b"r" * 100_000)
+        names = [b"%d" % number for number in range(100)]
+        self.requests.script.update(dict.fromkeys(names, reply))
+        connection, transport = self.connect()
+        transport.block()
+        connection.dataReceived(fetch(*names))
+        self.assertLess(len(self.requests.events), 20)
+        transport.drain()
+        for _ in range(len(names)):
+            self.settle()
+        self.assertEqual(self.requests.events, names)
+        self.assertEqual(len(transport.replies()), len(names))
+
+    def test_violation_behind_a_busy_sender(self) -> None:
+        """A broken frame behind replies that do not drain closes the connection after them."""
+        connection, transport = self.connect()
+        transport.block()
+        connection.dataReceived(fetch(b"a"))
+        connection.dataReceived(fetch(b"b") + b"\xff\xff\xff\xff")
+        transport.drain()
+        self.settle()
+        self.assertEqual(transport.replies(), [b"a", b"b"])
+        self.assertTrue(transport.disconnecting)
+
+
+class PoolTests(ConnectionTestCase):
+    def setUp(self) -> None:
+        """Make a small pool, one connection that will hold much of it, and another."""
+        super().setUp()
+        self.factory = self.make_factory(max_queued_bytes=1000)
+        self.parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        self.holder, self.holder_transport = self.connect()
+        self.other, self.other_transport = self.connect()
+
+    def test_pool_pauses_the_others(self) -> None:
+        """When all connections together hold queued.max.request.bytes, nobody begins a new request."""
+        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
+        self.other.dataReceived(fetch(b"a"))
+        self.other.dataReceived(fetch(b"b")[:3])
+        self.assertEqual(self.holder_transport.producerState, "paused")
+        self.assertTrue(self.factory.exhausted)
+
+    def test_pool_lets_frames_be_finished(self) -> None:
+        """One that is in the middle of a frame may go on: its bytes come free only so."""
+        self.other.dataReceived(fetch(b"y" * 500)[:-1])
+        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
+        self.assertEqual(self.other_transport.producerState, "producing")
+        self.other.dataReceived(fetch(b"y" * 500)[-1:])
+        self.assertEqual(self.other_transport.replies(), [b"y" * 500])
+        self.assertEqual(self.other_transport.producerState, "paused")
+
+    def test_pool_resumes_everybody(self) -> None:
+        """When the pool has room again, every connection that it paused reads again."""
+        self.other.dataReceived(fetch(b"z" * 10)[:-1])
+        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
+        self.other.dataReceived(fetch(b"z" * 10)[-1:])
+        self.assertEqual(self.other_transport.producerState, "paused")
+        self.parked.callback(framed(b"parked"))
+        self.settle()
+        self.assertFalse(self.factory.exhausted)
+        states = [self.holder_transport.producerState, self.other_transport.producerState]
+        self.assertEqual(states, ["producing", "producing"])
+
+    def test_lost_connection_frees_its_share(self) -> None:
+        """What a connection held comes free when it goes, and those that waited for it read again."""
+        self.other.dataReceived(fetch(b"z" * 10)[:-1])
+        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
+        self.other.dataReceived(fetch(b"z" * 10)[-1:])
+        self.lose(self.holder)
+        self.assertFalse(self.factory.exhausted)
+        self.assertEqual(self.other_transport.producerState, "producing")
+
+    def test_violation_frees_its_share(self) -> None:
+        """What was held for a connection that is closed for a violation comes free."""
+        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
+        self.holder.dataReceived(b"\xff\xff\xff\xff")
+        self.parked.callback(framed(b"parked"))
+        self.settle()
+        self.assertTrue(self.holder_transport.disconnecting)
+        self.assertEqual(self.holder.held_bytes, 0)
+        self.assertFalse(self.factory.exhausted)
+
+
+class ConnectionCountTests(ConnectionTestCase):
+    def refused(self, limit: str, hosts: list[str]) -> list[bool]:
+        """Which of the hosts, one after the other, are refused with a limit of 2."""
+        factory = self.make_factory(**{limit: 2})
+        made = []
+        for host in hosts:
+            peer = PullTransport(host)
+            connection = factory.buildProtocol(peer.getPeer())
+            made.append(connection is None)
+            if isinstance(connection, KafkaConnection):
+                connection.makeConnection(peer)
+                self.last = connection
+        self.last_factory = factory
+        return made
+
+    def test_max_connections(self) -> None:
+        """max.connections counts all peers together."""
+        hosts = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
+        self.assertEqual(self.refused("max_connections", hosts), [False, False, True])
+
+    def test_max_connections_per_ip(self) -> None:
+        """max.connections.per.ip counts each address by itself."""
+        hosts = ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"]
+        self.assertEqual(self.refused("max_connections_per_ip", hosts), [False, False, True, False])
+
+    def test_refusal_is_logged(self) -> None:
+        """The one warning names the setting, its value and the address."""
+        with capturedLogs() as events:
+            self.refused("max_connections_per_ip", ["192.0.2.1"] * 3)
+        (event,) = (e for e in events if e["log_level"] == LogLevel.warn)
+        self.assertEqual(
+            (event["host"], event["name"], event["most"]), ("192.0.2.1", "max.connections.per.ip", 2)
+        )
+
+    def test_gone_connections_do_not_count(self) -> None:
+        """A place comes free when a connection ends."""
+        self.refused("max_connections_per_ip", ["192.0.2.1"] * 2)
+        self.lose(self.last)
+        self.connect(self.last_factory)
+        self.assertIsNone(self.last_factory.buildProtocol(PullTransport("192.0.2.1").getPeer()))
+
+
+class ChainTests(ConnectionTestCase):
+    CONNECTIONS = 500
+
+    def test_no_recursion(self) -> None:
+        """500 connections, each woken by the write of the one before, do not use up the stack."""
+        made = []
+        for number in range(self.CONNECTIONS):
+            name = b"parked %d" % number
+            self.requests.script[name] = Deferred[Reply]()
+            connection, transport = self.connect(port=5000 + number)
+            connection.dataReceived(fetch(name) + produce(b"wakes the next"))
+            made.append((self.requests.script[name], transport, framed(name)))
+
+        def wake() -> None:
+            if made_left:
+                deferred, _, reply = made_left.pop()
+                self.requests.on_wake.append(wake)
+                deferred.callback(reply)
+
+        made_left = made[::-1]
+        first, _ = self.connect()
+        self.requests.on_wake.append(wake)
+        first.dataReceived(produce(b"first"))
+        for _ in range(self.CONNECTIONS + 1):
+            self.clock.advance(0)
+        self.assertEqual(made_left, [])
+        self.assertTrue(all(len(transport.replies()) == 2 for _, transport, _ in made))
+
+
+class SetUpTests(ConnectionTestCase):
+    def test_large_reads(self) -> None:
+        """Where the transport lets it be set, a read takes enough for small requests to share a write."""
+
+        class Socket(PullTransport):
+            bufferSize = 1
+
+        transport = Socket()
+        connection = self.factory.buildProtocol(transport.getPeer())
+        assert connection is not None
+        connection.makeConnection(transport)
+        self.assertEqual(transport.bufferSize, server.READ_BYTES)

@@ -1,0 +1,110 @@
+"""``twistd kafkatx``: its options, and what it makes of them. The ends of mistakes: test_bad_settings."""
+
+from __future__ import annotations
+
+import os
+import resource
+from typing import Any
+
+from twisted.application.service import IService, IServiceMaker
+from twisted.plugin import getPlugins
+from twisted.python.usage import UsageError
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx import tap
+from kafkatx.broker import BrokerService
+from kafkatx.config import BrokerConfig
+from kafkatx.coordination.embedded import EmbeddedCoordinator
+from kafkatx.errors import SettingError
+from kafkatx.log.memory import MemoryLogStore
+from kafkatx.log.retention import KeepAll, TimeAndSizeRetention
+from kafkatx.log.store import FileLogStore
+from kafkatx.testing import EmbeddedBroker
+
+
+def parsed(*arguments: str) -> tap.Options:
+    """Options as twistd parses them."""
+    options = tap.Options()
+    options.parseOptions(list(arguments))
+    return options
+
+
+class OptionsTests(SynchronousTestCase):
+    def test_defaults(self) -> None:
+        """Without options there is no file and nothing is set."""
+        options = parsed()
+        self.assertEqual((options["config"], options["overrides"]), (None, []))
+
+    def test_set(self) -> None:
+        """--set takes a name and a value, as often as one likes; the value may hold further equals signs."""
+        options = parsed("--set", "a.b=1", "-s", "c = d=e", "--config", "f", "--set", "a.b=")
+        self.assertEqual(options["overrides"], [("a.b", "1"), ("c", "d=e"), ("a.b", "")])
+        self.assertEqual(options["config"], "f")
+
+    def test_set_without_value(self) -> None:
+        """--set without a value says how it is used."""
+        with self.assertRaisesRegex(UsageError, "--set a.b: must be name=value"):
+            parsed("--set", "a.b")
+
+    def test_overrides_go_before_the_file(self) -> None:
+        """What is set on the command line counts, not what the file says."""
+        path = self.mktemp()
+        with open(path, "w") as file:
+            file.write("num.partitions=3\nbroker.id=5\n")
+        options = parsed("--config", path, "--set", "num.partitions=4")
+        config = BrokerConfig.load(options["config"], options["overrides"])
+        self.assertEqual((config.get("num.partitions"), config.get("broker.id")), (4, 5))
+
+
+class PartsTests(SynchronousTestCase):
+    def parts(self, **settings: str) -> Any:
+        """The parts for these settings of kafkatx's own."""
+        return tap.installed_parts(BrokerConfig.load(None, {f"kafkatx.{k}": v for k, v in settings.items()}))
+
+    def test_defaults(self) -> None:
+        """Files, the embedded coordinator, retention by time and size."""
+        parts = self.parts()
+        self.assertEqual((parts.log_store, parts.coordinator), (FileLogStore, EmbeddedCoordinator))
+        self.assertIsInstance(parts.find_retention("time+size"), TimeAndSizeRetention)
+
+    def test_by_name(self) -> None:
+        """A setting chooses a part by its name; every topic may have another retention policy."""
+        parts = self.parts(storage="memory")
+        self.assertIs(parts.log_store, MemoryLogStore)
+        self.assertIsInstance(parts.find_retention("keep"), KeepAll)
+
+    def test_unknown(self) -> None:
+        """A name that no plugin has is a mistake at the start, of retention too."""
+        for setting in ("storage", "coordinator", "retention"):
+            with self.assertRaisesRegex(SettingError, f"kafkatx.{setting}=nothing"):
+                self.parts(**{setting: "nothing"})
+
+
+class ServiceTests(SynchronousTestCase):
+    def test_plugin(self) -> None:
+        """twistd finds the service maker."""
+        makers: dict[str, Any] = {maker.tapname: maker for maker in getPlugins(IServiceMaker)}
+        self.assertEqual(makers["kafkatx"].module, "kafkatx.tap")
+
+    def test_make_service(self) -> None:
+        """The service is a broker with the settings given; nothing is opened before it starts."""
+        data = self.mktemp()
+        service = tap.makeService(parsed("--set", f"log.dirs={data}", "--set", "broker.id=4"))
+        assert isinstance(service, BrokerService)
+        self.assertTrue(IService.providedBy(service))
+        self.assertEqual(service.broker.node_id, 4)
+        self.assertFalse(os.path.exists(data))
+
+    def test_mistake(self) -> None:
+        """A mistake in the settings ends the process with one line that begins with the program's name."""
+        with self.assertRaises(SystemExit) as caught:
+            tap.makeService(parsed("--set", "num.partition=3"))
+        self.assertRegex(str(caught.exception), r"\Akafkatx: num\.partition: [^\n]*\Z")
+
+    def test_open_files(self) -> None:
+        """A broker may open as many files as the system lets it, whatever the shell began with."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 256), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        with EmbeddedBroker(run_in="process") as broker:
+            self.assertEqual(resource.prlimit(broker.pid or 0, resource.RLIMIT_NOFILE), (hard, hard))

@@ -1,0 +1,169 @@
+"""The embedded broker, in a thread and in a process."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from typing import Literal
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.testing import BrokerDidNotStart, EmbeddedBroker
+from kafkatx.wire.messages.api_versions import ApiVersionsRequest
+from kafkatx.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kafkatx.wire.messages.metadata import MetadataRequest
+from tests.integration.raw import RawClient
+
+
+def create_topic(broker: EmbeddedBroker) -> None:
+    """Create topic "t"."""
+    with RawClient(broker.bootstrap) as client:
+        client.ask(19, 4, CreateTopicsRequest([CreatableTopic("t", 1, 1)]))
+
+
+def topics(broker: EmbeddedBroker) -> list[str | None]:
+    """The names of all topics."""
+    with RawClient(broker.bootstrap) as client:
+        return [topic.name for topic in client.ask(3, 1, MetadataRequest(None)).topics]
+
+
+class ThreadTests(SynchronousTestCase):
+    run_in: Literal["thread", "process"] = "thread"
+
+    def make(self, data_dir: str | None = None, **settings: str) -> EmbeddedBroker:
+        """A broker; setting names with ``_`` for ``.``. It is stopped at the test's end."""
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        broker = EmbeddedBroker(named, data_dir=data_dir, run_in=self.run_in)
+        self.addCleanup(broker.stop)
+        return broker
+
+    def test_serves(self) -> None:
+        """It serves at the address that it names; once stopped nobody does, and its data is gone."""
+        with self.make() as broker:
+            data_dir = broker.data_dir or ""
+            create_topic(broker)
+            self.assertIn("t-0", os.listdir(data_dir))
+            bootstrap = broker.bootstrap
+        self.assertRaises(ConnectionRefusedError, RawClient, bootstrap)
+        self.assertFalse(os.path.exists(data_dir))
+
+    def test_settings(self) -> None:
+        """Settings are the broker's."""
+        with self.make(num_partitions="7") as broker, RawClient(broker.bootstrap) as client:
+            client.ask(19, 4, CreateTopicsRequest([CreatableTopic("t", -1, -1)]))
+            (topic,) = client.ask(3, 1, MetadataRequest(None)).topics
+        self.assertEqual(len(topic.partitions), 7)
+
+    def test_two_at_once(self) -> None:
+        """Two brokers know nothing of each other."""
+        with self.make() as one, self.make() as other:
+            self.assertNotEqual(one.bootstrap, other.bootstrap)
+            create_topic(one)
+            self.assertEqual((topics(one), topics(other)), (["t"], []))
+
+    def test_again(self) -> None:
+        """A broker that is stopped and started again has what it had; so has another with its directory."""
+        data_dir = os.path.abspath(self.mktemp())
+        broker = self.make(data_dir=data_dir)
+        broker.start()
+        create_topic(broker)
+        broker.stop()
+        broker.start()
+        self.assertEqual(topics(broker), ["t"])
+        broker.stop()
+        with self.make(data_dir=data_dir) as other:
+            self.assertEqual(topics(other), ["t"])
+        self.assertTrue(os.path.exists(data_dir))
+
+    def test_cannot_start(self) -> None:
+        """A broker that cannot start says why; afterwards nothing of it is left."""
+        threads = threading.active_count()
+        for settings in (
+            {"num_partitions": "many"},
+            {"log_dirs": "/proc/kafkatx"},
+            {"kafkatx_storage": "nothing"},
+        ):
+            ((name, value),) = settings.items()
+            with self.assertRaisesRegex(BrokerDidNotStart, f"{name.replace('_', '.')}.*{value}"):
+                self.make(**settings).start()
+        self.assertEqual(threading.active_count(), threads)
+
+    def test_stop_twice(self) -> None:
+        """Stopping what has stopped, or never began, does nothing."""
+        broker = self.make()
+        broker.stop()
+        broker.start()
+        broker.stop()
+        broker.stop()
+
+    def test_open_connections(self) -> None:
+        """Stopping does not wait for clients to go."""
+        with self.make() as broker:
+            client = RawClient(broker.bootstrap)
+            self.addCleanup(client.__exit__)
+            client.ask(18, 3, ApiVersionsRequest("test", "1"))
+        self.assertTrue(client.closed())
+
+    def test_in_memory(self) -> None:
+        """With kafkatx.storage=memory nothing is written to the disk."""
+        with self.make(kafkatx_storage="memory") as broker:
+            create_topic(broker)
+            self.assertEqual(topics(broker), ["t"])
+            self.assertEqual(os.listdir(broker.data_dir or ""), [])
+
+
+class ThreadOnlyTests(SynchronousTestCase):
+    def test_leaves_no_thread(self) -> None:
+        """A stopped broker leaves no thread behind."""
+        before = threading.active_count()
+        for _ in range(3):
+            with EmbeddedBroker() as broker:
+                create_topic(broker)
+        self.assertEqual(threading.active_count(), before)
+
+    def test_leaves_few_files(self) -> None:
+        """Brokers that come and go do not use up the files of the process."""
+        counts = []
+        for _ in range(6):
+            with EmbeddedBroker() as broker:
+                create_topic(broker)
+            gc.collect()
+            counts.append(len(os.listdir("/proc/self/fd")))
+        self.assertLessEqual(counts[-1], counts[1])
+
+    def test_kill(self) -> None:
+        """A broker in a thread cannot be killed, and says so."""
+        with EmbeddedBroker() as broker:
+            self.assertRaisesRegex(RuntimeError, "process", broker.kill)
+
+
+class ProcessTests(ThreadTests):
+    run_in = "process"
+
+    def test_pid_and_output(self) -> None:
+        """The process is there, and what it logs can be read; both are gone with it."""
+        with self.make() as broker:
+            pid = broker.pid or 0
+            os.kill(pid, 0)
+            self.assertIn(broker.bootstrap, broker.output())
+        self.assertRaises(ProcessLookupError, os.kill, pid, 0)
+
+    def test_kill(self) -> None:
+        """After a kill the same broker starts again, with what it had."""
+        broker = self.make()
+        broker.start()
+        create_topic(broker)
+        broker.kill()
+        self.assertRaises(ConnectionRefusedError, RawClient, broker.bootstrap)
+        broker.start()
+        self.assertEqual(topics(broker), ["t"])
+        self.assertIn("no clean shutdown", broker.output())
+
+    def test_stop_is_clean(self) -> None:
+        """Stopping leaves the marker of a clean shutdown, and the last words say so."""
+        data_dir = os.path.abspath(self.mktemp())
+        broker = self.make(data_dir=data_dir).start()
+        broker.stop()
+        self.assertIn(".kafka_cleanshutdown", os.listdir(data_dir))
+        self.assertIn("every log is flushed", broker.output())

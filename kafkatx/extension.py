@@ -77,5 +77,5 @@ def find(provides: InterfaceClass, name: str, setting: str) -> Callable[..., Any
         return known[name].load()
     near = difflib.get_close_matches(name, known) or sorted(known)
     raise SettingError(
-        f"{setting}={name}: no plugin for {provides.__name__} is called {name!r}; did you mean {', '.join(near)}?"
+        f"{setting}={name}: no plugin for {provides.__name__} is called so; did you mean {', '.join(near)}?"
     )

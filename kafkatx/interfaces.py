@@ -51,7 +51,7 @@ class IPartitionLog(Interface):
     size_bytes = Attribute("int: bytes of all segments.")
     segments = Attribute("Sequence of ISegmentFacts, oldest first; the last is the active one.")
     on_written = Attribute(
-        "Callable[[], None] or None: called by write() after log_end_offset moved. Whoever owns the log sets it."
+        "Callable[[], None] or None: called by write() after log_end_offset moved. The log's owner sets it."
     )
 
     def append(records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool) -> IAppended:
@@ -91,7 +91,7 @@ class IPartitionLog(Interface):
         """About how many bytes lie from *offset* to *end_offset* (exclusive); cheap, for min_bytes."""
 
     def offset_for_timestamp(timestamp_ms: int) -> tuple[int, int, int] | None:
-        """(offset, its timestamp, leader epoch) of the first record at or after a time; None if there is none."""
+        """(offset, its timestamp, leader epoch) of the first record at or after a time; None if all are older."""
 
     def max_timestamp() -> tuple[int, int, int] | None:
         """(offset, timestamp, leader epoch) of the record with the largest timestamp; None when empty."""

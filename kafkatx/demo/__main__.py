@@ -16,9 +16,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from kafkatx.blocking import Admin, Cluster, Writer
-from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.demo.lines import Lines, first_field, open_lines
 from kafkatx.demo.session import check_java, spark_session
+from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.testing import EmbeddedBroker
 
 TOPIC = "lines"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.errors import SettingError
 from kafkatx.demo.lines import Lines, first_field, open_lines
+from kafkatx.errors import SettingError
 
 GIT = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.errors import SettingError
 from kafkatx.demo.session import check_java, java_version
+from kafkatx.errors import SettingError
 
 
 class JavaVersionTests(SynchronousTestCase):

@@ -91,7 +91,7 @@ class IPartitionLog(Interface):
         """About how many bytes lie from *offset* to *end_offset* (exclusive); cheap, for min_bytes."""
 
     def offset_for_timestamp(timestamp_ms: int) -> tuple[int, int, int] | None:
-        """(offset, its timestamp, leader epoch) of the first record at or after a time; None if all are older."""
+        """(offset, its timestamp, leader epoch) of the first record at or after a time, or None."""
 
     def max_timestamp() -> tuple[int, int, int] | None:
         """(offset, timestamp, leader epoch) of the record with the largest timestamp; None when empty."""

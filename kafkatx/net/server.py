@@ -256,7 +256,7 @@ class KafkaConnection(protocol.Protocol):
 
     def _drained(self) -> None:
         """The peer has taken its replies."""
-        if self._inbox or self._fault is not None or self._reading_paused:
+        if self._inbox or self._fault is not None:
             self._go_on_soon()
 
     def _go_on_soon(self) -> None:

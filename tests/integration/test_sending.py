@@ -169,6 +169,7 @@ class SocketSenderTests(LoopbackTestCase):
         file = self.make_file(b"0123456789")
         with capturedLogs() as events:
             server.sender.send([b"head", FileSlice(file, 5, 6)])
+            self.assertTrue(server.sender.busy)
             server.sender.send([b"next reply"])
             await until(lambda: client.lost)
         self.assertTrue(b"head56789".startswith(client.received))

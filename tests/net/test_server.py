@@ -44,11 +44,20 @@ class OrderTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"a", b"c"])
 
     def test_deferred_that_has_fired(self) -> None:
-        """An answer that is a Deferred but ready does not overtake the replies before it."""
+        """An answer that is a Deferred but ready leaves together with the replies around it, in its turn."""
         self.requests.script[b"b"] = succeed(framed(b"b"))
         connection, transport = self.connect()
+        writes: list[bytes] = []
+        write = transport.write
+
+        def counted(data: bytes) -> None:
+            writes.append(data)
+            write(data)
+
+        self.patch(transport, "write", counted)
         connection.dataReceived(fetch(b"a", b"b", b"c"))
         self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
+        self.assertEqual(len(writes), 1)
 
     def test_parked_request_blocks_later_ones(self) -> None:
         """While a fetch waits, the requests behind it are not even looked at; then they are served."""

@@ -327,6 +327,7 @@ class WaitTests(FetchTestCase):
     def test_no_partitions(self) -> None:
         """A fetch of nothing is answered at once."""
         answer = self.answer(1, 12, FetchRequest(max_wait_ms=500, min_bytes=1))
+        self.assertNotIsInstance(answer, Deferred)
         self.assertEqual(self.response(1, 12, answer).responses, [])
 
     def test_cancelled(self) -> None:

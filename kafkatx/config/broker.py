@@ -96,17 +96,11 @@ SOCKET_REQUEST_MAX_BYTES = NETWORK.integer(
     low=1,
     unit="bytes",
 )
-QUEUED_MAX_REQUESTS = NETWORK.integer(
-    "queued.max.requests",
-    500,
-    "Requests of one connection that may wait for their replies before its socket is read no further.",
-    low=1,
-)
 QUEUED_MAX_REQUEST_BYTES = NETWORK.long(
     "queued.max.request.bytes",
     64 << 20,
-    "Bytes of requests and replies that one connection may keep waiting before its socket is read no "
-    "further; -1, Kafka's default: only the number of requests is limited.",
+    "Bytes of waiting and unfinished requests that all connections together may hold; beyond it unfinished "
+    "requests are read on one after the other. -1, Kafka's default: no limit.",
     low=-1,
     unit="bytes",
 )

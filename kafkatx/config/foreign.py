@@ -81,7 +81,7 @@ offsets.topic.segment.bytes password.encoder.cipher.algorithm password.encoder.i
 password.encoder.key.length password.encoder.keyfactory.algorithm password.encoder.old.secret
 password.encoder.secret principal.builder.class process.roles producer.id.expiration.check.interval.ms
 producer.purgatory.purge.interval.requests queue.enqueue.timeout.ms quota.consumer.default
-quota.producer.default quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms
+queued.max.requests quota.producer.default quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms
 remote.list.offsets.request.timeout.ms remote.log.index.file.cache.total.size.bytes
 remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second
 remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds

@@ -46,6 +46,7 @@ class PlainSender:
     """Sends through ``transport.write``, a piece whenever the transport asks for more.
 
     :ivar busy: not all is sent yet; for good once sending has failed.
+    :ivar rounds: how often the peer has made room for more.
     """
 
     _log = Logger()
@@ -55,6 +56,7 @@ class PlainSender:
         self._drained = drained
         self._queue: deque[Chunk] = deque()
         self.busy = False
+        self.rounds = 0
 
     def send(self, chunks: list[Chunk]) -> None:
         """Send *chunks* after all that was given before."""
@@ -69,6 +71,7 @@ class PlainSender:
 
     def resumeProducing(self) -> None:
         """The transport has room."""
+        self.rounds += 1
         try:
             piece = b"".join(self._next_piece())
         except OSError as error:
@@ -133,6 +136,7 @@ class SocketSender(PlainSender):
 
     def resumeProducing(self) -> None:
         """The socket is writable."""
+        self.rounds += 1
         if not self._pump():
             return
         if self._queue:

@@ -5,8 +5,8 @@ may start while others are unanswered, for their order is kept by the log. All p
 arrive in one read are staged and then written together (the design's first journey).
 
 What a peer can make us hold is bounded: while its replies do not drain, nothing of it is served; while
-more than ``HELD_BYTES`` of its requests wait, or all connections together hold more than
-``queued.max.request.bytes``, nothing is read from it.
+more than ``HELD_BYTES`` of its requests wait, nothing is read from it; and when all connections together
+hold ``queued.max.request.bytes``, the :class:`kafkatx.net.pool.Pool` says who may read on.
 """
 
 from __future__ import annotations
@@ -24,11 +24,18 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.errors import ProtocolViolation
+from kafkatx.net.pool import Pool
 from kafkatx.net.sender import Chunk, PlainSender, make_sender
 from kafkatx.wire.frames import Frames
 
 READ_BYTES = 1 << 20
 """Size of one read. Large reads let many small produce requests share one write to the log."""
+
+SHORT_READ_BYTES = 16 << 10
+"""Size of one read while memory is short."""
+
+STALLED_S = 30.0
+"""How long one may stop in the middle of a request while others wait for the memory that it holds."""
 
 HELD_BYTES = 1 << 20
 """How many bytes of requests may wait behind one that is being served before reading pauses."""
@@ -120,8 +127,9 @@ class KafkaConnection(protocol.Protocol):
         self._out: list[Chunk] = []
         self._fault: Exception | None = None  # why the connection closes when what came before is answered
         self._serving = self._closing = self._reading_paused = False
-        self.held_bytes = 0
-        self.last_active_s = 0.0
+        self._held = False
+        self._rounds = 0
+        self._last_active_s = 0.0
 
     def connectionMade(self) -> None:
         """Set the socket up."""
@@ -129,25 +137,31 @@ class KafkaConnection(protocol.Protocol):
         if hasattr(transport, "setTcpNoDelay"):
             transport.setTcpNoDelay(True)
             transport.setTcpKeepAlive(True)
-        if hasattr(transport, "bufferSize"):
-            transport.bufferSize = READ_BYTES
         self.factory.set_buffers(transport)
         remote, local = transport.getPeer(), transport.getHost()
         self.peer = Peer(remote.host, remote.port, local.host, local.port)
         self._sender = make_sender(transport, self._drained)
-        self.last_active_s = self.factory.clock.seconds()
+        self._last_active_s = self.factory.clock.seconds()
         self.factory.connections.add(self)
+        self.reconsider()
 
     @property
-    def waiting(self) -> bool:
-        """Whether a request of this connection is being served, or its reply being sent."""
-        return bool(self._owed) or self._sender.busy
+    def serving(self) -> bool:
+        """Whether a request of this connection is being served."""
+        return bool(self._owed)
+
+    def idle_s(self) -> float:
+        """Seconds since the peer last sent something, or took something of its replies."""
+        now_s = self.factory.clock.seconds()
+        if self._sender.rounds != self._rounds:
+            self._rounds, self._last_active_s = self._sender.rounds, now_s
+        return now_s - self._last_active_s
 
     def dataReceived(self, data: bytes) -> None:
         """Take in a piece of the stream and serve what it completes."""
         if self._closing:
             return
-        self.last_active_s = self.factory.clock.seconds()
+        self._last_active_s = self.factory.clock.seconds()
         try:
             for frame in self._frames.feed(data):
                 self._inbox.append(frame)
@@ -155,7 +169,7 @@ class KafkaConnection(protocol.Protocol):
         except ProtocolViolation as violation:
             self._fault = violation
         self._serve()
-        if self._inbox or self.held_bytes or self._frames.buffered_bytes:
+        if self._inbox or self._held or self._frames.buffered_bytes:
             self._balance()
 
     def _serve(self) -> None:
@@ -299,20 +313,45 @@ class KafkaConnection(protocol.Protocol):
 
     def _balance(self) -> None:
         """Account for what is held, and stop or start reading accordingly."""
-        partial = self._frames.buffered_bytes
-        self.factory.hold(self, self._inbox_bytes + partial)
-        # one that is in the middle of a frame goes on, or the bytes it holds would never come free
-        pause = self._inbox_bytes > HELD_BYTES or (not partial and self.factory.exhausted)
-        if pause != self._reading_paused and not self._closing:
+        unfinished = self._frames.buffered_bytes
+        self._held = bool(self._inbox_bytes or unfinished)
+        self.factory.pool.hold(self, self._inbox_bytes + unfinished, bool(unfinished))
+        self.reconsider()
+
+    def reconsider(self) -> None:
+        """Stop or start reading as what is held, here and elsewhere, allows."""
+        if self._closing:
+            return
+        pool: Pool = self.factory.pool
+        transport: Any = self.transport
+        if hasattr(transport, "bufferSize"):
+            transport.bufferSize = SHORT_READ_BYTES if pool.exhausted else READ_BYTES
+        pause = self._inbox_bytes > HELD_BYTES or not pool.may_read(self)
+        if pause != self._reading_paused:
             self._reading_paused = pause
-            transport = self.transport
-            assert transport is not None
-            (transport.pauseProducing if pause else transport.resumeProducing)()  # type: ignore[attr-defined]
+            (transport.pauseProducing if pause else transport.resumeProducing)()
 
     def close_idle(self) -> None:
-        """Close because nothing came for connections.max.idle.ms."""
+        """Close because nothing came or went for connections.max.idle.ms."""
         self._log.debug("closed the idle connection from {peer}", peer=self.peer)
-        self._close(None)
+        self._abort()
+
+    def close_stalled(self) -> None:
+        """Close because others wait for the memory that this one's unfinished request holds."""
+        self._log.warn(
+            "closed the connection from {peer}: it stopped in the middle of a request while memory is short"
+            " (queued.max.request.bytes={limit})",
+            peer=self.peer,
+            limit=self.factory.limits.max_queued_bytes,
+        )
+        self._abort()
+
+    def _abort(self) -> None:
+        """Close at once: the peer may not even take what it is owed."""
+        self._closing = True
+        self._let_go()
+        transport: Any = self.transport
+        transport.abortConnection()
 
     def connectionLost(self, reason: Failure = protocol.connectionDone) -> None:
         """Let go of all that this connection waited for."""
@@ -345,8 +384,8 @@ class KafkaServerFactory(protocol.ServerFactory):
         self.limits = limits
         self.clock = clock
         self.connections: set[KafkaConnection] = set()
+        self.pool = Pool(limits.max_queued_bytes, self._reconsider)
         self._per_ip: dict[str, int] = {}
-        self._held_bytes = 0
 
     def buildProtocol(self, addr: IAddress | None) -> protocol.Protocol | None:
         """A connection, or None where one more would be too many."""
@@ -379,27 +418,18 @@ class KafkaServerFactory(protocol.ServerFactory):
         if not self._per_ip[host]:
             del self._per_ip[host]
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether all connections together hold as much as they may."""
-        return 0 <= self.limits.max_queued_bytes <= self._held_bytes
-
-    def hold(self, connection: KafkaConnection, held_bytes: int) -> None:
-        """Note how much a connection holds; when that frees room, the others may read again."""
-        was_exhausted = self.exhausted
-        self._held_bytes += held_bytes - connection.held_bytes
-        connection.held_bytes = held_bytes
-        if was_exhausted and not self.exhausted:
-            for other in list(self.connections):
-                other._balance()
+    def _reconsider(self) -> None:
+        for connection in list(self.connections):
+            connection.reconsider()
 
     def close_idle(self) -> None:
-        """Close the connections on which nothing came for connections.max.idle.ms."""
-        if self.limits.max_idle_ms < 0:
-            return
-        oldest = self.clock.seconds() - self.limits.max_idle_ms / 1000
-        for connection in [c for c in self.connections if c.last_active_s < oldest and not c.waiting]:
+        """Close connections where nothing came or went for connections.max.idle.ms, or that stall others."""
+        most_s = self.limits.max_idle_ms / 1000
+        for connection in [c for c in self.connections if c.idle_s() > most_s >= 0 and not c.serving]:
             connection.close_idle()
+        turn = self.pool.turn
+        if self.pool.exhausted and isinstance(turn, KafkaConnection) and turn.idle_s() > STALLED_S:
+            turn.close_stalled()
 
     def close_all(self) -> None:
         """Close every connection."""

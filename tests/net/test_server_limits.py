@@ -6,13 +6,29 @@ from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.net import server
-from kafkatx.net.server import HELD_BYTES, KafkaConnection, Reply
+from kafkatx.net.server import HELD_BYTES, STALLED_S, KafkaConnection, Reply
 from tests.net.fakes import ConnectionTestCase, PullTransport, fetch, framed, produce
 
 BIG = b"x" * (HELD_BYTES // 2)
 
 
 class BackPressureTests(ConnectionTestCase):
+    def test_peer_that_never_reads_is_closed(self) -> None:
+        """A peer that takes nothing of its reply for connections.max.idle.ms is closed; a slow one is not."""
+        self.factory = self.make_factory(max_idle_ms=10_000)
+        slow, slow_transport = self.connect()
+        never, never_transport = self.connect()
+        for connection, transport in ((slow, slow_transport), (never, never_transport)):
+            transport.block()
+            connection.dataReceived(fetch(b"a"))
+        self.clock.advance(6)
+        slow_transport.drain()
+        slow_transport.block()
+        slow.dataReceived(fetch(b"b"))
+        self.clock.advance(6)
+        self.factory.close_idle()
+        self.assertEqual((slow_transport.disconnected, never_transport.disconnected), (False, True))
+
     def test_reading_pauses_at_held_bytes(self) -> None:
         """With more than HELD_BYTES of requests behind one being served, nothing more is read; then it is."""
         parked = self.requests.script[b"parked"] = Deferred[Reply]()
@@ -78,61 +94,101 @@ class BackPressureTests(ConnectionTestCase):
 
 class PoolTests(ConnectionTestCase):
     def setUp(self) -> None:
-        """Make a small pool, one connection that will hold much of it, and another."""
+        """Make a small pool, and connections of which the first two are in the middle of a request."""
         super().setUp()
         self.factory = self.make_factory(max_queued_bytes=1000)
-        self.parked = self.requests.script[b"parked"] = Deferred[Reply]()
-        self.holder, self.holder_transport = self.connect()
-        self.other, self.other_transport = self.connect()
+        self.first, self.first_transport = self.connect()
+        self.second, self.second_transport = self.connect()
+        self.small, self.small_transport = self.connect()
 
-    def test_pool_pauses_the_others(self) -> None:
-        """When all connections together hold queued.max.request.bytes, nobody begins a new request."""
-        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
-        self.other.dataReceived(fetch(b"a"))
-        self.other.dataReceived(fetch(b"b")[:3])
-        self.assertEqual(self.holder_transport.producerState, "paused")
-        self.assertTrue(self.factory.exhausted)
+    def fill(self) -> None:
+        """Let the first two hold more than the pool has."""
+        self.first.dataReceived(fetch(b"x" * 600)[:-1])
+        self.second.dataReceived(fetch(b"y" * 600)[:-1])
+        self.assertTrue(self.factory.pool.exhausted)
 
-    def test_pool_lets_frames_be_finished(self) -> None:
-        """One that is in the middle of a frame may go on: its bytes come free only so."""
-        self.other.dataReceived(fetch(b"y" * 500)[:-2])
-        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
-        self.other.dataReceived(fetch(b"y" * 500)[-2:-1])
-        self.assertEqual(self.other_transport.producerState, "producing")
-        self.other.dataReceived(fetch(b"y" * 500)[-1:])
-        self.assertEqual(self.other_transport.replies(), [b"y" * 500])
-        self.assertEqual(self.other_transport.producerState, "paused")
+    def states(self) -> list[str]:
+        """Which of the connections are read from."""
+        transports = self.first_transport, self.second_transport, self.small_transport
+        return [transport.producerState for transport in transports]
 
-    def test_pool_resumes_everybody(self) -> None:
-        """When the pool has room again, every connection that it paused reads again."""
-        self.other.dataReceived(fetch(b"z" * 10)[:-1])
-        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
-        self.other.dataReceived(fetch(b"z" * 10)[-1:])
-        self.assertEqual(self.other_transport.producerState, "paused")
-        self.parked.callback(framed(b"parked"))
+    def test_the_first_goes_on(self) -> None:
+        """Of those in the middle of a request only the first may go on: its bytes come free only so."""
+        self.fill()
+        self.assertEqual(self.states(), ["producing", "paused", "producing"])
+        self.first.dataReceived(fetch(b"x" * 600)[-1:])
+        self.assertEqual(self.first_transport.replies(), [b"x" * 600])
+        self.assertFalse(self.factory.pool.exhausted)
+        self.assertEqual(self.states(), ["producing", "producing", "producing"])
+
+    def test_turn_passes_on(self) -> None:
+        """When the first has finished and the pool is still exhausted, it is the next one's turn."""
+        self.fill()
+        third, third_transport = self.connect()
+        third.dataReceived(fetch(b"z" * 2000)[:-1])
+        self.first.dataReceived(fetch(b"x" * 600)[-1:])
+        self.assertTrue(self.factory.pool.exhausted)
+        self.assertEqual(self.states(), ["producing", "producing", "producing"])
+        self.assertEqual(third_transport.producerState, "paused")
+
+    def test_small_requests_are_served(self) -> None:
+        """Requests that come whole are served while the pool is exhausted: they cost nothing for long."""
+        self.fill()
+        self.small.dataReceived(fetch(b"a"))
+        self.assertEqual(self.small_transport.replies(), [b"a"])
+        self.assertEqual(self.small_transport.producerState, "producing")
+
+    def test_new_holder_waits(self) -> None:
+        """One that begins a request while the pool is exhausted is read no further than that."""
+        self.fill()
+        self.small.dataReceived(fetch(b"b")[:3])
+        self.assertEqual(self.small_transport.producerState, "paused")
+
+    def test_stalled_is_closed(self) -> None:
+        """The one whose turn it is may not keep the others waiting by sending nothing."""
+        self.fill()
+        self.clock.advance(STALLED_S + 1)
+        self.factory.close_idle()
+        self.assertTrue(self.first_transport.disconnected)
+        self.lose(self.first)
+        self.assertFalse(self.factory.pool.exhausted)
+        self.assertEqual(self.second_transport.producerState, "producing")
+
+    def test_slow_is_not_stalled(self) -> None:
+        """Whoever goes on sending keeps its turn; and without others' need nobody is hurried."""
+        self.fill()
+        self.clock.advance(STALLED_S - 1)
+        self.first.dataReceived(fetch(b"x" * 600)[-1:])
+        self.clock.advance(STALLED_S + 1)
+        self.factory.close_idle()
+        disconnected = self.first_transport.disconnected, self.second_transport.disconnected
+        self.assertEqual(disconnected, (False, False))
+
+    def test_waiting_requests_count(self) -> None:
+        """Requests that wait behind one that is being served are held too; they come free when it ends."""
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        self.small.dataReceived(fetch(b"parked", b"x" * 1000))
+        self.assertTrue(self.factory.pool.exhausted)
+        parked.callback(framed(b"parked"))
         self.settle()
-        self.assertFalse(self.factory.exhausted)
-        states = [self.holder_transport.producerState, self.other_transport.producerState]
-        self.assertEqual(states, ["producing", "producing"])
+        self.assertFalse(self.factory.pool.exhausted)
 
     def test_lost_connection_frees_its_share(self) -> None:
         """What a connection held comes free when it goes, and those that waited for it read again."""
-        self.other.dataReceived(fetch(b"z" * 10)[:-1])
-        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
-        self.other.dataReceived(fetch(b"z" * 10)[-1:])
-        self.lose(self.holder)
-        self.assertFalse(self.factory.exhausted)
-        self.assertEqual(self.other_transport.producerState, "producing")
+        self.fill()
+        self.lose(self.first)
+        self.assertFalse(self.factory.pool.exhausted)
+        self.assertEqual(self.second_transport.producerState, "producing")
 
     def test_violation_frees_its_share(self) -> None:
         """What was held for a connection that is closed for a violation comes free."""
-        self.holder.dataReceived(fetch(b"parked", b"x" * 1000))
-        self.holder.dataReceived(b"\xff\xff\xff\xff")
-        self.parked.callback(framed(b"parked"))
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        self.small.dataReceived(fetch(b"parked", b"x" * 1000))
+        self.small.dataReceived(b"\xff\xff\xff\xff")
+        parked.callback(framed(b"parked"))
         self.settle()
-        self.assertTrue(self.holder_transport.disconnecting)
-        self.assertEqual(self.holder.held_bytes, 0)
-        self.assertFalse(self.factory.exhausted)
+        self.assertTrue(self.small_transport.disconnecting)
+        self.assertFalse(self.factory.pool.exhausted)
 
 
 class ConnectionCountTests(ConnectionTestCase):

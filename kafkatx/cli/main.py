@@ -15,6 +15,7 @@ import click
 
 from kafkatx import __version__
 from kafkatx.cli.consume import consume
+from kafkatx.cli.log import log
 from kafkatx.cli.produce import produce
 from kafkatx.cli.topics import topics
 from kafkatx.errors import KafkaTXError
@@ -45,12 +46,13 @@ class Root(click.Group):
 )
 @click.version_option(__version__, "-V", "--version", message="kafkatx %(version)s")
 def kafkatx() -> None:
-    """Talk to a Kafka broker: manage topics, write and read messages."""
+    """Talk to a Kafka broker: manage topics, write and read messages; look after its logs."""
 
 
 kafkatx.add_command(topics)
 kafkatx.add_command(produce)
 kafkatx.add_command(consume)
+kafkatx.add_command(log)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,97 @@
+"""Whether one batch follows the one before it: offsets, leader epochs, counts. Pure.
+
+The same rules as :mod:`kafkatx.log.recovery` has, in words, and a few more.
+"""
+
+from __future__ import annotations
+
+from kafkatx.log.epochs import LeaderEpochs
+from kafkatx.log.inspect.survey import Seen
+from kafkatx.records.compression import Codec
+from kafkatx.records.header import COUNT_AT, LAST_OFFSET_DELTA_AT, MAGIC
+from kafkatx.types import NO_LEADER_EPOCH
+
+_CODEC = 7
+
+
+class Judge:
+    """Goes along a partition's batches.
+
+    :param epochs: what ``leader-epoch-checkpoint`` says; None if there is no sound one.
+    :param sparse_below: batches up to this offset may follow a gap, for compaction was there.
+    :ivar next_offset: what the next batch should begin with.
+    """
+
+    def __init__(self, epochs: LeaderEpochs | None, sparse_below: int, next_offset: int) -> None:
+        self.next_offset = next_offset
+        self._epochs = epochs
+        self._sparse_below = sparse_below
+        self._latest_epoch = NO_LEADER_EPOCH
+        self._lost = False
+
+    def count(self, seen: Seen) -> int:
+        """The records in a batch; of a wrapper of magic 0 and 1 by its offsets. Ask before :meth:`take`."""
+        batch = seen.batch
+        if batch.magic == MAGIC:
+            return int.from_bytes(seen.head[COUNT_AT : COUNT_AT + 4], "big", signed=True)
+        return max(batch.last_offset - self.next_offset + 1, 1) if batch.attributes & _CODEC else 1
+
+    def first_offset(self, seen: Seen) -> int:
+        """A batch's first offset; of a wrapper of magic 0 and 1 the least it can be."""
+        batch = seen.batch
+        if batch.magic < MAGIC and batch.attributes & _CODEC:
+            return min(self.next_offset, batch.last_offset)
+        return batch.base_offset
+
+    def take(self, seen: Seen, first_offset: int) -> str:
+        """Go over a batch; return what is wrong with it, nothing if it is as it should be."""
+        problem = self.begin(first_offset) or self._content(seen)
+        self.next_offset = seen.batch.last_offset + 1
+        self._lost = False
+        return problem
+
+    def restart(self, offset: int) -> None:
+        """Go on with *offset* after a segment that begins wrongly."""
+        self.next_offset = offset
+        self._lost = True
+
+    def lose_track(self) -> None:
+        """There was damage: no one knows which offset comes next."""
+        self._lost = True
+
+    def begin(self, first: int) -> str:
+        """What is wrong if *first* is the offset that comes next."""
+        expected = self.next_offset
+        if first < expected:
+            return f"offset {first} comes where {expected} was expected"
+        if first > expected and first > self._sparse_below and not self._lost:
+            missing = str(expected) if first == expected + 1 else f"{expected} to {first - 1}"
+            return f"offsets {missing} are missing before {first}; right only if the topic is compacted"
+        return ""
+
+    def _content(self, seen: Seen) -> str:
+        batch = seen.batch
+        if batch.attributes & _CODEC > max(Codec):
+            return f"no codec has the number {batch.attributes & _CODEC}"
+        if batch.magic < MAGIC:
+            return ""
+        count = self.count(seen)
+        delta = int.from_bytes(seen.head[LAST_OFFSET_DELTA_AT : LAST_OFFSET_DELTA_AT + 4], "big")
+        if not 0 <= count <= delta + 1:
+            return f"{count} records for {delta + 1} offsets"
+        return self._epoch(batch.base_offset, batch.last_offset, batch.leader_epoch)
+
+    def _epoch(self, first: int, last: int, epoch: int) -> str:
+        latest, self._latest_epoch = self._latest_epoch, max(epoch, self._latest_epoch)
+        if epoch < latest:
+            return f"leader epoch {epoch} at offset {first} after {latest}"
+        epochs = self._epochs
+        if epochs is None or not epochs.entries:
+            return ""
+        first_epoch, first_offset = epochs.entries[0]
+        if first < first_offset:
+            # Below the log's start the epochs were forgotten.
+            wrong = epoch > first_epoch
+        else:
+            wrong = epoch != epochs.at(first) or epoch != epochs.at(last)
+        return f"leader epoch {epoch} at offsets {first} to {last} is not the checkpoint's" if wrong else ""

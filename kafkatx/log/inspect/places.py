@@ -1,0 +1,193 @@
+"""What a path is, what lies in it, and whether a broker has it.
+
+A log dir holds partitions' directories and checkpoints, a partition's directory holds segments; their names
+are told in :mod:`kafkatx.log.store` and :mod:`kafkatx.log.segment`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+
+from kafkatx.errors import KafkaTXError
+from kafkatx.log.checkpoint import (
+    CLEANED_OFFSETS,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOCK,
+    LOG_STARTS,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+)
+from kafkatx.types import TopicPartition
+
+OFFSET_CHECKPOINTS = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS, CLEANED_OFFSETS)
+
+_SEGMENT_FILE = re.compile(r"(\d{20})\.(log|index|timeindex|snapshot|txnindex)")
+_PARTITION = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9]\d{0,9})")
+
+
+class NotALog(KafkaTXError):
+    """The path holds nothing that a log has."""
+
+
+class InUse(KafkaTXError):
+    """A broker has the log dir; its files must not be changed."""
+
+
+class Kind(enum.Enum):
+    """What can be looked at."""
+
+    LOG_DIR = "log dir"
+    PARTITION = "partition"
+    LOG = "log"
+    INDEX = "index"
+    TIME_INDEX = "timeindex"
+    SNAPSHOT = "snapshot"
+    OFFSETS = "offsets"
+    EPOCHS = "epochs"
+    PROPERTIES = "properties"
+
+
+_BY_SUFFIX = {
+    "log": Kind.LOG,
+    "index": Kind.INDEX,
+    "timeindex": Kind.TIME_INDEX,
+    "snapshot": Kind.SNAPSHOT,
+}
+SEGMENT_KINDS = frozenset({Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.SNAPSHOT})
+"""The kinds of files that have a base offset for a name."""
+
+_BY_NAME = {
+    **dict.fromkeys(OFFSET_CHECKPOINTS, Kind.OFFSETS),
+    LEADER_EPOCHS: Kind.EPOCHS,
+    META_PROPERTIES: Kind.PROPERTIES,
+    PARTITION_METADATA: Kind.PROPERTIES,
+}
+
+
+def kind_of(path: str) -> Kind:
+    """What *path* is, by its name or, if it is a directory, by what lies in it.
+
+    :raises NotALog: nothing that a log has.
+    :raises OSError: it cannot be read.
+    """
+    if not os.path.isdir(path):
+        name = os.path.basename(path)
+        match = _SEGMENT_FILE.fullmatch(name)
+        kind = _BY_SUFFIX.get(match[2]) if match else _BY_NAME.get(name)
+        if kind is None:
+            raise NotALog(
+                f"{path}: no file of a log; there are .log, .index, .timeindex and .snapshot files, "
+                "checkpoints, meta.properties and partition.metadata"
+            )
+        return kind
+    names = os.listdir(path)
+    if any(_SEGMENT_FILE.fullmatch(name) for name in names) or PARTITION_METADATA in names:
+        return Kind.PARTITION
+    if not {META_PROPERTIES, *OFFSET_CHECKPOINTS}.isdisjoint(names) or partitions(path):
+        return Kind.LOG_DIR
+    raise NotALog(f"{path}: neither a log dir nor a partition's directory: no segments, no checkpoints")
+
+
+def partition_of(directory: str) -> TopicPartition | None:
+    """Whose directory this is by its name; None if the name is another."""
+    match = _PARTITION.fullmatch(os.path.basename(os.path.abspath(directory)))
+    return TopicPartition(match[1], int(match[2])) if match else None
+
+
+def partitions(log_dir: str) -> list[str]:
+    """The directories of the partitions in a log dir, by topic and number."""
+    found = []
+    for name in os.listdir(log_dir):
+        path = os.path.join(log_dir, name)
+        whose = partition_of(path)
+        if whose is not None and os.path.isdir(path):
+            found.append((whose, path))
+    return [path for _, path in sorted(found)]
+
+
+def base_offset_of(path: str) -> int:
+    """The offset in the name of a segment's file; 0 for a file that is named otherwise."""
+    match = _SEGMENT_FILE.fullmatch(os.path.basename(path))
+    return int(match[1]) if match else 0
+
+
+def base_offsets(directory: str, suffix: str) -> list[int]:
+    """The base offsets of the files with a suffix (``log``, ``snapshot``), rising."""
+    matches = (_SEGMENT_FILE.fullmatch(name) for name in os.listdir(directory))
+    return sorted(int(match[1]) for match in matches if match and match[2] == suffix)
+
+
+def segment_path(directory: str, base_offset: int, suffix: str) -> str:
+    """The path of one of a segment's files."""
+    return os.path.join(directory, f"{base_offset:020d}.{suffix}")
+
+
+def log_dir_of(path: str, kind: Kind) -> str:
+    """The log dir that something belongs to."""
+    path = os.path.realpath(path)
+    if kind is Kind.LOG_DIR:
+        return path
+    if kind is Kind.PARTITION or os.path.basename(path) in (*OFFSET_CHECKPOINTS, META_PROPERTIES):
+        return os.path.dirname(path)
+    return os.path.dirname(os.path.dirname(path))
+
+
+def holder(log_dir: str) -> str | None:
+    """The process id of the broker that has a log dir, "unknown" if it does not tell; None if none has.
+
+    The lock is taken and given back at once: nothing else tells whether it could be. A broker that starts
+    in this very moment, some microseconds, would take us for another one.
+    """
+    try:
+        fd = os.open(os.path.join(log_dir, LOCK), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        _take(fd, fcntl.LOCK_SH)
+    except OSError:
+        return _owner(fd)
+    else:
+        return None
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def locked(log_dir: str) -> Iterator[None]:
+    """Keep brokers away while the block runs. A dir without a lock file was never a broker's.
+
+    :raises InUse: a broker has it.
+    :raises OSError: the lock file cannot be opened for writing.
+    """
+    try:
+        fd = os.open(os.path.join(log_dir, LOCK), os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        try:
+            _take(fd, fcntl.LOCK_EX)
+        except OSError:
+            raise InUse(
+                f"{log_dir} is in use by a broker (pid {_owner(fd)}): stop it before repairing"
+            ) from None
+        yield
+    finally:
+        os.close(fd)
+
+
+def _take(fd: int, how: int) -> None:
+    """Lock as kafkatx does (flock) and as a Java virtual machine does (fcntl): they do not see each other."""
+    fcntl.flock(fd, how | fcntl.LOCK_NB)
+    fcntl.lockf(fd, how | fcntl.LOCK_NB)
+
+
+def _owner(fd: int) -> str:
+    return os.pread(fd, 20, 0).decode(errors="replace").strip() or "unknown"

@@ -1,0 +1,271 @@
+"""Mending a partition: what would be done, step by step, and doing it.
+
+The log is cut before its first fault, as recovery does it after a crash; what follows goes, too, for offsets
+in a log have no holes. Nothing is thrown away that cannot be built anew: what is cut off
+``FILE`` at byte ``P`` is kept as ``FILE.cut-P``, a file that goes as a whole as ``FILE.cut-0``. No broker
+looks at these names.
+
+The order is such that a repair that is broken off can be begun again: the clean-shutdown marker goes first,
+then segments from the last one back, then the cut; indexes, epochs and checkpoints follow.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import attrs
+
+from kafkatx.log.checkpoint import CLEAN_SHUTDOWN, LEADER_EPOCHS, encode_epochs, encode_offsets
+from kafkatx.log.epochs import LeaderEpochs
+from kafkatx.log.files import Files
+from kafkatx.log.inspect.faults import Amount, Cut, Fault, Remedy
+from kafkatx.log.inspect.logdir import Check
+from kafkatx.log.inspect.partition import PartitionCheck
+from kafkatx.log.inspect.places import (
+    OFFSET_CHECKPOINTS,
+    base_offset_of,
+    base_offsets,
+    partition_of,
+    segment_path,
+)
+from kafkatx.log.inspect.segment import Advance
+from kafkatx.log.scan import walk
+from kafkatx.types import TopicPartition
+
+_COPY_BYTES = 1 << 20
+
+
+class Step(NamedTuple):
+    """Something that a repair does, in words and as a function."""
+
+    what: str
+    run: Callable[[], None]
+
+
+@attrs.define
+class Plan:
+    """What is to be done about a partition, or about a log dir's own files.
+
+    :ivar end_offset: where the log ends afterwards, if it is cut.
+    :ivar lost: what is whole and would go with the cut; its bytes are all that go.
+    """
+
+    directory: str
+    faults: int = 0
+    steps: list[Step] = attrs.Factory(list)
+    end_offset: int | None = None
+    lost: Amount | None = None
+
+
+def plans(files: Files, check: Check, advance: Advance) -> Iterator[Plan]:
+    """Go over what *check* names and yield a plan for each part with faults."""
+    own = [found for found in map(check.checkpoint_fault, OFFSET_CHECKPOINTS) if found]
+    if own:
+        plan = Plan(check.log_dir, len(own))
+        plan.steps += [_put_aside(files, fault.path) for fault in own]
+        yield plan
+    for directory in check.directories():
+        plan = _Planner(files, check, directory, advance).plan()
+        if plan.faults:
+            yield plan
+
+
+def carry_out(plan: Plan) -> None:
+    """Do it.
+
+    :raises OSError: a step failed; those before it are done.
+    """
+    for step in plan.steps:
+        step.run()
+
+
+class _Planner:
+    """Makes the plan of one partition."""
+
+    def __init__(self, files: Files, check: Check, directory: str, advance: Advance) -> None:
+        self._files = files
+        self._check = check
+        self._directory = directory
+        self._partition = check.partition(directory, advance)
+        self._plan = Plan(directory)
+        self._indexes: set[int] = set()
+        self._aside: list[str] = []
+        self._epochs_damaged = False
+
+    def plan(self) -> Plan:
+        for fault in self._partition.faults():
+            self._note(fault)
+        end_offset = self._partition.end_offset
+        offsets_beyond = list(self._check.beyond(self._partition))
+        self._plan.faults += len(offsets_beyond)
+        cut = self._partition.tally.cut
+        if cut is not None:
+            end_offset = cut.end_offset
+            self._cut(cut, self._partition)
+        for path in self._aside:
+            self._plan.steps.append(_put_aside(self._files, path))
+        for base_offset in sorted(self._indexes):
+            name = f"{base_offset:020d}"
+            run = partial(reindex, self._files, self._directory, base_offset)
+            self._plan.steps.append(Step(f"build the indexes of {name}.log anew", run))
+        self._epochs(end_offset, cut is not None)
+        if cut is not None or offsets_beyond:
+            self._checkpoints(end_offset)
+        return self._plan
+
+    def _note(self, fault: Fault) -> None:
+        self._plan.faults += 1
+        if fault.remedy is Remedy.REINDEX:
+            self._indexes.add(base_offset_of(fault.path))
+        elif fault.remedy is Remedy.REMOVE:
+            self._aside.append(fault.path)
+        elif fault.remedy is Remedy.EPOCHS:
+            self._epochs_damaged = True
+
+    def _cut(self, cut: Cut, found: PartitionCheck) -> None:
+        plan, files = self._plan, self._files
+        plan.end_offset, plan.lost = cut.end_offset, found.tally.lost
+        marker = os.path.join(self._check.log_dir, CLEAN_SHUTDOWN)
+        if files.exists(marker):
+            remove = partial(_remove_marker, files, marker)
+            plan.steps.append(
+                Step("remove the clean-shutdown marker: the next start checks the logs", remove)
+            )
+        # A segment that begins at another offset than the log would go on with cannot stay, even empty.
+        whole = cut.position == 0 and cut.base_offset != cut.end_offset
+        going = [
+            base for base in found.bases if base > cut.base_offset or (whole and base == cut.base_offset)
+        ]
+        for base_offset in reversed(going):
+            for suffix in ("log", "txnindex"):
+                path = segment_path(self._directory, base_offset, suffix)
+                if files.exists(path):
+                    plan.steps.append(_put_aside(files, path))
+            paths = [segment_path(self._directory, base_offset, suffix) for suffix in ("index", "timeindex")]
+            plan.steps.append(
+                Step(f"remove the indexes of {base_offset:020d}.log", partial(_unlink, files, paths))
+            )
+        self._indexes -= set(going)
+        if not whole:
+            path = segment_path(self._directory, cut.base_offset, "log")
+            plan.steps.append(_cut_off(files, path, cut.position))
+            self._indexes.add(cut.base_offset)
+        for offset in base_offsets(self._directory, "snapshot"):
+            path = segment_path(self._directory, offset, "snapshot")
+            if offset > cut.end_offset and path not in self._aside:
+                self._aside.append(path)
+
+    def _epochs(self, end_offset: int, cut: bool) -> None:
+        path = os.path.join(self._directory, LEADER_EPOCHS)
+        known = self._partition.read_epochs()
+        if isinstance(known, Fault):
+            self._plan.steps.append(_put_aside(self._files, path))
+            known = None
+        elif known is None or not (self._epochs_damaged or (cut and _reach(known, end_offset))):
+            return
+        run = partial(_write_epochs, self._files, self._directory, known, end_offset)
+        what = f"write {LEADER_EPOCHS} anew, as far as offset {end_offset}"
+        self._plan.steps.append(Step(what, run))
+
+    def _checkpoints(self, end_offset: int) -> None:
+        whose = partition_of(os.path.realpath(self._directory))
+        for name in OFFSET_CHECKPOINTS:
+            offsets = self._check.offsets(name)
+            if whose is not None and offsets.get(whose, 0) > end_offset:
+                offsets[whose] = end_offset
+                path = os.path.join(self._check.log_dir, name)
+                # Not encoded yet: another partition's plan may lower its own offset meanwhile.
+                run = partial(_write_offsets, self._files, path, offsets)
+                self._plan.steps.append(Step(f"write {end_offset} for {whose} into {name}", run))
+
+
+# --- the steps
+
+
+def _put_aside(files: Files, path: str) -> Step:
+    """Rename a file as a whole."""
+    kept = _free(files, path, 0)
+
+    def run() -> None:
+        files.rename(path, kept)
+        files.sync_dir(os.path.dirname(path) or os.curdir)
+
+    size = files.size(path)
+    return Step(f"put {os.path.basename(path)}, {size:,} bytes, aside as {os.path.basename(kept)}", run)
+
+
+def _cut_off(files: Files, path: str, position: int) -> Step:
+    """Copy what follows a position, then cut it off."""
+    kept = _free(files, path, position)
+
+    def run() -> None:
+        file, copy = files.open(path), files.create(kept)
+        at, size = position, files.size(path)
+        while at < size:
+            data = files.pread(file, min(_COPY_BYTES, size - at), at)
+            files.writev(copy, [data], at - position, len(data))
+            at += len(data)
+        files.sync(copy)
+        files.sync_dir(os.path.dirname(path) or os.curdir)
+        files.truncate(file, position)
+        files.sync(file)
+
+    name, rest = os.path.basename(path), files.size(path) - position
+    return Step(f"cut {name} at byte {position}; keep the {rest:,} bytes as {os.path.basename(kept)}", run)
+
+
+def _free(files: Files, path: str, position: int) -> str:
+    """The name for what is cut off; a number follows where an earlier repair had the same one."""
+    kept = wanted = f"{path}.cut-{position}"
+    number = 1
+    while files.exists(kept):
+        number += 1
+        kept = f"{wanted}-{number}"
+    return kept
+
+
+def _reach(epochs: LeaderEpochs, end_offset: int) -> bool:
+    """Whether there are epochs that the log is about to lose."""
+    return bool(epochs.entries) and epochs.entries[-1][1] >= end_offset
+
+
+def _remove_marker(files: Files, path: str) -> None:
+    files.unlink(path)
+    files.sync_dir(os.path.dirname(path))
+
+
+def _unlink(files: Files, paths: list[str]) -> None:
+    for path in paths:
+        files.unlink(path)
+
+
+def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) -> None:
+    files.replace(path, encode_offsets(offsets))
+
+
+def _write_epochs(files: Files, directory: str, known: LeaderEpochs | None, end_offset: int) -> None:
+    """Write the epochs that were known down as far as the log goes, or those that the batches name."""
+    if known is None:
+        known = LeaderEpochs()
+        for base_offset in base_offsets(directory, "log"):
+            path = segment_path(directory, base_offset, "log")
+            file = files.open(path, os.O_RDONLY)
+            for batch in walk(files, file, 0, files.size(path)):
+                known.assign(batch.leader_epoch, batch.base_offset)
+    known.cut_end(end_offset)
+    files.replace(os.path.join(directory, LEADER_EPOCHS), encode_epochs(known.entries))
+
+
+def reindex(files: Files, directory: str, base_offset: int) -> None:
+    """Build both indexes of a segment anew, and bring them to the disk."""
+    from kafkatx.log.segment import Segment
+
+    size = files.size(segment_path(directory, base_offset, "log"))
+    segment = Segment(files, directory, base_offset, size, 0)
+    segment.reindex()
+    for file in segment.to_sync():
+        files.sync_any(file)
+    files.sync_dir(directory)

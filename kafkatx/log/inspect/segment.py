@@ -1,0 +1,133 @@
+"""The check of one segment: its batches one after the other, and its two indexes beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+from kafkatx.errors import CorruptRecords, UnsupportedCompression
+from kafkatx.log.files import Files
+from kafkatx.log.inspect.faults import Cut, Fault, Remedy, Tally
+from kafkatx.log.inspect.indexes import OffsetIndexCheck, TimeIndexCheck
+from kafkatx.log.inspect.judge import Judge
+from kafkatx.log.inspect.places import segment_path
+from kafkatx.log.inspect.survey import Damage, Seen, Survey
+from kafkatx.types import SharedFile
+
+Advance = Callable[[float], None]
+
+_REPORT_BYTES = 1 << 20
+
+
+class SegmentCheck:
+    """One segment, gone over once by :meth:`faults`.
+
+    :param judge: knows what came before; shared by the segments of a log, as *tally* is.
+    :param growing: a broker may be writing to it: a batch that is cut off at the end is none of our business.
+    :param closed: nothing will be appended.
+    :param deep: decode every record, too.
+    :param advance: is told how many bytes were gone over.
+    :ivar being_written: the file ended within a batch that a broker may be writing.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        directory: str,
+        base_offset: int,
+        judge: Judge,
+        tally: Tally,
+        *,
+        growing: bool,
+        closed: bool,
+        deep: bool,
+        advance: Advance,
+    ) -> None:
+        self.base_offset = base_offset
+        self.being_written = False
+        self._path = segment_path(directory, base_offset, "log")
+        self._judge = judge
+        self._tally = tally
+        self._growing = growing
+        self._deep = deep
+        self._advance = advance
+        self._file: SharedFile = files.open(self._path, os.O_RDONLY)
+        self._size = os.fstat(self._file.fileno()).st_size
+        self._survey = Survey(files, self._file, base_offset, self._size)
+        paths = [segment_path(directory, base_offset, suffix) for suffix in ("index", "timeindex")]
+        self._index = OffsetIndexCheck(files, paths[0], base_offset, growing)
+        self._time_index = TimeIndexCheck(files, paths[1], base_offset, growing, closed)
+
+    def faults(self) -> Iterator[Fault]:
+        """Every fault of the log; of each index the first, unless the log is damaged."""
+        self._tally.segments += 1
+        if problem := self._judge.begin(self.base_offset):
+            yield self._fault(0, f"the segment begins wrongly: {problem}", self._judge.next_offset)
+            self._judge.restart(self.base_offset)
+        reported, whole = 0, True
+        for item in self._survey:
+            if isinstance(item, Seen):
+                yield from self._batch(item)
+                position = item.batch.position
+            else:
+                position = item.position
+                if self._growing and item.cut_off:
+                    self.being_written = True
+                    break
+                whole = False
+                yield self._damage(item)
+            if position - reported > _REPORT_BYTES:
+                self._advance(position - reported)
+                reported = position
+        self._advance(self._size - reported)
+        self._count_bytes()
+        if whole and self._size:
+            yield from self._index_faults()
+
+    def _batch(self, seen: Seen) -> Iterator[Fault]:
+        judge, batch = self._judge, seen.batch
+        first_offset = judge.first_offset(seen)
+        self._index.feed(batch, first_offset)
+        self._time_index.feed(batch)
+        records, expected = judge.count(seen), judge.next_offset
+        problem = judge.take(seen, first_offset)
+        if not problem and self._deep:
+            problem = self._undecodable(seen)
+        if problem:
+            yield self._fault(batch.position, problem, expected)
+        amount = self._tally.lost if self._tally.cut else self._tally.sound
+        amount.batches += 1
+        amount.records += records
+
+    def _undecodable(self, seen: Seen) -> str:
+        try:
+            self._survey.records(seen.batch)
+        except (CorruptRecords, UnsupportedCompression) as error:
+            return f"the records of the batch cannot be decoded: {error}"
+        return ""
+
+    def _damage(self, damage: Damage) -> Fault:
+        self._judge.lose_track()
+        problem = f"{damage.problem}; {damage.size} bytes are passed over"
+        return self._fault(damage.position, problem, self._judge.next_offset)
+
+    def _fault(self, position: int, problem: str, end_offset: int) -> Fault:
+        """A fault of the log; the first one is where it would be cut, to end at *end_offset*."""
+        if self._tally.cut is None:
+            self._tally.cut = Cut(self.base_offset, position, end_offset)
+        return Fault(self._path, position, problem, Remedy.CUT)
+
+    def _count_bytes(self) -> None:
+        cut = self._tally.cut
+        sound = self._size
+        if cut is not None:
+            sound = cut.position if cut.base_offset == self.base_offset else 0
+        self._tally.sound.bytes += sound
+        self._tally.lost.bytes += self._size - sound
+
+    def _index_faults(self) -> Iterator[Fault]:
+        self._index.finish(self._size)
+        self._time_index.finish()
+        for fault in (self._index.fault, self._time_index.fault):
+            if fault is not None:
+                yield fault

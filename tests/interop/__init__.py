@@ -1,0 +1,5 @@
+"""Apache Kafka and kafkatx read each other's files. `make interop` runs this, `make test` does not.
+
+It needs Java and Maven, which copies Apache Kafka's jars into ``.interop/jars`` (see ``pom.xml``). The
+modules are not called ``test_*``, so that trial finds them only by name.
+"""

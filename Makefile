@@ -16,7 +16,7 @@ INPUT ?=
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo test tests lint docs documents clean
+.PHONY: help install run demo test tests lint docs documents clean interop faults
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -25,6 +25,8 @@ help:
 	@echo 'make install              create .venv with kafkatx and every extra (PYTHON=python3.12 chooses one)'
 	@echo 'make test                 lint, types, import floors, docs, then every test'
 	@echo 'make tests [TESTS=tests.wire]  the tests alone, or some of them'
+	@echo 'make interop              Apache Kafka reads our files and we read its (needs Java and Maven)'
+	@echo 'make faults               power cuts, kill -9 and full disks, many of each (some 7 minutes; needs root)'
 	@echo 'make lint                 ruff, mypy --strict, import-linter'
 	@echo 'make docs                 build the documentation into docs/_build/html'
 	@echo 'make documents            write the generated pages and the sample settings anew'
@@ -72,6 +74,19 @@ documents: install
 
 tests: install
 	@$(BIN)/python -m tests.run $(TESTS)
+
+interop: install .interop/jars
+	@$(BIN)/python -m tests.run tests.interop.dump_tool tests.interop.kafka_logs
+
+# Apache Kafka, as tests/interop/pom.xml names it; remove the folder to fetch it anew.
+.interop/jars: tests/interop/pom.xml
+	@mvn --quiet --batch-mode --file tests/interop/pom.xml dependency:copy-dependencies \
+	  -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
+	@touch $@
+
+# Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.
+faults: install
+	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut
 
 test: lint docs
 	@$(MAKE) --no-print-directory tests

@@ -53,6 +53,10 @@ class IPartitionLog(Interface):
     on_written = Attribute(
         "Callable[[], None] or None: called by write() after log_end_offset moved. The log's owner sets it."
     )
+    on_flushed = Attribute(
+        "Callable[[], None] or None: called after a sync moved flushed_offset; not where write() moves it at "
+        "once. Whoever owns the log sets it."
+    )
 
     def append(records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool) -> IAppended:
         """Validate and stage the records of one produce request for this partition.
@@ -90,11 +94,22 @@ class IPartitionLog(Interface):
     def readable_bytes(offset: int, end_offset: int) -> int:
         """About how many bytes lie from *offset* to *end_offset* (exclusive); cheap, for min_bytes."""
 
-    def offset_for_timestamp(timestamp_ms: int) -> tuple[int, int, int] | None:
-        """(offset, its timestamp, leader epoch) of the first record at or after a time, or None."""
+    def warm(offset: int, max_bytes: int) -> Deferred[None] | None:
+        """See to it that a read of *max_bytes* at *offset* does not wait for the disk.
 
-    def max_timestamp() -> tuple[int, int, int] | None:
-        """(offset, timestamp, leader epoch) of the record with the largest timestamp; None when empty."""
+        :return: None: it would not. Else fires when it would not any more; what fails meanwhile the read
+            will tell. Cancelling it ends the waiting only.
+        """
+
+    def offset_for_timestamp(timestamp_ms: int) -> Deferred[tuple[int, int, int] | None]:
+        """Find the first record, by offset, at or after a time.
+
+        :return: fires with its (offset, timestamp, leader epoch), or None if there is none; fails with
+            OSError, and with CorruptRecords where a batch that may hold it is damaged.
+        """
+
+    def max_timestamp() -> Deferred[tuple[int, int, int] | None]:
+        """Find the record with the largest timestamp; as :meth:`offset_for_timestamp`, None when empty."""
 
     def epoch_at(offset: int) -> int:
         """The leader epoch that wrote *offset*; for the log end the latest; -1 when there is none."""
@@ -109,7 +124,10 @@ class IPartitionLog(Interface):
         """Use another ``LogConfig`` from now on."""
 
     def flush() -> Deferred[int]:
-        """Sync to the disk in a worker; fires with the offset up to which (exclusive) all is synced."""
+        """Sync to the disk in a worker; fires with the offset up to which (exclusive) all is synced.
+
+        Those who ask while a sync is under way share the one that follows it (group commit).
+        """
 
     def truncate_to(offset: int) -> None:
         """Cut the log so that *offset* is the next to be appended."""
@@ -127,6 +145,14 @@ class IPartitionLog(Interface):
         """Start a new segment if the active one is older than segment.ms."""
 
 
+class ILogDir(Interface):
+    """One of the directories that a store keeps its logs in."""
+
+    path = Attribute("str: the absolute path, as DescribeLogDirs tells it.")
+    error = Attribute("OSError or None: why the dir is offline; nothing in it can be used until a restart.")
+    logs = Attribute("Mapping[TopicPartition, IPartitionLog]: the logs that are, or were, in it.")
+
+
 class ILogStore(Interface):
     """All partition logs of one broker.
 
@@ -135,13 +161,19 @@ class ILogStore(Interface):
     :class:`IRetentionPolicy`.
     """
 
-    logs = Attribute("Mapping[TopicPartition, IPartitionLog]: every open log.")
+    logs = Attribute("Mapping[TopicPartition, IPartitionLog]: every open log; none of a dir that is offline.")
+    dirs = Attribute("Sequence of ILogDir, in the order of log.dirs; empty where there are none.")
+    on_offline = Attribute(
+        "Callable[[ILogDir], None] or None: called in the reactor thread when a dir has gone offline while "
+        "the store is open. Whoever owns the store sets it."
+    )
 
     def open(log_config: Callable[[str], Any]) -> Deferred[None]:
         """Lock the directories, recover every log and open it.
 
         :param log_config: gives the ``LogConfig`` of a topic's name.
-        :return: fails with SettingError where a directory is locked by another broker or not writable.
+        :return: fails with SettingError where a directory is locked by another broker, or none can be
+            used. One that cannot be used is offline if others can.
         """
 
     def create(topic_partition: Any, topic_id: Any, config: Any) -> Deferred[IPartitionLog]:
@@ -156,8 +188,21 @@ class ILogStore(Interface):
     def delete(topic_partition: Any) -> Deferred[None]:
         """Take a log away at once; its files go in a worker. Nothing happens if there is none."""
 
+    def clean(now_ms: int) -> Deferred[bool]:
+        """Compact the log that needs it most, of those with ``cleanup.policy=compact``.
+
+        Fires with whether one was compacted: there may be more to do then. What is wrong with a log is told
+        in the broker's log.
+        """
+
     def checkpoint() -> Deferred[None]:
         """Write the recovery points and log starts down, in a worker."""
+
+    def checkpoint_log_start(topic_partition: Any) -> Deferred[None]:
+        """Write down where a log starts: after this fires, what lies before never comes back.
+
+        Fails with OSError where that cannot be done, or there is no such log any more.
+        """
 
     def close() -> Deferred[None]:
         """Flush every log, write the clean-shutdown markers and unlock the directories."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import gc
 import os
 import sys
@@ -23,6 +24,7 @@ NEXT = (
     "echo hello | kafkatx produce greetings -b {bootstrap}",
     "kafkatx consume greetings -o beginning -e -b {bootstrap}",
 )
+FEW_FILES = 4096
 _log = Logger()
 
 
@@ -52,6 +54,7 @@ def installed_parts(config: BrokerConfig) -> Parts:
     :raises SettingError: a setting names a plugin that is not installed.
     """
 
+    @functools.cache  # policies are pure, and the plugins of ten thousand logs are looked up in seconds
     def find_retention(name: str) -> Any:
         return find(IRetentionPolicy, name, "kafkatx.retention")()
 
@@ -74,6 +77,7 @@ def makeService(options: Options) -> IService:
     except SettingError as error:
         raise SystemExit(f"kafkatx: {error}") from None
     service.started.addCallbacks(_settle, _give_up, errbackArgs=(reactor,))
+    service.halted.addCallback(_end, reactor)
     return service
 
 
@@ -84,6 +88,12 @@ def _allow_open_files() -> None:
 
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        if 0 <= most < FEW_FILES:  # RLIM_INFINITY is -1
+            _log.warn(
+                "this process may open {most} files: half of them are for logs, which are closed and opened"
+                " again where that is too few; raise it (ulimit -n) for many partitions or connections",
+                most=most,
+            )
 
 
 def _settle(service: BrokerService) -> None:
@@ -96,7 +106,12 @@ def _settle(service: BrokerService) -> None:
 
 
 def _give_up(failure: Any, reactor: Any) -> None:
+    """The broker could not start."""
+    _end(failure.getErrorMessage(), reactor)
+
+
+def _end(why: str, reactor: Any) -> None:
     """End the process with status 1, by twistd's own way out."""
-    print(f"kafkatx: {failure.getErrorMessage()}", file=sys.__stderr__, flush=True)
+    print(f"kafkatx: {why}", file=sys.__stderr__, flush=True)
     atexit.register(os._exit, 1)
     reactor.callWhenRunning(reactor.stop)  # a start that fails at once does so before the reactor runs

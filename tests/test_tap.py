@@ -7,6 +7,7 @@ import resource
 from typing import Any
 
 from twisted.application.service import IService, IServiceMaker
+from twisted.logger import capturedLogs
 from twisted.plugin import getPlugins
 from twisted.python.usage import UsageError
 from twisted.trial.unittest import SynchronousTestCase
@@ -101,10 +102,19 @@ class ServiceTests(SynchronousTestCase):
             tap.makeService(parsed("--set", "num.partition=3"))
         self.assertRegex(str(caught.exception), r"\Akafkatx: num\.partition: [^\n]*\Z")
 
+    def test_few_open_files(self) -> None:
+        """Where the system lets it open few files, the log says so; where it does not limit them, nothing."""
+        for hard, warnings in ((tap.FEW_FILES - 1, 1), (tap.FEW_FILES, 0), (resource.RLIM_INFINITY, 0)):
+            self.patch(resource, "getrlimit", lambda _, hard=hard: (10, hard))
+            self.patch(resource, "setrlimit", lambda *_: None)
+            with capturedLogs() as events:
+                tap._allow_open_files()
+            self.assertEqual(len(events), warnings, hard)
+
     def test_open_files(self) -> None:
         """A broker may open as many files as the system lets it, whatever the shell began with."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 256), hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1024), hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         with EmbeddedBroker(run_in="process") as broker:
             self.assertEqual(resource.prlimit(broker.pid or 0, resource.RLIMIT_NOFILE), (hard, hard))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from contextlib import closing
+from functools import partial
 from types import MappingProxyType
 
 import attrs
@@ -13,9 +15,16 @@ from kafkatx.blocking.errors import UnknownTopic, check
 from kafkatx.blocking.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
 from kafkatx.blocking.offsets import EARLIEST, LATEST, NO_OFFSET
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import BrokerNode, TopicPartition
 from kafkatx.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from kafkatx.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 
 TOPIC = 2
 BROKER = 4
@@ -54,6 +63,18 @@ class TopicDescription:
     internal: bool
     partitions: tuple[PartitionDescription, ...]
     configs: Mapping[str, ConfigEntry] = MappingProxyType({})
+
+
+@attrs.frozen
+class LogDir:
+    """A directory of a broker, and the bytes of each partition in it.
+
+    ``error`` is KAFKA_STORAGE_ERROR where the disk has failed; then nothing else is known.
+    """
+
+    path: str
+    error: ErrorCode
+    sizes: Mapping[TopicPartition, int] = MappingProxyType({})
 
 
 class Admin:
@@ -112,6 +133,50 @@ class Admin:
 
         self._cluster.retrying(attempt)
         self._cluster.forget()
+
+    def delete_records(self, topic: str, offsets: Mapping[int, int]) -> dict[int, int]:
+        """Delete the records before an offset from each of some partitions.
+
+        :param offsets: for each partition the first offset that is to stay; -1: delete all there is.
+        :return: where each partition starts now.
+        :raises RequestError: OFFSET_OUT_OF_RANGE, POLICY_VIOLATION, ...; others may have been done.
+        """
+        found: dict[int, int] = {}
+
+        def attempt(partition: int, offset: int) -> None:
+            asked = DeleteRecordsTopic(topic, [DeleteRecordsPartition(partition, offset)])
+            request = DeleteRecordsRequest([asked], self._timeout_ms)
+            for result in self._cluster.leader(topic, partition).request(request).topics[0].partitions:
+                check(result.error_code, f"{topic} [{partition}]")
+                found[partition] = result.low_watermark
+
+        for partition, offset in offsets.items():
+            self._cluster.retrying(partial(attempt, partition, offset))
+        return found
+
+    def describe_log_dirs(self) -> dict[int, list[LogDir]]:
+        """What each broker has in its log dirs."""
+        found: dict[int, list[LogDir]] = {}
+
+        def attempt(node: BrokerNode) -> None:
+            with closing(self._cluster.dial(node)) as channel:
+                results = channel.request(DescribeLogDirsRequest(None)).results
+            found[node.id] = [
+                LogDir(
+                    one.log_dir,
+                    ErrorCode.of(one.error_code),
+                    {
+                        TopicPartition(topic.name, part.partition_index): part.partition_size
+                        for topic in one.topics
+                        for part in topic.partitions
+                    },
+                )
+                for one in results
+            ]
+
+        for node in self._cluster.metadata([]).brokers.values():
+            self._cluster.retrying(partial(attempt, node))
+        return found
 
     def list_topics(self, internal: bool = False) -> list[TopicMetadata]:
         """Every topic by name; those that the cluster keeps for itself only with *internal*."""

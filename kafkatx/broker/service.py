@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import attrs
@@ -10,7 +11,7 @@ from twisted.application.service import Service
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
-from twisted.internet.task import LoopingCall
+from twisted.internet.task import Cooperator, LoopingCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -21,6 +22,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Workers
+from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
@@ -42,6 +44,8 @@ class BrokerService(Service):
 
     :ivar started: fires with this service when clients can connect, or fails with what prevented it:
         ``SettingError`` for what a person can mend.
+    :ivar halted: fires with why, for a person, if the broker can serve nothing any more: every log dir has
+        failed. Whoever started the service should end it.
     :ivar bootstrap: ``host:port`` that a client on this machine can use; set when started.
     """
 
@@ -54,9 +58,12 @@ class BrokerService(Service):
         self._reactor = reactor
         self._threads = ThreadWorkers(reactor)
         self.broker = _make_broker(config, parts, reactor, self._threads)
-        self._factory = KafkaServerFactory(Dispatch(self.broker, SERVED), _limits(config), reactor)
+        self.halted = self.broker.halted
+        dispatch = Dispatch(self.broker, SERVED)
+        self._factory = KafkaServerFactory(dispatch, _limits(config), reactor, ReadAhead(self._threads))
         self._ports: list[IListeningPort] = []
         self._chores: list[LoopingCall] = []
+        self._sharing = Cooperator(scheduler=partial(reactor.callLater, 0))
         self._opening: Deferred[None] | None = None
         self._registered = self._opened = False
 
@@ -84,7 +91,7 @@ class BrokerService(Service):
             node = BrokerNode(self.broker.node_id, host, port, self.config.get("broker.rack"))
             await self.broker.coordinator.start(node)
             self._registered = True
-            await self.broker.topics.open()
+            await self.broker.open()
             self._opened = True  # from now on, not before: what is not ours must get no marker from us
         except BaseException:
             await self._stop_listening()
@@ -129,11 +136,14 @@ class BrokerService(Service):
 
     def _start_chores(self) -> None:
         """Start what is done again and again."""
-        for chore, seconds in (
+        chores: list[tuple[Callable[[], Any], float]] = [
             (self._retain, self.config.get("log.retention.check.interval.ms") / 1000),
             (self._checkpoint, self.config.get("log.flush.offset.checkpoint.interval.ms") / 1000),
             (self._factory.close_idle, IDLE_CHECK_S),
-        ):
+        ]
+        if self.config.get("log.cleaner.enable"):
+            chores.append((self._clean, max(self.config.get("log.cleaner.backoff.ms"), 1) / 1000))
+        for chore, seconds in chores:
             call = LoopingCall(chore)
             call.clock = self._reactor
             call.start(seconds, now=False).addErrback(
@@ -141,20 +151,48 @@ class BrokerService(Service):
             )
             self._chores.append(call)
 
-    def _retain(self) -> None:
-        """Roll and retain every log; what fails in one must not keep the others."""
-        now_ms = self.broker.now_ms()
-        for name, log in list(self.broker.store.logs.items()):
+    def _retain(self) -> Deferred[Any]:
+        """Roll and retain every log, some at a time; what fails in one must not keep the others."""
+        return self._sharing.cooperate(self._retain_each(self.broker.now_ms())).whenDone()
+
+    def _retain_each(self, now_ms: int) -> Iterator[None]:
+        logs = self.broker.store.logs
+        for name in list(logs):
+            log = logs.get(name)  # it may have been deleted meanwhile
+            if log is None:
+                continue
+            if not self.running:
+                return
             try:
                 log.roll_if_due(now_ms)
                 log.retain(now_ms)
+            except OSError as error:
+                self._log.warn("retention of {partition} failed: {error}", partition=name, error=error)
             except Exception:
                 self._log.failure("retention of {partition} failed", partition=name)
+            yield
+
+    def _clean(self) -> Deferred[None]:
+        """Compact logs until none is due; what fails is tried again the next time."""
+        return Deferred.fromCoroutine(self._clean_all()).addErrback(
+            lambda failure: self._log.failure("compaction failed", failure)
+        )
+
+    async def _clean_all(self) -> None:
+        while await self.broker.store.clean(self.broker.now_ms()):
+            pass
 
     def _checkpoint(self) -> Deferred[None]:
         """Write checkpoints; the next time is another chance."""
+
+        def failed(failure: Failure) -> None:
+            if failure.check(OSError):
+                self._log.warn("writing checkpoints failed: {error}", error=failure.value)
+            else:
+                self._log.failure("writing checkpoints failed", failure)
+
         writing: Deferred[None] = self.broker.store.checkpoint()
-        return writing.addErrback(lambda failure: self._log.failure("writing checkpoints failed", failure))
+        return writing.addErrback(failed)
 
     def stopService(self) -> Deferred[None]:
         """Stop: no new connections, flush, markers, let go. Fires when all is done."""
@@ -172,9 +210,11 @@ class BrokerService(Service):
         try:
             if self._opened:
                 await self.broker.topics.settled()
+                self.broker.flushes.stop()
                 await self.broker.store.close()
                 self.broker.topics.partitions.clear()  # the files close when nobody holds the logs
-                self._log.info("kafkatx has stopped: every log is flushed")
+                if not self.broker.halted.called:
+                    self._log.info("kafkatx has stopped: every log is flushed")
         finally:
             if self._registered:
                 await self.broker.coordinator.stop()

@@ -6,14 +6,19 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from kafkatx.broker.flushes import Flushes
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.topics import Topics
 from kafkatx.config import BrokerConfig
 from kafkatx.interfaces import Workers
+
+SAY_FAILED_EVERY_S = 10.0
+"""Clients try again and again what fails: one line of the log in so long says so."""
 
 
 class Broker:
@@ -23,6 +28,7 @@ class Broker:
     :ivar store: the ``ILogStore``.
     :ivar offered: the versions of each API key that ApiVersions shows.
     :ivar staged: the partitions with records that are staged and not yet written.
+    :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
     """
 
     _log = Logger()
@@ -47,7 +53,20 @@ class Broker:
         self.producer_ids = ProducerIds(coordinator)
         self.offered: dict[int, range] = {}
         self.staged: dict[Partition, None] = {}
+        self.flushes = Flushes(clock)
+        self.halted: Deferred[str] = Deferred()
         self._written: list[Partition] = []
+        self._said_failed_s = -SAY_FAILED_EVERY_S
+        store.on_offline = self._log_dir_failed
+
+    async def open(self) -> None:
+        """Open every log; what a crash left unflushed is flushed in time, too."""
+        await self.topics.open()
+        for partitions in self.topics.partitions.values():
+            for partition in partitions:
+                log = partition.log
+                if partition.flush_s is not None and log.flushed_offset < log.log_end_offset:
+                    self.flushes.plan(partition)
 
     def write_staged(self) -> dict[object, OSError]:
         """Write what is staged in every partition; give those where that failed, and why.
@@ -62,16 +81,26 @@ class Broker:
                 partition.log.write()
             except OSError as error:
                 failed[partition] = error
-                self._log.error(
-                    "appending to {partition} failed: {error}; nothing of it was acknowledged",
-                    partition=partition.topic_partition,
-                    error=error,
-                )
             else:
                 partition.advance()
+                if partition.flush_s is not None and partition.flush_timer is None:
+                    self.flushes.plan(partition)
                 if partition.parked:
                     self._written.append(partition)
+        if failed:
+            self._say_failed(failed)
         return failed
+
+    def _say_failed(self, failed: dict[object, OSError]) -> None:
+        now_s = self.clock.seconds()
+        if now_s - self._said_failed_s >= SAY_FAILED_EVERY_S:
+            self._said_failed_s = now_s
+            partition, error = next(iter(failed.items()))
+            self._log.error(
+                "appending to {partition} failed: {error}; nothing of it was acknowledged",
+                partition=partition.topic_partition,  # type: ignore[attr-defined]  # the keys are Partitions
+                error=error,
+            )
 
     def wake_waiting(self) -> None:
         """Let the fetches look again that wait for a partition that was written to."""
@@ -79,3 +108,15 @@ class Broker:
             written, self._written = self._written, []
             for partition in written:
                 partition.wake()
+
+    def _log_dir_failed(self, log_dir: Any) -> None:
+        """An ``ILogDir`` has gone offline: its partitions answer KAFKA_STORAGE_ERROR from now on."""
+        for name, log in log_dir.logs.items():
+            partition = self.topics.find(*name)
+            if partition is not None and partition.log is log:
+                partition.go_offline()
+                self._written.append(partition)
+        # this may be in the middle of a round of writing
+        self.clock.callLater(0, self.wake_waiting)
+        if not self.halted.called and all(one.error is not None for one in self.store.dirs):
+            self.halted.callback(f"log.dirs: every directory is offline, {log_dir.path} was the last")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -10,14 +11,18 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from kafkatx.broker.offline import NoLog
 from kafkatx.broker.partition import Partition
 from kafkatx.config import BrokerConfig, log_config, topic_value
 from kafkatx.config import topic as topic_configs
+from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name
 from kafkatx.types import Topic, TopicPartition
 
 T = TypeVar("T")
+
+GetLog = Callable[[TopicPartition, uuid.UUID, LogConfig], Awaitable[Any]]
 
 MOST_PARTITIONS = 10_000
 """How many partitions one request may create, as with Apache Kafka: each costs files and memory."""
@@ -46,7 +51,7 @@ class Topics:
         await self._store.open(self._log_config)
         known = self._coordinator.state.topics
         for topic in known.values():
-            await self._serve(topic)
+            await self._serve(topic, self._find_log)
         for name in self._store.logs:
             if name.topic not in known or name.partition >= len(known[name.topic].partitions):
                 self._log.warn(
@@ -59,15 +64,34 @@ class Topics:
         known: Topic | None = self._coordinator.state.topics.get(topic)
         return log_config(self._config, known.configs if known else {})
 
-    async def _serve(self, topic: Topic) -> None:
-        """Have the logs of all partitions, then serve them."""
+    async def _serve(self, topic: Topic, get_log: GetLog) -> None:
+        """Have the logs of all partitions, then serve them.
+
+        :raises OSError: of *get_log*.
+        """
         config = log_config(self._config, topic.configs)
         min_insync = topic_value(self._config, topic.configs, topic_configs.MIN_INSYNC_REPLICAS)
         partitions = []
         for number, state in enumerate(topic.partitions):
-            log = await self._store.create(TopicPartition(topic.name, number), topic.topic_id, config)
+            log = await get_log(TopicPartition(topic.name, number), topic.topic_id, config)
             partitions.append(Partition(log, state, min_insync))
+        for partition in partitions:
+            if not partition.offline and partition.topic_partition not in self._store.logs:
+                partition.go_offline()  # the log dir failed while others were made
         self.partitions[topic.name] = partitions
+
+    async def _find_log(self, name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> Any:
+        """The log of a partition that is not new; one that is missing may be in a dir that is offline."""
+        lost = name not in self._store.logs and any(one.error is not None for one in self._store.dirs)
+        if not lost:
+            try:
+                log = await self._store.create(name, topic_id, config)
+                if config.exposes_flushed and log.flushed_offset < log.log_end_offset:
+                    await log.flush()  # what consumers saw before the restart they see after it
+                return log
+            except OSError as error:
+                self._log.error("the log of {partition} cannot be had: {error}", partition=name, error=error)
+        return NoLog(name, config)
 
     def find(self, topic: str, partition: int) -> Partition | None:
         """The partition, or None if there is none."""
@@ -132,7 +156,7 @@ class Topics:
         try:
             topic: Topic = await self._coordinator.create_topic(name, assignment, configs)
             try:
-                await self._serve(topic)
+                await self._serve(topic, self._store.create)
             except OSError as error:
                 # a topic without all of its logs could be neither used nor created again
                 await self._coordinator.delete_topic(name)
@@ -173,6 +197,7 @@ class Topics:
         await self._coordinator.delete_topic(name)
         partitions = self.partitions.pop(name, ())
         for partition in partitions:
+            partition.stop_timer()
             partition.wake()
         await self._delete_logs(partition.topic_partition for partition in partitions)
         self._log.info("deleted topic {name}", name=name)

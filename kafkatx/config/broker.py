@@ -290,7 +290,8 @@ LOG_MESSAGE_TIMESTAMP_DIFFERENCE_MAX_MS = LOG.long(
 LOG_FLUSH_INTERVAL_MESSAGES = LOG.long(
     "log.flush.interval.messages",
     LONG_MAX,
-    "A log is forced to the disk when it has so many new records.",
+    "A log is forced to the disk when it has so many new records; the produce that brings the last of them "
+    "is answered after that.",
     low=1,
     dynamic=True,
     gives=("flush.messages",),
@@ -302,6 +303,15 @@ LOG_FLUSH_INTERVAL_MS = LOG.optional_long(
     unit="ms",
     dynamic=True,
     gives=("flush.ms",),
+)
+LOG_EXPOSE = LOG.string(
+    "log.expose",
+    "written",
+    "From when on consumers see a record: written, as in Apache Kafka, or flushed: when it was forced to the "
+    "disk (by flush.messages, or flush.ms, which is then 1000 where it is not set).",
+    choices=("written", "flushed"),
+    dynamic=True,
+    gives=("kafkatx.expose",),
 )
 LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS = LOG.integer(
     "log.flush.offset.checkpoint.interval.ms",
@@ -377,7 +387,81 @@ LOG_SEGMENT_DELETE_DELAY_MS = RETENTION.long(
     gives=("file.delete.delay.ms",),
 )
 
-SECTIONS = (IDENTITY, NETWORK, TOPICS, LOG, RETENTION)
+COMPACTION = Section("Compaction", "When and how logs are compacted: the last record of each key is kept.")
+
+LOG_CLEANER_ENABLE = COMPACTION.boolean(
+    "log.cleaner.enable", True, "Whether topics with cleanup.policy=compact are compacted at all."
+)
+LOG_CLEANER_THREADS = COMPACTION.integer(
+    "log.cleaner.threads",
+    1,
+    "Taken for Kafka's sake: one process compacts one log after the other, beside the broker's own.",
+    low=0,
+    dynamic=True,
+)
+LOG_CLEANER_BACKOFF_MS = COMPACTION.long(
+    "log.cleaner.backoff.ms",
+    15_000,
+    "How long to wait when there was nothing to compact before looking again.",
+    low=0,
+    unit="ms",
+    dynamic=True,
+)
+LOG_CLEANER_DEDUPE_BUFFER_SIZE = COMPACTION.long(
+    "log.cleaner.dedupe.buffer.size",
+    128 << 20,
+    "Memory for the last offset of each key while a log is compacted: 192 bytes a key, where Kafka takes 24. "
+    "A log with more keys is compacted in several passes.",
+    low=1,
+    unit="bytes",
+    dynamic=True,
+)
+LOG_CLEANER_IO_BUFFER_LOAD_FACTOR = COMPACTION.double(
+    "log.cleaner.io.buffer.load.factor",
+    0.9,
+    "Which part of that memory is used before a pass ends.",
+    low=0.0,
+    high=1.0,
+    dynamic=True,
+)
+LOG_CLEANER_MIN_CLEANABLE_RATIO = COMPACTION.double(
+    "log.cleaner.min.cleanable.ratio",
+    0.5,
+    "A log is compacted when more than this part of its bytes was not compacted before.",
+    low=0.0,
+    high=1.0,
+    dynamic=True,
+    gives=("min.cleanable.dirty.ratio",),
+)
+LOG_CLEANER_DELETE_RETENTION_MS = COMPACTION.long(
+    "log.cleaner.delete.retention.ms",
+    86_400_000,
+    "How long a tombstone (a key without a value) stays after it was first compacted.",
+    low=0,
+    unit="ms",
+    dynamic=True,
+    gives=("delete.retention.ms",),
+)
+LOG_CLEANER_MIN_COMPACTION_LAG_MS = COMPACTION.long(
+    "log.cleaner.min.compaction.lag.ms",
+    0,
+    "A record younger than this is not compacted away.",
+    low=0,
+    unit="ms",
+    dynamic=True,
+    gives=("min.compaction.lag.ms",),
+)
+LOG_CLEANER_MAX_COMPACTION_LAG_MS = COMPACTION.long(
+    "log.cleaner.max.compaction.lag.ms",
+    LONG_MAX,
+    "A record older than this is compacted whatever the ratio.",
+    low=1,
+    unit="ms",
+    dynamic=True,
+    gives=("max.compaction.lag.ms",),
+)
+
+SECTIONS = (IDENTITY, NETWORK, TOPICS, LOG, RETENTION, COMPACTION)
 """The whole table."""
 
 SETTINGS = by_name(SECTIONS)

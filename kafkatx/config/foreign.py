@@ -59,11 +59,8 @@ group.streams.max.standby.replicas group.streams.min.heartbeat.interval.ms
 group.streams.min.session.timeout.ms group.streams.num.standby.replicas group.streams.session.timeout.ms
 initial.broker.registration.timeout.ms inter.broker.listener.name inter.broker.protocol.version
 kafka.metrics.polling.interval.secs kafka.metrics.reporters leader.imbalance.check.interval.seconds
-leader.imbalance.per.broker.percentage leader.replication.throttled.rate log.cleaner.backoff.ms
-log.cleaner.dedupe.buffer.size log.cleaner.delete.retention.ms log.cleaner.enable
-log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second
-log.cleaner.max.compaction.lag.ms log.cleaner.min.cleanable.ratio log.cleaner.min.compaction.lag.ms
-log.cleaner.threads log.cleanup.interval.mins log.default.flush.interval.ms
+leader.imbalance.per.broker.percentage leader.replication.throttled.rate log.cleaner.io.buffer.size
+log.cleaner.io.max.bytes.per.second log.cleanup.interval.mins log.default.flush.interval.ms
 log.default.flush.scheduler.interval.ms log.dir.failure.timeout.ms log.file.size
 log.flush.scheduler.interval.ms log.flush.start.offset.checkpoint.interval.ms log.initial.task.delay.ms
 log.local.retention.bytes log.local.retention.ms log.message.downconversion.enable

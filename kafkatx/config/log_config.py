@@ -24,16 +24,26 @@ class LogConfig:
     file_delete_delay_ms: int = 60_000
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
+    expose: str = "written"
     compression_type: str = "producer"
     message_timestamp_type: str = "CreateTime"
     message_timestamp_before_max_ms: int = 2**63 - 1
     message_timestamp_after_max_ms: int = 3_600_000
     producer_id_expiration_ms: int = 86_400_000
+    min_cleanable_dirty_ratio: float = 0.5
+    delete_retention_ms: int = 86_400_000
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = 2**63 - 1
 
     @property
     def compacted(self) -> bool:
         """Whether records of this log must have keys."""
         return "compact" in self.cleanup_policy
+
+    @property
+    def exposes_flushed(self) -> bool:
+        """Whether consumers see no record before it is on the disk (``log.expose``)."""
+        return self.expose == "flushed"
 
     @property
     def log_append_time(self) -> bool:

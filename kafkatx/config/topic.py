@@ -73,6 +73,30 @@ CLEANUP_POLICY = HONOURED.names(
     choices=("delete", "compact"),
     empty=False,
 )
+MIN_CLEANABLE_DIRTY_RATIO = HONOURED.double(
+    "min.cleanable.dirty.ratio",
+    0.5,
+    "A log is compacted when more than this part of its bytes was not compacted before.",
+    low=0.0,
+    high=1.0,
+)
+DELETE_RETENTION_MS = HONOURED.long(
+    "delete.retention.ms",
+    86_400_000,
+    "How long a tombstone (a key without a value) stays after it was first compacted.",
+    low=0,
+    unit="ms",
+)
+MIN_COMPACTION_LAG_MS = HONOURED.long(
+    "min.compaction.lag.ms", 0, "A record younger than this is not compacted away.", low=0, unit="ms"
+)
+MAX_COMPACTION_LAG_MS = HONOURED.long(
+    "max.compaction.lag.ms",
+    LONG_MAX,
+    "A record older than this is compacted whatever the ratio.",
+    low=1,
+    unit="ms",
+)
 FILE_DELETE_DELAY_MS = HONOURED.long(
     "file.delete.delay.ms",
     60_000,
@@ -81,10 +105,21 @@ FILE_DELETE_DELAY_MS = HONOURED.long(
     unit="ms",
 )
 FLUSH_MESSAGES = HONOURED.long(
-    "flush.messages", LONG_MAX, "A log is forced to the disk when it has so many new records.", low=1
+    "flush.messages",
+    LONG_MAX,
+    "A log is forced to the disk when it has so many new records; the produce that brings the last of them "
+    "is answered after that.",
+    low=1,
 )
 FLUSH_MS = HONOURED.long(
     "flush.ms", LONG_MAX, "A record is forced to the disk after so long.", low=0, unit="ms"
+)
+EXPOSE = HONOURED.string(
+    "kafkatx.expose",
+    "written",
+    "From when on consumers see a record: written, as in Apache Kafka, or flushed: when it was forced to the "
+    "disk (by flush.messages, or flush.ms, which is then 1000 where it is not set).",
+    choices=("written", "flushed"),
 )
 COMPRESSION_TYPE = HONOURED.string(
     "compression.type",
@@ -138,10 +173,6 @@ KEPT = Section(
     "Apache Kafka's own; clients may set and read them, and kafkatx does not act on them.",
 )
 # They are checked all the same: what is stored today must still be readable when it is honoured.
-KEPT.long("delete.retention.ms", 86_400_000, "How long a tombstone stays.", low=0, unit="ms")
-KEPT.long("min.compaction.lag.ms", 0, "A record is not compacted before this age.", low=0, unit="ms")
-KEPT.long("max.compaction.lag.ms", LONG_MAX, "A record is compacted before this age.", low=1, unit="ms")
-KEPT.double("min.cleanable.dirty.ratio", 0.5, "When compaction pays.", low=0.0, high=1.0)
 KEPT.long("segment.jitter.ms", 0, "Spreads rolls by time.", low=0, unit="ms")
 KEPT.boolean("preallocate", False, "Whether a segment's file gets its full size at once.")
 KEPT.boolean("message.downconversion.enable", True, "Whether old fetchers are served.")

@@ -37,10 +37,15 @@ _OF_LOG_CONFIG: tuple[tuple[str, Setting[Any]], ...] = (
     ("file_delete_delay_ms", topic.FILE_DELETE_DELAY_MS),
     ("flush_messages", topic.FLUSH_MESSAGES),
     ("flush_ms", topic.FLUSH_MS),
+    ("expose", topic.EXPOSE),
     ("compression_type", topic.COMPRESSION_TYPE),
     ("message_timestamp_type", topic.MESSAGE_TIMESTAMP_TYPE),
     ("message_timestamp_before_max_ms", topic.MESSAGE_TIMESTAMP_BEFORE_MAX_MS),
     ("message_timestamp_after_max_ms", topic.MESSAGE_TIMESTAMP_AFTER_MAX_MS),
+    ("min_cleanable_dirty_ratio", topic.MIN_CLEANABLE_DIRTY_RATIO),
+    ("delete_retention_ms", topic.DELETE_RETENTION_MS),
+    ("min_compaction_lag_ms", topic.MIN_COMPACTION_LAG_MS),
+    ("max_compaction_lag_ms", topic.MAX_COMPACTION_LAG_MS),
 )
 
 
@@ -71,6 +76,9 @@ def log_config(config: BrokerConfig, topic_configs: Mapping[str, str]) -> LogCon
     """
     values = {field: topic_value(config, topic_configs, setting) for field, setting in _OF_LOG_CONFIG}
     policies: tuple[str, ...] = topic_value(config, topic_configs, topic.CLEANUP_POLICY)
+    if "compact" in policies:
+        # What is in the active segment is never compacted.
+        values["segment_ms"] = min(values["segment_ms"], values["max_compaction_lag_ms"])
     return LogConfig(
         cleanup_policy=frozenset(policies),
         producer_id_expiration_ms=config[broker.PRODUCER_ID_EXPIRATION_MS],

@@ -1,7 +1,7 @@
 """The small text files beside the segments, in Apache Kafka's formats. Pure: text to values and back.
 
 Offset checkpoints (``recovery-point-offset-checkpoint``, ``log-start-offset-checkpoint``,
-``replication-offset-checkpoint``)::
+``replication-offset-checkpoint``, ``cleaner-offset-checkpoint``)::
 
     0
     <number of lines that follow>
@@ -17,12 +17,14 @@ import base64
 import binascii
 import uuid
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from kafkatx.types import TopicPartition
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
+CLEANED_OFFSETS = "cleaner-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 META_PROPERTIES = "meta.properties"
@@ -62,13 +64,17 @@ def encode_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
 def decode_epochs(data: bytes) -> list[tuple[int, int]]:
     """Read ``leader-epoch-checkpoint``.
 
-    :raises CheckpointDamaged: it is not one.
+    :raises CheckpointDamaged: it is not one, or epochs or offsets do not rise.
     """
     try:
         rows = [line.split(" ") for line in _decode(data)]
-        return [(int(epoch), int(start_offset)) for epoch, start_offset in rows]
+        entries = [(int(epoch), int(start_offset)) for epoch, start_offset in rows]
     except ValueError as error:
         raise CheckpointDamaged(str(error)) from error
+    for (epoch, start), (next_epoch, next_start) in pairwise(entries):
+        if not (epoch < next_epoch and start < next_start):
+            raise CheckpointDamaged(f"{next_epoch} {next_start} follows {epoch} {start}")
+    return entries
 
 
 def _encode(lines: Iterable[str]) -> bytes:
@@ -77,6 +83,8 @@ def _encode(lines: Iterable[str]) -> bytes:
 
 
 def _decode(data: bytes) -> list[str]:
+    if not data.endswith(b"\n"):
+        raise ValueError("the last line has no end: it may be a part of what was written")
     version, count, *rows = data.decode().splitlines()
     if int(version) != 0 or int(count) != len(rows):
         raise ValueError(f"version {version}, {count} lines announced, {len(rows)} found")

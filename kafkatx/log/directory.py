@@ -19,6 +19,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import SettingError
 from kafkatx.log.checkpoint import (
     CLEAN_SHUTDOWN,
+    CLEANED_OFFSETS,
     HIGH_WATERMARKS,
     LOCK,
     LOG_STARTS,
@@ -64,6 +65,7 @@ class LogDir:
         self._clean = False
         self._recovery_points: Mapping[TopicPartition, int] = {}
         self._log_starts: Mapping[TopicPartition, int] = {}
+        self._cleaned: Mapping[TopicPartition, int] = {}
 
     def _join(self, *names: str) -> str:
         return os.path.join(self.path, *names)
@@ -73,15 +75,13 @@ class LogDir:
     def lock(self) -> None:
         """Make the dir if it is missing, and take it.
 
-        :raises SettingError: it cannot be written, another broker has it, or it belongs to another id.
+        :raises OSError: it cannot be written.
+        :raises SettingError: another broker has it, or it belongs to another id.
         """
-        try:
+        if not self._files.is_dir(self.path):
             self._files.make_dirs(self.path)
-            file = self._files.open(self._join(LOCK), os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise SettingError(
-                f"log.dirs={self.path}: {error.strerror}; name a directory that can be written"
-            ) from error
+            self._files.sync_dir(os.path.dirname(self.path))
+        file = self._files.open(self._join(LOCK), os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -89,8 +89,9 @@ class LogDir:
             raise SettingError(f"log.dirs={self.path}: locked by another broker (pid {pid})") from error
         self._lock = file
         pid_line = f"{os.getpid()}\n".encode()
-        self._files.truncate(file, 0)
-        self._files.writev(file, [pid_line], 0, len(pid_line))
+        with contextlib.suppress(OSError):  # a full disk can be read: the number is for people only
+            self._files.truncate(file, 0)
+            self._files.writev(file, [pid_line], 0, len(pid_line))
         self._check_owner()
 
     @property
@@ -127,6 +128,7 @@ class LogDir:
         self._files.unlink(self._join(CLEAN_SHUTDOWN))
         self._recovery_points = self._read_offsets(RECOVERY_POINTS)
         self._log_starts = self._read_offsets(LOG_STARTS)
+        self._cleaned = self._read_offsets(CLEANED_OFFSETS)
         found = []
         for name in self._files.names(self.path):
             if not self._files.is_dir(self._join(name)):
@@ -173,6 +175,7 @@ class LogDir:
                 self._clean,
                 self._log_starts.get(one.topic_partition, 0),
                 self._recovery_points.get(one.topic_partition, 0),
+                self._cleaned.get(one.topic_partition, 0),
             )
             for one, config in zip(found, configs, strict=True)
         ]
@@ -190,8 +193,22 @@ class LogDir:
         :raises OSError: one could not be written; it is as it was.
         """
         self._files.replace(self._join(RECOVERY_POINTS), encode_offsets(recovery_points))
-        self._files.replace(self._join(LOG_STARTS), encode_offsets(log_starts))
+        self.save_log_starts(log_starts)
         self._files.replace(self._join(HIGH_WATERMARKS), encode_offsets(high_watermarks))
+
+    def save_log_starts(self, log_starts: Mapping[TopicPartition, int]) -> None:
+        """Write down where the logs start.
+
+        :raises OSError: it could not be written; it is as it was.
+        """
+        self._files.replace(self._join(LOG_STARTS), encode_offsets(log_starts))
+
+    def save_cleaned(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Write down up to where each log was compacted.
+
+        :raises OSError: it could not be written; it is as it was, and too much will be compacted again.
+        """
+        self._files.replace(self._join(CLEANED_OFFSETS), encode_offsets(offsets))
 
     def mark_clean(self) -> None:
         """Say that all is on the disk, for the next start."""
@@ -202,6 +219,9 @@ class LogDir:
     def create(self, found: Found, config: LogConfig, now_ms: int) -> Loaded:
         """Make a partition's directory; what stands in its place goes aside.
 
+        Nothing is brought to the disk before the first records are: a directory that a power cut takes is
+        made again, for the coordinator knows the topic.
+
         :raises OSError: it cannot be made; nothing usable is left of it.
         """
         name = str(found.topic_partition)
@@ -209,20 +229,18 @@ class LogDir:
             self._files.remove_tree(self.put_aside(found.topic_partition))
         try:
             self._files.make_dirs(self._join(name))
-            self.adopt(found.topic_partition, found.topic_id)
+            self.adopt(found.topic_partition, found.topic_id, sync=False)
             loaded = load(self._files, self._join(name), config, now_ms, clean=True)
-            self._files.sync_dir(self._join(name))
-            self._files.sync_dir(self.path)
         except OSError:
             with contextlib.suppress(OSError):
                 self._files.remove_tree(self._join(name))
             raise
         return loaded
 
-    def adopt(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> None:
+    def adopt(self, topic_partition: TopicPartition, topic_id: uuid.UUID, sync: bool = True) -> None:
         """Write down which topic a partition's directory belongs to."""
         path = self._join(str(topic_partition), PARTITION_METADATA)
-        self._files.replace(path, encode_partition_metadata(topic_id))
+        self._files.replace(path, encode_partition_metadata(topic_id), sync)
 
     def put_aside(self, topic_partition: TopicPartition) -> str:
         """Rename a partition's directory so that no start takes it for one; return the new path."""

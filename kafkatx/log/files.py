@@ -11,11 +11,15 @@ import errno
 import os
 import shutil
 from collections.abc import Sequence
+from typing import Protocol
 
-from kafkatx.types import SharedFile
+from kafkatx.types import NOWAIT, SharedFile
 
 IOV_MAX = 1024
 """Buffers that one ``writev`` takes; Linux, the BSDs and macOS agree."""
+
+FEW, SMALL_BYTES = 32, 1024
+"""More buffers than this, small ones on the average, are cheaper to join than to have the kernel gather."""
 
 Buffers = Sequence[bytes | bytearray | memoryview]
 
@@ -28,8 +32,45 @@ def _seek_and_writev(fd: int, buffers: Buffers, position: int) -> int:
 _pwritev = getattr(os, "pwritev", _seek_and_writev)
 
 
+class Reads(Protocol):
+    """Who reads a part of a file."""
+
+    def pread(self, file: SharedFile, size: int, position: int) -> bytes:
+        """Read at most *size* bytes at *position*; fewer only at the end of the file."""
+
+
+class CachedReads:
+    """Reads what is in the page cache, and nothing else."""
+
+    def pread(self, file: SharedFile, size: int, position: int) -> bytes:
+        """As :meth:`Files.pread`.
+
+        :raises BlockingIOError: it would wait for the disk.
+        """
+        if not NOWAIT:
+            return os.pread(file.fileno(), size, position)
+        buffer = bytearray(size)
+        view, done = memoryview(buffer), 0
+        try:
+            while done < size:
+                read = os.preadv(file.fileno(), [view[done:]], position + done, NOWAIT)
+                if not read:
+                    break
+                done += read
+        except BlockingIOError:
+            raise
+        except OSError:
+            return os.pread(file.fileno(), size, position)
+        return bytes(view[:done])
+
+
 class Files:
-    """The real file system. Every method may raise OSError."""
+    """The real file system. Every method may raise OSError.
+
+    :ivar cached: reads that never wait for the disk.
+    """
+
+    cached: Reads = CachedReads()
 
     def open(self, path: str, flags: int = os.O_RDWR) -> SharedFile:
         """Open a file; it closes itself when the last user lets go."""
@@ -44,23 +85,21 @@ class Files:
 
         :raises OSError: part of it may be in the file.
         """
-        if len(buffers) > IOV_MAX or _pwritev(file.fileno(), buffers, position) != size:
-            self._write_rest(file, buffers, position)
+        count = len(buffers)
+        few_or_large = count <= FEW or (count <= IOV_MAX and size > count * SMALL_BYTES)
+        if not few_or_large or _pwritev(file.fileno(), buffers, position) != size:
+            self._write_joined(file, buffers, position)
 
-    def _write_rest(self, file: SharedFile, buffers: Buffers, position: int) -> None:
+    def _write_joined(self, file: SharedFile, buffers: Buffers, position: int) -> None:
         """Write in as many calls as it takes, all from the start: what is there is written over."""
-        todo = [memoryview(buffer).cast("B") for buffer in buffers]
-        at = 0
-        while at < len(todo):
-            written = _pwritev(file.fileno(), todo[at : at + IOV_MAX], position)
-            if written <= 0 and any(todo[at : at + IOV_MAX]):
-                raise OSError(errno.EIO, "nothing was written", file.path)
-            position += written
-            while at < len(todo) and written >= len(todo[at]):
-                written -= len(todo[at])
-                at += 1
-            if written:
-                todo[at] = todo[at][written:]
+        for at in range(0, len(buffers), IOV_MAX):
+            rest = memoryview(b"".join(buffers[at : at + IOV_MAX]))
+            while rest:
+                written = _pwritev(file.fileno(), [rest], position)
+                if written <= 0:
+                    raise OSError(errno.EIO, "nothing was written", file.path)
+                position += written
+                rest = rest[written:]
 
     def pread(self, file: SharedFile, size: int, position: int) -> bytes:
         """Read at most *size* bytes at *position*; fewer only at the end of the file."""
@@ -72,6 +111,14 @@ class Files:
             data += more
         return data
 
+    def is_cached(self, file: SharedFile, position: int, size: int) -> bool:
+        """Whether these bytes are in the page cache, as far as can be told."""
+        return file.is_cached(position, size)
+
+    def load(self, file: SharedFile, position: int, size: int, ahead: int) -> None:
+        """Bring these bytes into the page cache, and begin to bring the *ahead* bytes after them."""
+        file.load(position, size, ahead)
+
     def truncate(self, file: SharedFile, size: int) -> None:
         """Cut a file to *size* bytes."""
         os.ftruncate(file.fileno(), size)
@@ -79,6 +126,10 @@ class Files:
     def sync(self, file: SharedFile) -> None:
         """Force a file's bytes to the disk."""
         os.fsync(file.fileno())
+
+    def sync_any(self, file: SharedFile | str) -> None:
+        """Force to the disk what is open, or what has this path."""
+        self.sync(self.open(file) if isinstance(file, str) else file)
 
     def sync_dir(self, path: str) -> None:
         """Force a directory's entries to the disk."""
@@ -128,6 +179,10 @@ class Files:
     def mtime_ms(self, path: str) -> int:
         """When a file was last changed, in ms since 1970."""
         return os.stat(path).st_mtime_ns // 1_000_000
+
+    def set_mtime_ms(self, path: str, mtime_ms: int) -> None:
+        """Let a file have been changed last at *mtime_ms*."""
+        os.utime(path, ns=(mtime_ms * 1_000_000, mtime_ms * 1_000_000))
 
     def read(self, path: str) -> bytes | None:
         """The whole of a small file; None if there is none."""

@@ -6,21 +6,21 @@ base offset + *relative offset*. Both rise strictly; *position* is never 0, for 
 ``.timeindex``: ``timestamp i64, relative offset u32``. No record up to the offset is later than
 *timestamp* (ms). Both rise; the last entry of a closed segment has the segment's largest timestamp.
 
-An index is loaded when it is first asked, held as arrays, and each new entry goes to the file at once.
-A damaged one is never trusted: :class:`IndexDamaged` asks the segment to build it anew.
+That of a segment which is written to is held as arrays, and each new entry goes to the file at once. That of
+a closed one is searched in its file: a gigabyte's would take 5 MiB of memory. A damaged one is never trusted:
+:class:`IndexDamaged` asks the segment to build it anew, and what an entry says is compared with the log.
 """
 
 from __future__ import annotations
 
 import operator
-import os
 import struct
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from itertools import islice
 
-from kafkatx.log.files import Files
+from kafkatx.log.files import Files, Reads
 from kafkatx.types import NO_TIMESTAMP, SharedFile
 
 OFFSET_ENTRY = struct.Struct(">II")
@@ -70,6 +70,55 @@ class _Index:
         if not sound:
             raise IndexDamaged(self.path)
 
+    def unload(self) -> None:
+        """Let the arrays go; the file has all that they had."""
+        self._fill(b"")
+        self.loaded = False
+
+    def entries_in_file(self) -> int:
+        """How many entries the file has.
+
+        :raises IndexDamaged: there is no file or it ends inside an entry.
+        """
+        size = self._files.size(self.path)
+        if size % self.entry.size or not (size or self._files.exists(self.path)):
+            raise IndexDamaged(self.path)
+        return size // self.entry.size
+
+    def entry_in_file(self, number: int, reads: Reads | None = None) -> tuple[int, int]:
+        """An entry as it is in the file.
+
+        :param reads: who reads it, if not the files.
+        :raises IndexDamaged: there is no such entry.
+        """
+        data = (reads or self._files).pread(self.open(), self.entry.size, number * self.entry.size)
+        if len(data) < self.entry.size:
+            raise IndexDamaged(self.path)
+        first, second = self.entry.unpack(data)
+        return first, second
+
+    def open(self) -> SharedFile:
+        """The file, opened if it is not.
+
+        :raises IndexDamaged: there is none.
+        """
+        file = self._file
+        if file is None:
+            try:
+                file = self._file = self._files.open(self.path)
+            except FileNotFoundError:
+                raise IndexDamaged(self.path) from None
+        return file
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the file is open."""
+        return self._file is not None
+
+    def share(self, other: _Index) -> None:
+        """Use the file that another has open, if this one has none."""
+        self._file = self._file or other._file
+
     def reset(self) -> None:
         """Empty the index and its file, making the file where it is missing."""
         self._fill(b"")
@@ -82,21 +131,21 @@ class _Index:
 
         :raises IndexDamaged: there is no file or it ends inside an entry.
         """
-        size = self._files.size(self.path)
-        if size % self.entry.size or not self._files.exists(self.path):
-            raise IndexDamaged(self.path)
-        if not size:
+        entries = self.entries_in_file()
+        if not entries:
             return None
-        file = self._files.open(self.path, os.O_RDONLY)
-        first, second = self.entry.unpack(self._files.pread(file, self.entry.size, size - self.entry.size))
-        return first, second
+        try:
+            return self.entry_in_file(entries - 1)
+        finally:
+            self.release()
 
     def _append(self, first: int, second: int) -> None:
         """Write an entry, then hold it: a failed write leaves the memory as it was."""
-        if self._file is None:
-            self._file = self._files.open(self.path)
+        file = self._file
+        if file is None:
+            file = self._file = self._files.open(self.path)
         size = self.entry.size
-        self._files.writev(self._file, [self.entry.pack(first, second)], len(self.keys) * size, size)
+        self._files.writev(file, [self.entry.pack(first, second)], len(self.keys) * size, size)
         self.unsynced = True
 
     def cut(self, entries: int) -> None:
@@ -110,14 +159,12 @@ class _Index:
             self._file = self._files.open(self.path)
         self._files.truncate(self._file, entries * self.entry.size)
 
-    def to_sync(self) -> SharedFile | None:
-        """The file, if it holds what no one has synced; it counts as synced from now on."""
+    def to_sync(self) -> SharedFile | str | None:
+        """The file, or its path, if it holds what no one has synced; it counts as synced from now on."""
         if not self.unsynced:
             return None
         self.unsynced = False
-        if self._file is None:
-            self._file = self._files.open(self.path)
-        return self._file
+        return self._file or self.path
 
     def release(self) -> None:
         """Let the descriptor go; the next append opens another."""
@@ -147,6 +194,19 @@ class OffsetIndex(_Index):
         """A position at or before that of the batch that holds *offset*: the best that is known."""
         slot = bisect_right(self.keys, max(offset - self.base_offset, 0)) - 1
         return self.values[slot] if slot >= 0 else 0
+
+    def floor_in_file(self, offset: int, reads: Reads) -> int:
+        """As :meth:`floor`, by a search in the file: some twenty reads of 8 bytes.
+
+        :raises IndexDamaged: there is no file, or it ends inside an entry.
+        """
+
+        def key(number: int) -> int:
+            return self.entry_in_file(number, reads)[0]
+
+        entries = range(self.entries_in_file())
+        slot = bisect_right(entries, max(offset - self.base_offset, 0), key=key) - 1
+        return self.entry_in_file(slot, reads)[1] if slot >= 0 else 0
 
     def cut_from(self, offset: int) -> None:
         """Drop the entries of *offset* and beyond."""

@@ -7,14 +7,11 @@ runs in the worker of the log's directory.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable
 from functools import partial
 
-from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
@@ -24,16 +21,14 @@ from kafkatx.log.files import Files
 from kafkatx.log.producers import encode_snapshot
 from kafkatx.log.recovery import Loaded, load_producers
 from kafkatx.log.segment import MAX_RELATIVE_OFFSET, MAX_SEGMENT_BYTES, SNAPSHOT, Segment, file_name
-from kafkatx.log.segmented import SegmentedLog
 from kafkatx.log.staging import FindRetention
-from kafkatx.types import SharedFile, TopicPartition
+from kafkatx.log.syncing import OnFailure, SyncedLog, ignore, run_all, watched
+from kafkatx.types import TopicPartition
 
 
 @implementer(IPartitionLog)
-class FileLog(SegmentedLog):
+class FileLog(SyncedLog):
     """One partition's segments. Made from what :func:`kafkatx.log.recovery.load` found; does no I/O then."""
-
-    log = Logger()
 
     def __init__(
         self,
@@ -45,27 +40,12 @@ class FileLog(SegmentedLog):
         files: Files,
         worker: Worker,
         clock: IReactorTime,
+        on_failure: OnFailure = ignore,
     ) -> None:
         super().__init__(
-            topic_partition,
-            config,
-            find_retention,
-            loaded.producers,
-            loaded.epochs,
-            loaded.log_start_offset,
-            loaded.log_end_offset,
+            topic_partition, config, find_retention, directory, loaded, files, worker, clock, on_failure
         )
-        self.directory = directory
-        self.flushed_offset = loaded.flushed_offset
-        self._files = files
-        self._worker = worker
-        self._clock = clock
-        self.segments = loaded.segments
-        self.size_bytes = sum(segment.size for segment in self.segments)
-        self._directory_unsynced = False
-        self._epochs_unsynced = False
-        self._sync_failed = False
-        self._cuts = 0
+        self.first_dirty_offset = loaded.first_dirty_offset
         self._unlinking: set[IDelayedCall] = set()
 
     def configure(self, config: LogConfig) -> None:
@@ -82,6 +62,7 @@ class FileLog(SegmentedLog):
             return
         active = self.segments[-1]
         size = self._staged_bytes
+        rolled: list[tuple[str, bytes]] = []
         try:
             if (
                 self._epoch_starts
@@ -89,15 +70,18 @@ class FileLog(SegmentedLog):
                 or staged[-1][2] - active.base_offset > MAX_RELATIVE_OFFSET
                 or self._due(active, self._staged_ms)
             ):
-                self._write_with_rolls()
+                rolled = self._write_with_rolls()
             else:
                 active.write(self._buffers, staged, size, self.config.index_interval_bytes)
-        except OSError:
+        except OSError as error:
             self._unstage()
+            self.report(error, "writing to")
             raise
         self.size_bytes += size
         self.log_end_offset = self._next_offset
         self._clear_stage()
+        if rolled:
+            self._after_rolls(rolled)
         if self.on_written is not None:
             self.on_written()
 
@@ -109,8 +93,8 @@ class FileLog(SegmentedLog):
             config.segment_index_bytes
         )
 
-    def _write_with_rolls(self) -> None:
-        """Write what is staged to as many segments as it takes, all or nothing."""
+    def _write_with_rolls(self) -> list[tuple[str, bytes]]:
+        """Write what is staged to as many segments as it takes, or nothing; give the snapshots to make."""
         before = len(self.segments)
         mark = self.segments[-1].mark()
         rolled: list[tuple[str, bytes]] = []
@@ -135,7 +119,7 @@ class FileLog(SegmentedLog):
             self.segments[-1].restore(mark)
             self._epochs.entries = epochs
             raise
-        self._after_rolls(rolled)
+        return rolled
 
     def _fitting(self, at: int) -> int:
         """How many of the staged batches from *at* on the active segment takes."""
@@ -166,6 +150,7 @@ class FileLog(SegmentedLog):
 
     # --- rolling
 
+    @watched("rolling")
     def roll_if_due(self, now_ms: int) -> None:
         """As IPartitionLog says."""
         active = self.segments[-1]
@@ -179,7 +164,7 @@ class FileLog(SegmentedLog):
     def _add_segment(self, base_offset: int, now_ms: int) -> tuple[str, bytes]:
         """Close the active segment and make the next; return path and content of a producer snapshot."""
         self.segments[-1].finish()
-        self.segments.append(Segment.create(self._files, self.directory, base_offset, now_ms))
+        self.segments.append(self._adopt(Segment.create(self._files, self.directory, base_offset, now_ms)))
         self._directory_unsynced = True
         return self._snapshot(base_offset)
 
@@ -189,78 +174,29 @@ class FileLog(SegmentedLog):
 
     def _after_rolls(self, snapshots: list[tuple[str, bytes]]) -> None:
         """Keep recovery short: producers' state and the segments that were closed go to the disk soon."""
-        if not snapshots:
-            return
+        for segment in self.segments[-2 - len(snapshots) : -2]:
+            segment.unload()  # of the closed ones only the last has readers near the log's end
         for path, data in snapshots:
             save = partial(self._save_snapshot, path, data, self._cuts)
-            self._worker(save).addErrback(self._failed, "snapshot")
-        self.flush().addErrback(self._failed, "flush")
+            self._worker(save).addErrback(self._failed, "writing the producers of")
+        self.flush().addErrback(self._failed, "flushing")
 
     def _save_snapshot(self, path: str, data: bytes, cuts: int) -> None:
         """In the worker: write a snapshot, unless the log was cut since, perhaps before its offset."""
         if cuts == self._cuts:
             self._files.replace(path, data)
 
-    def _failed(self, failure: object, what: str) -> None:
-        self.log.error(
-            "{what} of {directory} failed: {failure}", what=what, directory=self.directory, failure=failure
-        )
-
-    # --- the disk
-
-    def flush(self) -> Deferred[int]:
-        """As IPartitionLog says.
-
-        Fails with OSError where a sync fails, and ever after: the kernel may have dropped the pages, a
-        second sync would succeed without them.
-        """
-        target, cuts = self.log_end_offset, self._cuts
-        syncs = self._to_sync()
-        if not syncs and self.flushed_offset >= target and not self._sync_failed:
-            return succeed(self.flushed_offset)
-        # Without work of its own it still waits for the syncs before it: the worker keeps the order.
-        return self._worker(partial(self._sync, syncs)).addCallback(self._flushed, target, cuts)
-
-    def _sync(self, syncs: list[Callable[[], None]]) -> None:
-        """In the worker: call all of *syncs*."""
-        if self._sync_failed:
-            raise OSError(errno.EIO, "an earlier sync failed", self.directory)
-        try:
-            _run_all(syncs)
-        except OSError:
-            self._sync_failed = True
-            raise
-
-    def _to_sync(self) -> list[Callable[[], None]]:
-        """What must be called, in a worker, to bring all that is written to the disk."""
-        syncs: list[Callable[[], None]] = []
-        for segment in self.segments:
-            files: list[SharedFile] = segment.to_sync()
-            syncs += [partial(self._files.sync, file) for file in files]
-            if files and segment is not self.segments[-1]:
-                segment.release()
-        if self._epochs_unsynced:
-            path = os.path.join(self.directory, LEADER_EPOCHS)
-            syncs.append(partial(self._files.sync, self._files.open(path)))
-        if self._directory_unsynced:
-            syncs.append(partial(self._files.sync_dir, self.directory))
-        self._epochs_unsynced = self._directory_unsynced = False
-        return syncs
-
-    def _flushed(self, _: object, target: int, cuts: int) -> int:
-        # After a cut the offsets below the target may be others than those that were synced.
-        if cuts == self._cuts:
-            self.flushed_offset = max(self.flushed_offset, target)
-        return self.flushed_offset
-
     # --- cutting
 
+    @watched("cutting")
     def truncate_to(self, offset: int) -> None:
         """As IPartitionLog says. An offset inside a batch takes the whole batch away."""
         self._unstage()
         if offset >= self.log_end_offset:
             return
         self._cuts += 1
+        self._pass_name = None
+        self.first_dirty_offset = min(self.first_dirty_offset, offset)
         self.log_start_offset = min(self.log_start_offset, offset)
         segments = self.segments
         while len(segments) > 1 and segments[-1].base_offset >= offset:
@@ -289,9 +225,10 @@ class FileLog(SegmentedLog):
             self.segments.pop()
         else:
             last.finish()
-        self.segments.append(Segment.create(self._files, self.directory, offset, now_ms))
+        self.segments.append(self._adopt(Segment.create(self._files, self.directory, offset, now_ms)))
         self._directory_unsynced = True
 
+    @watched("deleting records of")
     def advance_log_start(self, offset: int) -> None:
         """As IPartitionLog says.
 
@@ -306,6 +243,7 @@ class FileLog(SegmentedLog):
             self._roll(int(self._clock.seconds() * 1000))
         self._drop(self._number_of(offset))
 
+    @watched("retention of")
     def retain(self, now_ms: int) -> int:
         """As IPartitionLog says. Idle producers are forgotten, too."""
         self._producers.expire(now_ms, self.config.producer_id_expiration_ms)
@@ -337,19 +275,26 @@ class FileLog(SegmentedLog):
             return
         self.size_bytes -= sum(segment.size for segment in dropped)
         self._directory_unsynced = True
+        self._unlink_later(paths)
+
+    def _unlink_later(self, paths: list[str]) -> None:
         call = self._clock.callLater(self.config.file_delete_delay_ms / 1000, self._unlink, paths)
         self._unlinking = {waiting for waiting in self._unlinking if waiting.active()} | {call}
 
     def _unlink(self, paths: list[str]) -> None:
-        self._worker(partial(_run_all, [partial(self._files.unlink, path) for path in paths])).addErrback(
-            self._failed, "unlinking"
-        )
+        unlinks = [partial(self._files.unlink, path) for path in paths]
+        self._worker(partial(run_all, unlinks)).addErrback(self._failed, "unlinking segments of")
 
     # --- closing
 
     def abandon(self) -> None:
-        """The log was deleted: nothing of it is to be written or unlinked any more."""
+        """The log is gone: nothing of it is to be written or unlinked any more, or told of."""
+        self._gone = True
+        self._stop()
+
+    def _stop(self) -> None:
         self._unstage()
+        self._pass_name = None
         for call in self._unlinking:
             if call.active():
                 call.cancel()
@@ -359,9 +304,10 @@ class FileLog(SegmentedLog):
 
         It raises OSError where that failed: the shutdown is not a clean one then.
         """
-        self.abandon()
+        self._stop()
         self.segments[-1].finish()
-        syncs = self._to_sync()
+        self.segments[-1].release()  # of ten thousand logs not all files can be open at once
+        syncs = self._to_sync(self._unsynced())
         path, data = self._snapshot(self.log_end_offset)
         has_states = bool(self._producers.states)
 
@@ -372,8 +318,3 @@ class FileLog(SegmentedLog):
             self.flushed_offset = self.log_end_offset
 
         return finish
-
-
-def _run_all(calls: list[Callable[[], None]]) -> None:
-    for call in calls:
-        call()

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, execute, succeed
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.interfaces import ILogStore, IPartitionLog, ISegmentFacts, Workers
+from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, ISegmentFacts, Workers
 from kafkatx.log import lookup
 from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.producers import Producers
@@ -144,8 +144,15 @@ class MemoryLog(StagedLog):
                 total += sum(batch.size for batch in chunk.written[first:end])
         return total
 
-    def offset_for_timestamp(self, timestamp_ms: int) -> tuple[int, int, int] | None:
+    def warm(self, offset: int, max_bytes: int) -> Deferred[None] | None:
+        """As IPartitionLog says: all is in memory."""
+        return None
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> Deferred[tuple[int, int, int] | None]:
         """As IPartitionLog says."""
+        return execute(self._offset_for_timestamp, timestamp_ms)
+
+    def _offset_for_timestamp(self, timestamp_ms: int) -> tuple[int, int, int] | None:
         for chunk in self.segments:
             if chunk.max_timestamp < timestamp_ms:
                 continue
@@ -157,8 +164,11 @@ class MemoryLog(StagedLog):
                     return record.offset, record.timestamp, self.epoch_at(record.offset)
         return None
 
-    def max_timestamp(self) -> tuple[int, int, int] | None:
+    def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
         """As IPartitionLog says."""
+        return execute(self._max_timestamp)
+
+    def _max_timestamp(self) -> tuple[int, int, int] | None:
         candidates: list[tuple[Written, bytes]] = []
         for chunk in self.segments:
             for written, data in zip(chunk.written, chunk.batches, strict=True):
@@ -249,6 +259,8 @@ class MemoryLogStore:
         self._find_retention = find_retention
         self._logs: dict[TopicPartition, MemoryLog] = {}
         self._topic_ids: dict[TopicPartition, uuid.UUID] = {}
+        self.dirs: tuple[ILogDir, ...] = ()
+        self.on_offline: Callable[[ILogDir], None] | None = None
 
     @property
     def logs(self) -> Mapping[TopicPartition, MemoryLog]:
@@ -283,6 +295,14 @@ class MemoryLogStore:
     def checkpoint(self) -> Deferred[None]:
         """As ILogStore says: nothing to write down."""
         return succeed(None)
+
+    def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
+        """As ILogStore says: what is dropped is gone."""
+        return succeed(None)
+
+    def clean(self, now_ms: int) -> Deferred[bool]:
+        """As ILogStore says: nothing is compacted, logs in memory end soon enough."""
+        return succeed(False)
 
     def close(self) -> Deferred[None]:
         """As ILogStore says."""

@@ -16,9 +16,12 @@ e == E, else                      OUT_OF_ORDER_SEQUENCE_NUMBER
 ================================  ===========================================
 
 Snapshot (``.snapshot``, big-endian, as Kafka's ``ProducerStateManager`` writes it): ``version i16 = 1,
-crc-32c u32 of all that follows, count i32``, then per producer ``producer_id i64, epoch i16,
-last_sequence i32, last_offset i64, offset_delta i32, timestamp i64, coordinator_epoch i32,
-current_txn_first_offset i64``. Only the last batch of a producer is kept in it.
+crc-32c u32 of all that follows, count i32``, then entries ``producer_id i64, epoch i16, last_sequence i32,
+last_offset i64, offset_delta i32, timestamp i64, coordinator_epoch i32, current_txn_first_offset i64``.
+
+Kafka writes one entry per producer, with its last batch. Here each of the last five has its entry, the oldest
+first, so that all of them are known after a restart: a client has up to five in flight, and sends those again
+that it heard nothing of. Of several entries Kafka takes the last, which is its own.
 """
 
 from __future__ import annotations
@@ -51,6 +54,9 @@ class ProducerBatch(NamedTuple):
     last_sequence: int
     base_offset: int
     last_offset: int
+
+
+_NO_BATCH = ProducerBatch(-1, -1, -1, -1)
 
 
 class ProducerState(NamedTuple):
@@ -140,22 +146,21 @@ class Producers:
 
 def encode_snapshot(states: Mapping[int, ProducerState]) -> bytes:
     """The content of a ``.snapshot`` file."""
-    parts = [_COUNT.pack(len(states))]
-    for producer_id, state in states.items():
-        last = state.batches[-1] if state.batches else ProducerBatch(-1, -1, -1, -1)
-        parts.append(
-            _ENTRY.pack(
-                producer_id,
-                state.epoch,
-                last.last_sequence,
-                last.last_offset,
-                last.last_offset - last.base_offset,
-                state.last_used_ms,
-                state.coordinator_epoch,
-                state.txn_first_offset,
-            )
+    entries = [
+        _ENTRY.pack(
+            producer_id,
+            state.epoch,
+            batch.last_sequence,
+            batch.last_offset,
+            batch.last_offset - batch.base_offset,
+            state.last_used_ms,
+            state.coordinator_epoch,
+            state.txn_first_offset,
         )
-    body = b"".join(parts)
+        for producer_id, state in states.items()
+        for batch in state.batches or (_NO_BATCH,)
+    ]
+    body = _COUNT.pack(len(entries)) + b"".join(entries)
     return _HEAD.pack(_VERSION, crc32c(body)) + body
 
 
@@ -171,10 +176,13 @@ def decode_snapshot(data: bytes) -> dict[int, ProducerState]:
     (count,) = _COUNT.unpack_from(body)
     if version != _VERSION or crc != crc32c(body) or len(body) != _COUNT.size + count * _ENTRY.size:
         raise SnapshotDamaged(f"version {version}, {count} entries, {len(data)} bytes")
-    states = {}
+    states: dict[int, ProducerState] = {}
     for entry in _ENTRY.iter_unpack(body[_COUNT.size :]):
         producer_id, epoch, sequence, offset, delta, used_ms, coordinator_epoch, txn_offset = entry
         last = ProducerBatch((sequence - delta) & SEQUENCE_MASK, sequence, offset - delta, offset)
         batches = (last,) if offset >= 0 else ()
+        earlier = states.get(producer_id)
+        if earlier is not None and earlier.epoch == epoch:
+            batches = (*earlier.batches[1 - BATCHES_KEPT :], *batches)
         states[producer_id] = ProducerState(epoch, batches, used_ms, coordinator_epoch, txn_offset)
     return states

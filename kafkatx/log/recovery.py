@@ -4,7 +4,7 @@ After a clean shutdown nothing is scanned: the sizes and last entries of the ind
 crash everything from the recovery point on is read. There each batch must follow the one before:
 
 *   whole and with the right checksum;
-*   with the next offset (on a compacted topic: not below it), which no checksum protects;
+*   with the next offset (on a topic that is or was compacted: not below it), which no checksum protects;
 *   with the leader epoch that ``leader-epoch-checkpoint`` gives for the offset; that file is written
     before the first batch of a new epoch is.
 
@@ -26,6 +26,7 @@ from twisted.logger import Logger
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.checkpoint import LEADER_EPOCHS, CheckpointDamaged, decode_epochs, encode_epochs
+from kafkatx.log.cleaner import swap
 from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.files import Files
 from kafkatx.log.index import IndexDamaged
@@ -34,11 +35,11 @@ from kafkatx.log.scan import Shallow, walk_whole
 from kafkatx.log.segment import DELETED, LOG, SNAPSHOT, Segment, file_name
 from kafkatx.types import NO_PRODUCER_ID, NO_TIMESTAMP
 
-_LEFTOVERS = (DELETED, ".cleaned", ".tmp")
+_LEFTOVERS = (DELETED, ".tmp")
 _NAME = re.compile(r"(\d{20})(\.log|\.snapshot)")
 _EVERY_HEADER_BYTES = 16 << 20
 """How much of a segment is walked to see whether its time index is complete; beyond that, samples."""
-_SAMPLES = 4096
+_SAMPLES = 256
 
 
 @attrs.define
@@ -51,6 +52,11 @@ class Loaded:
     log_start_offset: int
     log_end_offset: int
     flushed_offset: int
+    first_dirty_offset: int = 0
+    created: bool = False
+    """Its directory is new: neither its files nor its own name have been brought to the disk."""
+    clean: bool = True
+    """Whoever had it open before brought it to the disk; else names and epochs may be in memory only."""
 
 
 class _Recovery:
@@ -58,16 +64,21 @@ class _Recovery:
 
     log = Logger()
 
-    def __init__(self, files: Files, directory: str, config: LogConfig, now_ms: int) -> None:
+    def __init__(
+        self, files: Files, directory: str, config: LogConfig, now_ms: int, first_dirty_offset: int = 0
+    ) -> None:
         self.files = files
         self.directory = directory
         self.config = config
         self.now_ms = now_ms
+        self.first_dirty_offset = first_dirty_offset
         self.epochs, self.epochs_known = read_epochs(files, directory)
         self.segments: list[Segment] = []
 
     def find_segments(self) -> None:
         names = self.files.names(self.directory)
+        if swap.recover(self.files, self.directory, names):
+            names = self.files.names(self.directory)
         for name in names:
             if name.endswith(_LEFTOVERS):
                 self.files.unlink(os.path.join(self.directory, name))
@@ -106,7 +117,9 @@ class _Recovery:
         return self.segments[-1].base_offset if expected is None else expected
 
     def _follows(self, offset: int, expected: int) -> bool:
-        return offset >= expected if self.config.compacted else offset == expected
+        if self.config.compacted or expected < self.first_dirty_offset:
+            return offset >= expected
+        return offset == expected
 
     def _cut(self, number: int, end_offset: int) -> None:
         for segment in self.segments[number:]:
@@ -178,15 +191,19 @@ def load(
     clean: bool,
     log_start_offset: int = 0,
     recovery_point: int = 0,
+    first_dirty_offset: int = 0,
 ) -> Loaded:
     """Open the log in *directory*; an empty one gets its first segment.
 
     :param clean: the broker that had it open before shut down cleanly.
+    :param first_dirty_offset: what is below it was compacted; swaps of segments that a crash cut short are
+        carried through.
     :raises OSError: files cannot be read or written.
     """
-    recovery = _Recovery(files, directory, config, now_ms)
+    recovery = _Recovery(files, directory, config, now_ms, first_dirty_offset)
     recovery.find_segments()
-    if not recovery.segments:
+    created = not recovery.segments
+    if created:
         recovery.segments.append(Segment.create(files, directory, log_start_offset, now_ms))
         recovery.epochs.cut_end(log_start_offset)
     end_offset = -1
@@ -212,7 +229,19 @@ def load(
     flushed_offset = end_offset if clean else min(recovery_point, end_offset)
     for segment in segments:
         segment.release()
-    return Loaded(segments, epochs, producers, start_offset, end_offset, flushed_offset)
+    for segment in segments[:-1]:
+        segment.unload()
+    return Loaded(
+        segments,
+        epochs,
+        producers,
+        start_offset,
+        end_offset,
+        flushed_offset,
+        min(first_dirty_offset, end_offset),
+        created,
+        clean,
+    )
 
 
 def _set_age(segment: Segment, now_ms: int) -> None:
@@ -287,9 +316,11 @@ def _early_newest(segment: Segment, offset: int) -> Iterator[Shallow]:
     if segment.size - holder.position <= _EVERY_HEADER_BYTES:
         yield from segment.walk(holder.position)
         return
-    positions = [position for position in segment.index.values if position > holder.position]
-    for position in positions[:: len(positions) // _SAMPLES + 1]:
-        yield next(segment.walk(position))
+    entries = segment.index.entries_in_file()
+    for number in range(0, entries, entries // _SAMPLES + 1):
+        _, position = segment.index.entry_in_file(number)
+        if position > holder.position:
+            yield next(segment.walk(position))
 
 
 def load_producers(
@@ -311,6 +342,10 @@ def load_producers(
                 files.unlink(path)
         elif states is None or offset not in bases:
             files.unlink(path)
+    if start_offset < segments[0].base_offset:
+        # Between the two, records were deleted before the next snapshot was there: of a producer that wrote
+        # some of them the sequence would be wrong. All that is forgotten was deleted, too.
+        states, start_offset = None, segments[0].base_offset
     producers = Producers(states)
     for number, segment in enumerate(segments):
         last = number == len(segments) - 1

@@ -14,7 +14,7 @@ from struct import error as StructError
 from typing import NamedTuple
 
 from kafkatx.errors import CorruptRecords
-from kafkatx.log.files import Files
+from kafkatx.log.files import Files, Reads
 from kafkatx.records.batch import HEADER, HEADER_BYTES, LOG_OVERHEAD
 from kafkatx.records.checksum import crc32c
 from kafkatx.types import NO_LEADER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, SharedFile
@@ -88,7 +88,7 @@ def parse(buffer: bytes | memoryview, at: int, position: int) -> Shallow:
     raise CorruptRecords(f"no batch begins at {position}")
 
 
-def walk(files: Files, file: SharedFile, position: int, end: int) -> Iterator[Shallow]:
+def walk(files: Reads, file: SharedFile, position: int, end: int) -> Iterator[Shallow]:
     """Yield the batches from *position* to *end* by their headers; the bytes between are not checked.
 
     :raises CorruptRecords: a header can be none, or its batch reaches beyond *end*.

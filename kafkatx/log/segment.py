@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from zope.interface import implementer
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.interfaces import ISegmentFacts
-from kafkatx.log.files import Buffers, Files
+from kafkatx.log.descriptors import Descriptors
+from kafkatx.log.files import Buffers, Files, Reads
 from kafkatx.log.index import IndexDamaged, OffsetIndex, TimeIndex
 from kafkatx.log.scan import Shallow, walk
 from kafkatx.types import NO_TIMESTAMP, SharedFile
@@ -63,14 +64,20 @@ class Segment:
 
     ``known`` remembers positions of batch boundaries by the offset that follows them: a consumer's next
     fetch begins where its last one ended.
+
+    :ivar written_from: what lies from this position on was written by this process.
+    :ivar descriptors: where it tells that it opened a file; the reactor thread's segments have one.
     """
 
     __slots__ = (
+        "__weakref__",
         "_file",
         "_files",
         "_ready",
+        "_trusts_indexes",
         "base_offset",
         "created_ms",
+        "descriptors",
         "directory",
         "index",
         "known",
@@ -80,6 +87,7 @@ class Segment:
         "size",
         "time_index",
         "unsynced",
+        "written_from",
     )
 
     def __init__(self, files: Files, directory: str, base_offset: int, size: int, created_ms: int) -> None:
@@ -96,15 +104,26 @@ class Segment:
         self.max_timestamp_offset = base_offset
         self.since_index_bytes = 0
         self.unsynced = False
+        self.written_from = size
+        self.descriptors: Descriptors | None = None
+        self._trusts_indexes = False
         self.known: dict[int, int] = {base_offset: 0}
 
     @classmethod
     def create(cls, files: Files, directory: str, base_offset: int, now_ms: int) -> Segment:
-        """Make an empty segment and its three files."""
+        """Make an empty segment and its three files.
+
+        :raises OSError: one cannot be made; none is left, or a later start would take it for the active one.
+        """
         segment = cls(files, directory, base_offset, 0, now_ms)
-        files.create(segment.path(LOG))
-        segment.index.reset()
-        segment.time_index.reset()
+        try:
+            files.create(segment.path(LOG))
+            segment.index.reset()
+            segment.time_index.reset()
+        except OSError:
+            with contextlib.suppress(OSError):
+                segment.remove()
+            raise
         segment.release()
         segment.unsynced = True
         segment._ready = True
@@ -117,9 +136,39 @@ class Segment:
     @property
     def file(self) -> SharedFile:
         """The open ``.log`` file."""
-        if self._file is None:
-            self._file = self._files.open(self.path(LOG))
-        return self._file
+        file = self._file
+        if file is None:
+            file = self._file = self._files.open(self.path(LOG))
+            if self.descriptors is not None:
+                self.descriptors.opened(self)
+        return file
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a lookup finds open all files that it needs."""
+        return self._file is not None and (self._ready or self.index.is_open)
+
+    def twin(self) -> Segment:
+        """The same segment as it is now, for a worker to look into: this one stays the reactor thread's.
+
+        The indexes that this one has loaded are shared: a worker that looks for what is there already
+        never comes upon what is being added. They are not the worker's to build anew.
+        """
+        twin = Segment(self._files, self.directory, self.base_offset, self.size, self.created_ms)
+        twin.max_timestamp, twin.max_timestamp_offset = self.max_timestamp, self.max_timestamp_offset
+        twin._file = self._file
+        if self._ready:
+            twin.index, twin.time_index = self.index, self.time_index
+            twin._ready = twin._trusts_indexes = True
+        return twin
+
+    def share(self, twin: Segment) -> None:
+        """Use the files that a worker has opened for its twin."""
+        if self._file is None and twin._file is not None:
+            self._file = twin._file
+            if self.descriptors is not None:
+                self.descriptors.opened(self)
+        self.index.share(twin.index)
 
     @property
     def size_bytes(self) -> int:
@@ -226,19 +275,22 @@ class Segment:
 
         :raises CorruptRecords: the segment is damaged.
         """
-        self.make_ready()
-        start = self.index.floor(offset)
+        start = -1
         try:
-            return self._find_from(start, offset)
-        except CorruptRecords:
+            start = self._floor(offset, self._files)
+            return self._find_from(start, offset, self._files)
+        except (CorruptRecords, IndexDamaged):
             if start == 0:
                 raise
         # The index may be at fault, the log cannot be judged by it.
         self.reindex()
-        return self._find_from(self.index.floor(offset), offset)
+        return self._find_from(self.index.floor(offset), offset, self._files)
 
-    def _find_from(self, start: int, offset: int) -> Shallow | None:
-        for batch in self.walk(start):
+    def _floor(self, offset: int, reads: Reads) -> int:
+        return self.index.floor(offset) if self._ready else self.index.floor_in_file(offset, reads)
+
+    def _find_from(self, start: int, offset: int, reads: Reads) -> Shallow | None:
+        for batch in walk(reads, self.file, start, self.size):
             if start and batch.position == start and batch.base_offset > offset:
                 raise CorruptRecords(f"{self.index.path} points beyond offset {offset}")
             if batch.last_offset >= offset:
@@ -254,6 +306,19 @@ class Segment:
             self.remember(offset, position)
         return position
 
+    def cached_position(self, offset: int) -> int | None:
+        """As :meth:`position_of`; None where that would wait for the disk, or fail."""
+        position = self.known.get(offset)
+        if position is None and self.is_open:
+            reads = self._files.cached
+            try:
+                batch = self._find_from(self._floor(offset, reads), offset, reads)
+            except (OSError, CorruptRecords, IndexDamaged):
+                return None
+            position = batch.position if batch else self.size
+            self.remember(offset, position)
+        return position
+
     def remember(self, offset: int, position: int) -> None:
         """Keep a position that will be asked for again."""
         if len(self.known) >= _KNOWN_POSITIONS:
@@ -261,12 +326,15 @@ class Segment:
         self.known[offset] = position
 
     def floor(self, offset: int) -> int:
-        """A position not after that of *offset*, without a look at the file."""
+        """A position not after that of *offset*, without a look at the log."""
         known = self.known.get(offset)
         if known is not None:
             return known
-        self.make_ready()
-        return self.index.floor(offset)
+        try:
+            return self._floor(offset, self._files)
+        except IndexDamaged:
+            self.make_ready()
+            return self.index.floor(offset)
 
     def next_offset(self) -> int:
         """The offset after the last record's; the base offset when empty.
@@ -296,8 +364,21 @@ class Segment:
             self.reindex()
         self._ready = True
 
+    def unload(self) -> None:
+        """Let the indexes' arrays go: nothing more will be appended, lookups search the files."""
+        self._ready = False
+        self.index.unload()
+        self.time_index.unload()
+
     def reindex(self, index_interval_bytes: int = 4096) -> None:
-        """Build both indexes from the log, up to where it is damaged if it is."""
+        """Build both indexes from the log, up to where it is damaged if it is.
+
+        :raises CorruptRecords: they are not this object's to write (see :meth:`twin`).
+        :raises OSError: a file cannot be opened or written; FileNotFoundError where retention took it.
+        """
+        path = self.file.path
+        if self._trusts_indexes or self._files.size(path) < self.size:
+            raise CorruptRecords(f"{path} is not what its indexes say")
         self.index.reset()
         self.time_index.reset()
         self.known = {self.base_offset: 0}
@@ -347,12 +428,12 @@ class Segment:
             if batch.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, batch.last_offset
 
-    def to_sync(self) -> list[SharedFile]:
-        """The files with bytes that nobody has synced; they count as synced from now on."""
+    def to_sync(self) -> list[SharedFile | str]:
+        """The files, or their paths, with bytes that nobody has synced; they count as synced from now on."""
         found = [index for index in (self.index.to_sync(), self.time_index.to_sync()) if index]
         if self.unsynced:
             self.unsynced = False
-            found.append(self.file)
+            found.append(self._file or self.path(LOG))
         return found
 
     def release(self) -> None:
@@ -360,13 +441,18 @@ class Segment:
         self._file = None
         self.index.release()
         self.time_index.release()
+        if self.descriptors is not None:
+            self.descriptors.released(self)
 
-    def put_aside(self) -> list[str]:
-        """Rename all its files to ``.deleted``; return their paths, to be unlinked."""
+    def put_aside(self, keep: Collection[str] = ()) -> list[str]:
+        """Rename all its files to ``.deleted``; return their paths, to be unlinked.
+
+        :param keep: suffixes of those that stay.
+        """
         paths = []
         for suffix in _SUFFIXES:
             path = self.path(suffix)
-            if self._files.exists(path):
+            if suffix not in keep and self._files.exists(path):
                 self._files.rename(path, path + DELETED)
                 paths.append(path + DELETED)
         return paths

@@ -1,17 +1,27 @@
 """The reading half of the log in files: offsets and times to positions in segments.
 
-The reactor thread reads headers here, of batches that were mostly just written; records are sent by the
-file's own bytes.
+The reactor thread reads headers here, of batches that were just written, or that
+:meth:`SegmentedLog.warm` has brought into the page cache; records are sent by the file's own bytes.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
+from typing import Any
 
-from kafkatx.log import lookup
-from kafkatx.log.scan import Shallow
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from kafkatx.errors import CorruptRecords
+from kafkatx.interfaces import Worker
+from kafkatx.log import times, warming
+from kafkatx.log.descriptors import Descriptors
+from kafkatx.log.files import Files
 from kafkatx.log.segment import Segment
 from kafkatx.log.staging import StagedLog
+from kafkatx.records.batch import Record
 from kafkatx.types import FileSlice, Records
 
 _EMPTY = b""
@@ -20,7 +30,23 @@ _EMPTY = b""
 class SegmentedLog(StagedLog):
     """A log whose records are in ``segments``, oldest first, the last one active."""
 
+    log = Logger()
     segments: list[Segment]
+    _files: Files
+    _reader: Worker
+    _descriptors: Descriptors | None = None
+
+    def attend(self, reader: Worker, descriptors: Descriptors) -> None:
+        """Say who reads what is not in memory, and who keeps an eye on the open files."""
+        self._reader = reader
+        self._descriptors = descriptors
+        for segment in self.segments:
+            self._adopt(segment)
+
+    def _adopt(self, segment: Segment) -> Segment:
+        """Take a segment that is to be one of this log's."""
+        segment.descriptors = self._descriptors
+        return segment
 
     def read(self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Records:
         """As IPartitionLog says. What a tail reader asks next is known without a look at the file."""
@@ -71,7 +97,7 @@ class SegmentedLog(StagedLog):
         return FileSlice(segment.file, position, first) if at_least_one else _EMPTY
 
     def readable_bytes(self, offset: int, end_offset: int) -> int:
-        """As IPartitionLog says: exact between positions that were read lately, else to an index entry."""
+        """As IPartitionLog says: exact between positions that were asked for, else to an index entry."""
         end_offset = min(end_offset, self.log_end_offset)
         offset = max(offset, self.log_start_offset)
         if offset >= end_offset:
@@ -90,58 +116,75 @@ class SegmentedLog(StagedLog):
         following = self.segments[number + 1 : number + 2]
         return following[0].base_offset if following else self.log_end_offset
 
-    def offset_for_timestamp(self, timestamp_ms: int) -> tuple[int, int, int] | None:
-        """As IPartitionLog says.
+    # --- the disk
 
-        :raises CorruptRecords: a batch that may hold it is damaged.
-        """
-        for number, segment in enumerate(self.segments):
-            if segment.max_timestamp < timestamp_ms or self._end_of(number) <= self.log_start_offset:
-                continue
-            segment.make_ready()
-            start = segment.find(max(segment.time_index.floor(timestamp_ms), self.log_start_offset))
-            if start is None:
-                continue
-            for batch in segment.walk(start.position):
-                if batch.max_timestamp >= timestamp_ms:
-                    data = segment.read_batch(batch)
-                    record = lookup.first_at_or_after(data, timestamp_ms, self.log_start_offset)
-                    if record is not None:
-                        return record.offset, record.timestamp, self.epoch_at(record.offset)
+    def warm(self, offset: int, max_bytes: int) -> Deferred[None] | None:
+        """As IPartitionLog says. For a reader at the log's end a look at numbers in memory."""
+        if not self.log_start_offset <= offset < self.log_end_offset:
+            return None
+        segments = self.segments
+        number = len(segments) - 1
+        if offset < segments[number].base_offset:
+            number = self._number_of(offset)
+        while True:
+            segment = segments[number]
+            position = segment.cached_position(offset)
+            if position is None or not segment.is_open:
+                return self._load(segment, offset, max_bytes)
+            number += 1
+            if position < segment.size or number == len(segments):
+                break
+        if warming.is_hot(segment, position):
+            return None
+        wanted = warming.wanted_bytes(segment, position, max_bytes)
+        if not self._files.is_cached(segment.file, position, wanted):
+            return self._load(segment, offset, max_bytes)
+        if warming.must_load_ahead(self._files, segment, position + wanted):
+            ahead = partial(warming.load_ahead, self._files, segment.twin(), position + wanted)
+            self._reader(ahead).addErrback(self._not_loaded)
         return None
 
-    def max_timestamp(self) -> tuple[int, int, int] | None:
-        """As IPartitionLog says.
+    def _load(self, segment: Segment, offset: int, max_bytes: int) -> Deferred[None]:
+        """Have the worker find and load what a read wants; what goes wrong there, the read will tell."""
+        twin = segment.twin()
 
-        :raises CorruptRecords: the batch that holds it is damaged.
-        """
-        found: tuple[int, int] | None = None
-        for number, segment in enumerate(self.segments):
-            if self._end_of(number) <= self.log_start_offset or not segment.size:
-                continue
-            if found is not None and segment.max_timestamp <= found[1]:
-                continue
-            found = self._newest_of(segment) or found
-        return None if found is None else (*found, self.epoch_at(found[0]))
+        def found(position: int) -> None:
+            segment.share(twin)
+            segment.remember(offset, position)
 
-    def _newest_of(self, segment: Segment) -> tuple[int, int] | None:
-        """(offset, timestamp) of a segment's newest record that can be read."""
-        holder = segment.find(max(segment.max_timestamp_offset, self.log_start_offset))
-        if holder is None:
-            return None
-        candidates = [holder]
-        if min(holder.base_offset, segment.max_timestamp_offset) < self.log_start_offset:
-            # The log starts at the newest record's batch, or after it: it may be any that follows.
-            first, *others = segment.walk(segment.position_of(self.log_start_offset))
-            candidates = [first, max(others, key=_max_timestamp)] if others else [first]
-        records = [lookup.newest(segment.read_batch(batch), self.log_start_offset) for batch in candidates]
-        newest = lookup.newest_of(records)
-        return None if newest is None else (newest.offset, newest.timestamp)
+        loading: Deferred[int] = self._reader(partial(warming.load, self._files, twin, offset, max_bytes))
+        return loading.addCallbacks(found, self._not_loaded)
+
+    def _not_loaded(self, failure: Failure) -> None:
+        failure.trap(OSError, CorruptRecords)
+        self.log.debug("{partition}: {error}", partition=self.topic_partition, error=failure.value)
+
+    # --- times
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> Deferred[tuple[int, int, int] | None]:
+        """As IPartitionLog says."""
+        twins = [
+            segment.twin()
+            for number, segment in enumerate(self.segments)
+            if segment.max_timestamp >= timestamp_ms and self._end_of(number) > self.log_start_offset
+        ]
+        return self._searched(partial(times.first_at_or_after, twins, timestamp_ms, self.log_start_offset))
+
+    def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
+        """As IPartitionLog says."""
+        twins = [
+            segment.twin()
+            for number, segment in enumerate(self.segments)
+            if segment.size and self._end_of(number) > self.log_start_offset
+        ]
+        return self._searched(partial(times.newest, twins, self.log_start_offset))
+
+    def _searched(self, search: Any) -> Deferred[tuple[int, int, int] | None]:
+        def found(record: Record | None) -> tuple[int, int, int] | None:
+            return None if record is None else (record.offset, record.timestamp, self.epoch_at(record.offset))
+
+        return self._reader(search).addCallback(found)
 
 
 def _base_offset(segment: Segment) -> int:
     return segment.base_offset
-
-
-def _max_timestamp(batch: Shallow) -> int:
-    return batch.max_timestamp

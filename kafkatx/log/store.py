@@ -4,13 +4,16 @@ A log dir holds one directory per partition, ``<topic>-<partition>``, and the fi
 :mod:`kafkatx.log.checkpoint` describes. ``.lock`` is held with ``flock`` by the broker that has the dir
 open. A deleted partition's directory is renamed to ``<name>.<32 hex digits>-delete`` first; what is left
 of those is removed when the dir is opened. Directories with other names are left alone.
+
+A dir that fails goes offline (:mod:`kafkatx.log.place`), and its logs leave the store; the others go on.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,15 +21,20 @@ import attrs
 from twisted.internet.defer import Deferred, DeferredList, DeferredLock
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import SettingError
-from kafkatx.interfaces import ILogStore, IPartitionLog, Worker, Workers
+from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.checkpoint import NO_TOPIC_ID
+from kafkatx.log.cleaner.chore import Cleaner, Memory, Run
+from kafkatx.log.cleaner.process import CleanerProcess
+from kafkatx.log.descriptors import Descriptors, affordable_segments
 from kafkatx.log.directory import Found, LogDir
 from kafkatx.log.files import Files
 from kafkatx.log.log import FileLog
+from kafkatx.log.place import Place
 from kafkatx.log.recovery import Loaded
 from kafkatx.log.staging import FindRetention
 from kafkatx.types import TopicPartition
@@ -36,16 +44,7 @@ from kafkatx.types import TopicPartition
 class _Entry:
     log: FileLog
     topic_id: uuid.UUID
-    place: _Place
-
-
-@attrs.define(eq=False)
-class _Place:
-    """A log dir and the worker that may block on it."""
-
-    dir: LogDir
-    worker: Worker
-    logs: int = 0
+    place: Place
 
 
 @implementer(ILogStore)
@@ -53,6 +52,7 @@ class FileLogStore:
     """Logs in files; see ``ILogStore``.
 
     :param files: the file system, for tests of its failures.
+    :param run_pass: makes the cleaner's passes, where not a process of its own is to do it.
     """
 
     log = Logger()
@@ -64,18 +64,36 @@ class FileLogStore:
         clock: IReactorTime,
         find_retention: FindRetention,
         files: Files | None = None,
+        run_pass: Run | None = None,
     ) -> None:
         self._files = files or Files()
+        self._config = config
+        self._workers = workers
+        self._run_pass = run_pass
+        self._cleaner: Cleaner | None = None
         self._clock = clock
         self._find_retention = find_retention
         self._places = [
-            _Place(LogDir(self._files, path, config.get("broker.id")), workers(f"log {path}"))
+            Place(
+                LogDir(self._files, path, config.get("broker.id")),
+                workers(f"log {path}"),
+                clock,
+                self._gone_offline,
+            )
             for path in dict.fromkeys(os.path.abspath(path) for path in config.get("log.dirs"))
         ]
         self._entries: dict[TopicPartition, _Entry] = {}
         self._logs: dict[TopicPartition, FileLog] = {}
+        self._descriptors = Descriptors(affordable_segments())
         self._changing = DeferredLock()
         self._removing: set[IDelayedCall] = set()
+        self._is_open = False
+        self.on_offline: Callable[[ILogDir], None] | None = None
+
+    @property
+    def dirs(self) -> Sequence[Place]:
+        """As ILogStore says."""
+        return self._places
 
     @property
     def logs(self) -> Mapping[TopicPartition, FileLog]:
@@ -94,20 +112,58 @@ class FileLogStore:
     async def _open(self, log_config: Callable[[str], LogConfig]) -> None:
         try:
             for place in self._places:
-                await place.worker(place.dir.lock)
+                await self._unless_failing(place, place.worker(place.dir.lock))
             await _settle(
-                [Deferred.fromCoroutine(self._open_place(place, log_config)) for place in self._places]
+                [
+                    self._unless_failing(place, Deferred.fromCoroutine(self._open_place(place, log_config)))
+                    for place in self._online()
+                ]
             )
+            self._check_any_online()
+            self._is_open = True
         except BaseException:
-            self._entries.clear()
-            self._logs.clear()
+            self._forget_all()
             for place in self._places:
                 place.dir.unlock()
             raise
 
-    async def _open_place(self, place: _Place, log_config: Callable[[str], LogConfig]) -> None:
+    def _unless_failing(self, place: Place, opening: Deferred[None]) -> Deferred[None]:
+        """Wait for a step of opening a dir; one that cannot be used is offline, for the others may do."""
+
+        def failed(failure: Failure) -> None:
+            failure.trap(OSError)
+            place.take_offline(failure.value, "opening it")  # type: ignore[arg-type]  # trapped
+
+        return opening.addErrback(failed)
+
+    def _check_any_online(self) -> None:
+        if not self._online():
+            place = self._places[0]
+            why = place.error.strerror if place.error else ""
+            raise SettingError(f"log.dirs={place.path}: {why}; name a directory that can be written")
+
+    def _online(self) -> list[Place]:
+        return [place for place in self._places if place.error is None]
+
+    def _gone_offline(self, place: Place) -> None:
+        for name in place.logs:
+            self._entries.pop(name, None)
+            self._logs.pop(name, None)
+        if self._is_open and self.on_offline is not None:
+            self.on_offline(place)
+
+    def _forget_all(self) -> None:
+        self._is_open = False
+        self._entries.clear()
+        self._logs.clear()
+        for place in self._places:
+            place.logs.clear()
+
+    async def _open_place(self, place: Place, log_config: Callable[[str], LogConfig]) -> None:
         found: list[Found] = await place.worker(place.dir.find)
-        configs = [log_config(one.topic_partition.topic) for one in found]
+        topics = {one.topic_partition.topic for one in found}
+        by_topic = {topic: log_config(topic) for topic in topics}
+        configs = [by_topic[one.topic_partition.topic] for one in found]
         loaded: list[Loaded] = await place.worker(partial(place.dir.load, found, configs, self._now_ms()))
         for one, config, state in zip(found, configs, loaded, strict=True):
             twice = self._entries.get(one.topic_partition)
@@ -118,7 +174,7 @@ class FileLogStore:
                 )
             self._add(place, one, config, state)
 
-    def _add(self, place: _Place, found: Found, config: LogConfig, loaded: Loaded) -> FileLog:
+    def _add(self, place: Place, found: Found, config: LogConfig, loaded: Loaded) -> FileLog:
         log = FileLog(
             found.topic_partition,
             config,
@@ -128,31 +184,76 @@ class FileLogStore:
             self._files,
             place.worker,
             self._clock,
+            place.report,
         )
+        log.attend(self._workers(f"read-ahead {place.dir.path}"), self._descriptors)
         self._entries[found.topic_partition] = _Entry(log, found.topic_id, place)
         self._logs[found.topic_partition] = log
-        place.logs += 1
+        place.logs[found.topic_partition] = log
         return log
 
     def checkpoint(self) -> Deferred[None]:
         """As ILogStore says. Fails with OSError if one cannot be written."""
-        saves = [place.worker(partial(place.dir.save, *self._offsets(place))) for place in self._places]
+        saves = [
+            place.run(partial(place.dir.save, *_offsets(place)), "writing checkpoints")
+            for place in self._online()
+        ]
         return Deferred.fromCoroutine(_settle(saves))
 
-    def _offsets(self, place: _Place) -> tuple[dict[TopicPartition, int], ...]:
-        """Recovery points, log starts and ends of the logs in one dir."""
-        logs = [entry.log for entry in self._entries.values() if entry.place is place]
-        return (
-            {log.topic_partition: log.flushed_offset for log in logs},
-            {log.topic_partition: log.log_start_offset for log in logs},
-            {log.topic_partition: log.log_end_offset for log in logs},
+    def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
+        """As ILogStore says."""
+        return Deferred.fromCoroutine(self._checkpoint_log_start(topic_partition))
+
+    async def _checkpoint_log_start(self, topic_partition: TopicPartition) -> None:
+        entry = self._entries.get(topic_partition)
+        if entry is None:
+            raise OSError(errno.EIO, "the log is not here any more", str(topic_partition))
+        if entry.log.flushed_offset < entry.log.log_start_offset:
+            # else a power cut could leave a log that ends before its start
+            await entry.log.flush()
+        await entry.place.checkpoint_log_starts()
+
+    # --- compaction
+
+    def clean(self, now_ms: int) -> Deferred[bool]:
+        """As ILogStore says. Fails with OSError if the cleaner's checkpoint cannot be written."""
+        return Deferred.fromCoroutine(self._clean(now_ms))
+
+    async def _clean(self, now_ms: int) -> bool:
+        if self._cleaner is None:
+            self._cleaner = self._make_cleaner()
+        log = await self._cleaner.clean_one(list(self._logs.values()), now_ms)
+        entry = None if log is None else self._entries.get(log.topic_partition)
+        if entry is not None:
+            await self._save_cleaned(entry.place)
+        return log is not None
+
+    def _make_cleaner(self) -> Cleaner:
+        memory = Memory(
+            self._config.get("log.cleaner.dedupe.buffer.size"),
+            self._config.get("log.cleaner.io.buffer.load.factor"),
         )
+        process = CleanerProcess()
+        run = self._run_pass or process.run
+        return Cleaner(self._files, self._workers("cleaner"), memory, run, process.stop)
+
+    def _save_cleaned(self, place: Place) -> Deferred[None]:
+        offsets = {
+            name: entry.log.first_dirty_offset
+            for name, entry in self._entries.items()
+            if entry.place is place and entry.log.first_dirty_offset
+        }
+        return place.run(partial(place.dir.save_cleaned, offsets), "writing down what is compacted")
+
+    # --- closing
 
     def close(self) -> Deferred[None]:
         """As ILogStore says. A dir that fails gets no marker; the others do. Fails with the first OSError."""
         return Deferred.fromCoroutine(self._close())
 
     async def _close(self) -> None:
+        if self._cleaner is not None:
+            await self._cleaner.stop()
         await self._changing.acquire()
         try:
             for call in self._removing:
@@ -160,17 +261,16 @@ class FileLogStore:
                     call.cancel()
             await _settle([Deferred.fromCoroutine(self._close_place(place)) for place in self._places])
         finally:
-            self._entries.clear()
-            self._logs.clear()
+            self._forget_all()
             self._changing.release()
 
-    async def _close_place(self, place: _Place) -> None:
+    async def _close_place(self, place: Place) -> None:
         if not place.dir.locked:
             return
-        finishes = [entry.log.close() for entry in self._entries.values() if entry.place is place]
         try:
+            finishes = [log.close() for log in place.logs.values()]
             await place.worker(lambda: [finish() for finish in finishes])
-            await place.worker(partial(place.dir.save, *self._offsets(place)))
+            await place.worker(partial(place.dir.save, *_offsets(place)))
             await place.worker(place.dir.mark_clean)
         finally:
             place.dir.unlock()
@@ -195,15 +295,30 @@ class FileLogStore:
         if entry is not None and entry.topic_id == topic_id:
             return entry.log
         if entry is not None and entry.topic_id == NO_TOPIC_ID:
-            await entry.place.worker(partial(entry.place.dir.adopt, topic_partition, topic_id))
+            adopt = partial(entry.place.dir.adopt, topic_partition, topic_id)
+            await entry.place.run(adopt, f"writing to {topic_partition}")
             entry.topic_id = topic_id
             return entry.log
         if entry is not None:
             await self._delete(topic_partition)
-        place = min(self._places, key=lambda place: place.logs)
-        found = Found(topic_partition, topic_id)
-        loaded = await place.worker(partial(place.dir.create, found, config, self._now_ms()))
-        return self._add(place, found, config, loaded)
+        return await self._create_somewhere(Found(topic_partition, topic_id), config)
+
+    async def _create_somewhere(self, found: Found, config: LogConfig) -> FileLog:
+        """Make a log in the dir with the fewest; where that fails, in another.
+
+        :raises OSError: it cannot be made anywhere.
+        """
+        error = OSError(errno.EIO, "every log dir is offline")
+        for place in sorted(self._online(), key=lambda place: len(place.logs)):
+            create = partial(place.dir.create, found, config, self._now_ms())
+            try:
+                loaded = await place.run(create, f"making {found.topic_partition}")
+            except OSError as failed:
+                error = failed
+            else:
+                if place.error is None:
+                    return self._add(place, found, config, loaded)
+        raise error
 
     def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
         """As ILogStore says; zero for a log from before there were topic ids.
@@ -222,15 +337,26 @@ class FileLogStore:
             return
         del self._logs[topic_partition]
         entry.log.abandon()
-        entry.place.logs -= 1
-        doomed = await entry.place.worker(partial(entry.place.dir.put_aside, topic_partition))
+        del entry.place.logs[topic_partition]
+        put_aside = partial(entry.place.dir.put_aside, topic_partition)
+        doomed = await entry.place.run(put_aside, f"deleting {topic_partition}")
         delay = entry.log.config.file_delete_delay_ms / 1000
         call = self._clock.callLater(delay, self._remove, entry.place, doomed)
         self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
 
-    def _remove(self, place: _Place, path: str) -> None:
-        done = place.worker(partial(self._files.remove_tree, path))
+    def _remove(self, place: Place, path: str) -> None:
+        done = place.run(partial(self._files.remove_tree, path), f"removing {path}")
         done.addErrback(lambda failure: self.log.failure("removing {path} failed", failure, path=path))
+
+
+def _offsets(place: Place) -> tuple[dict[TopicPartition, int], ...]:
+    """Recovery points, log starts and ends of the logs in one dir."""
+    logs = place.logs.values()
+    return (
+        {log.topic_partition: log.flushed_offset for log in logs},
+        {log.topic_partition: log.log_start_offset for log in logs},
+        {log.topic_partition: log.log_end_offset for log in logs},
+    )
 
 
 async def _settle(deferreds: list[Deferred[Any]]) -> None:

@@ -4,6 +4,8 @@ On plain TCP the sender writes to the socket at once and bothers the transport o
 buffer is full: then it registers as a pull producer, and the transport calls ``resumeProducing`` when
 the socket is writable. So the transport's own write buffer is always empty, and nothing is copied into it.
 Elsewhere (TLS, a test's transport) slices are read in pieces and written as any producer would.
+
+No slice is sent, nor read, before it is in the page cache: :data:`Load` sees to that, in a worker.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from twisted.internet import tcp
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IPullProducer, ITransport
 from twisted.logger import Logger, LogLevel
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from kafkatx.net.readahead import WINDOW_BYTES
 from kafkatx.types import FileSlice
 
 Chunk = bytes | bytearray | memoryview | FileSlice
@@ -26,19 +31,26 @@ Chunk = bytes | bytearray | memoryview | FileSlice
 PIECE_BYTES = 256 * 1024
 """How much of a file is read at a time where there is no ``sendfile``."""
 
-SENDFILE_BYTES = 1 << 30
+Load = Callable[[FileSlice], "Deferred[None] | None"]
+"""Has the first window of a slice read into the page cache: see :class:`kafkatx.net.readahead.ReadAhead`."""
+
 MORE = getattr(socket, "MSG_MORE", 0)
 
 
-def make_sender(transport: ITransport, drained: Callable[[], None]) -> PlainSender:
+def in_memory(piece: FileSlice) -> None:
+    """For files that are never cold."""
+
+
+def make_sender(transport: ITransport, drained: Callable[[], None], load: Load = in_memory) -> PlainSender:
     """The fastest sender that *transport* allows.
 
     :param drained: called when everything was handed to the socket after a wait.
+    :param load: asked about a slice, and about what is left of it, before anything of it is sent.
     """
     # A TLS wrapper passes unknown attributes on to the socket below it: only the exact kind will do.
     if isinstance(transport, tcp.Connection) and not transport.TLS and hasattr(os, "sendfile"):
-        return SocketSender(transport, drained)
-    return PlainSender(transport, drained)
+        return SocketSender(transport, drained, load)
+    return PlainSender(transport, drained, load)
 
 
 @implementer(IPullProducer)
@@ -51,9 +63,12 @@ class PlainSender:
 
     _log = Logger()
 
-    def __init__(self, transport: ITransport, drained: Callable[[], None]) -> None:
+    def __init__(self, transport: ITransport, drained: Callable[[], None], load: Load = in_memory) -> None:
         self._transport = transport
         self._drained = drained
+        self._load = load
+        self._loading: Deferred[None] | None = None
+        self._just_loaded = False
         self._queue: deque[Chunk] = deque()
         self.busy = False
         self.rounds = 0
@@ -72,6 +87,10 @@ class PlainSender:
     def resumeProducing(self) -> None:
         """The transport has room."""
         self.rounds += 1
+        if self._must_load(next((chunk for chunk in self._queue if isinstance(chunk, FileSlice)), None)):
+            # a transport that found its producer idle would ask it again and again
+            self._transport.unregisterProducer()  # type: ignore[attr-defined]
+            return
         try:
             piece = b"".join(self._next_piece())
         except OSError as error:
@@ -80,6 +99,31 @@ class PlainSender:
         self._transport.write(piece)
         if not self._queue:
             self._finish()
+
+    def _must_load(self, first: FileSlice | None) -> bool:
+        """Whether the first slice is being read from the disk; :meth:`_loaded` goes on then."""
+        if self._loading is None and first is not None:
+            if self._just_loaded:  # however short of memory the machine is: so it goes on
+                self._just_loaded = False
+                return False
+            loading = self._load(first)
+            if loading is not None and not loading.called:
+                self._loading = loading
+                loading.addCallbacks(self._loaded, self._not_loaded)
+        return self._loading is not None
+
+    def _loaded(self, _: None) -> None:
+        self._loading, self._just_loaded = None, True
+        self._go_on()
+
+    def _not_loaded(self, failure: Failure) -> None:
+        self._loading = None
+        if not failure.check(CancelledError):
+            failure.trap(OSError)
+            self._give_up(cast(OSError, failure.value))
+
+    def _go_on(self) -> None:
+        self._wait()
 
     def _give_up(self, error: OSError) -> None:
         """Break the connection off: after part of a reply nothing else can tell the peer."""
@@ -102,10 +146,13 @@ class PlainSender:
         self._drained()
 
     def _next_piece(self) -> Iterable[bytes | bytearray | memoryview]:
-        size = 0
+        size, slices = 0, 0
         while self._queue and size < PIECE_BYTES:
+            if slices and isinstance(self._queue[0], FileSlice):
+                break  # it may have to be loaded first
             chunk = self._queue.popleft()
             if isinstance(chunk, FileSlice):
+                slices += 1
                 piece = FileSlice(chunk.file, chunk.position, min(chunk.size, PIECE_BYTES))
                 if piece.size < chunk.size:
                     rest = FileSlice(chunk.file, chunk.position + piece.size, chunk.size - piece.size)
@@ -117,13 +164,17 @@ class PlainSender:
     def stopProducing(self) -> None:
         """The connection is gone."""
         self._queue.clear()
+        if self._loading is not None:
+            self._loading.cancel()
 
 
 class SocketSender(PlainSender):
     """Sends to a TCP socket without the transport's buffer in between."""
 
-    def __init__(self, transport: tcp.Connection, drained: Callable[[], None]) -> None:
-        super().__init__(transport, drained)
+    def __init__(
+        self, transport: tcp.Connection, drained: Callable[[], None], load: Load = in_memory
+    ) -> None:
+        super().__init__(transport, drained, load)
         self._tcp = transport
         self._socket = transport.getHandle()
 
@@ -137,19 +188,26 @@ class SocketSender(PlainSender):
     def resumeProducing(self) -> None:
         """The socket is writable."""
         self.rounds += 1
-        if not self._pump():
+        if not self._pump() or self._loading is not None:
             return
         if self._queue:
             self._tcp.startWriting()
         else:
             self._finish()
 
+    def _go_on(self) -> None:
+        self.resumeProducing()
+
     def _pump(self) -> bool:
-        """Send until all is sent or the socket is full; say whether the connection still stands."""
+        """Send until all is sent, the socket is full or a slice cold; say whether the connection stands."""
         queue = self._queue
         try:
             while queue:
-                if not (self._send_file() if isinstance(queue[0], FileSlice) else self._send_memory()):
+                head = queue[0]
+                if isinstance(head, FileSlice):
+                    if self._must_load(head) or not self._send_file(head):
+                        break
+                elif not self._send_memory():
                     break
         except BlockingIOError:
             pass
@@ -174,17 +232,14 @@ class SocketSender(PlainSender):
         queue.appendleft(memoryview(data)[sent:])
         return False
 
-    def _send_file(self) -> bool:
-        """Send from the file slice at the head; say whether all of it went."""
-        head = self._queue[0]
-        assert isinstance(head, FileSlice)
-        sent = os.sendfile(
-            self._socket.fileno(), head.file.fileno(), head.position, min(head.size, SENDFILE_BYTES)
-        )
+    def _send_file(self, head: FileSlice) -> bool:
+        """Send a window of the file slice at the head; say whether all of that went."""
+        window = min(head.size, WINDOW_BYTES)
+        sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, window)
         if not sent:
             raise OSError(f"{head.file.path} ends {head.size} bytes early")
         self._queue.popleft()
         if sent == head.size:
             return True
         self._queue.appendleft(FileSlice(head.file, head.position + sent, head.size - sent))
-        return False
+        return sent == window

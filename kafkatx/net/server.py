@@ -25,7 +25,7 @@ from twisted.python.failure import Failure
 
 from kafkatx.errors import ProtocolViolation
 from kafkatx.net.pool import Pool
-from kafkatx.net.sender import Chunk, PlainSender, make_sender
+from kafkatx.net.sender import Chunk, Load, PlainSender, in_memory, make_sender
 from kafkatx.wire.frames import Frames
 
 READ_BYTES = 1 << 20
@@ -140,7 +140,7 @@ class KafkaConnection(protocol.Protocol):
         self.factory.set_buffers(transport)
         remote, local = transport.getPeer(), transport.getHost()
         self.peer = Peer(remote.host, remote.port, local.host, local.port)
-        self._sender = make_sender(transport, self._drained)
+        self._sender = make_sender(transport, self._drained, self.factory.load)
         self._last_active_s = self.factory.clock.seconds()
         self.factory.connections.add(self)
         self.reconsider()
@@ -374,12 +374,18 @@ class Limits:
 
 
 class KafkaServerFactory(protocol.ServerFactory):
-    """Makes connections and keeps the limits that hold for all of them together."""
+    """Makes connections and keeps the limits that hold for all of them together.
+
+    :param load: see :data:`kafkatx.net.sender.Load`.
+    """
 
     _log = Logger()
     noisy = False
 
-    def __init__(self, requests: Requests, limits: Limits, clock: IReactorTime) -> None:
+    def __init__(
+        self, requests: Requests, limits: Limits, clock: IReactorTime, load: Load = in_memory
+    ) -> None:
+        self.load = load
         self.requests = requests
         self.limits = limits
         self.clock = clock

@@ -14,9 +14,11 @@ import attrs
 
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkatx.wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafkatx.wire.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from kafkatx.wire.messages.fetch import FetchRequest, FetchResponse
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafkatx.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
@@ -73,9 +75,11 @@ METADATA: Final = _api(MetadataRequest, MetadataResponse)
 API_VERSIONS: Final = _api(ApiVersionsRequest, ApiVersionsResponse)
 CREATE_TOPICS: Final = _api(CreateTopicsRequest, CreateTopicsResponse)
 DELETE_TOPICS: Final = _api(DeleteTopicsRequest, DeleteTopicsResponse)
+DELETE_RECORDS: Final = _api(DeleteRecordsRequest, DeleteRecordsResponse)
 INIT_PRODUCER_ID: Final = _api(InitProducerIdRequest, InitProducerIdResponse)
 OFFSET_FOR_LEADER_EPOCH: Final = _api(OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse)
 DESCRIBE_CONFIGS: Final = _api(DescribeConfigsRequest, DescribeConfigsResponse)
+DESCRIBE_LOG_DIRS: Final = _api(DescribeLogDirsRequest, DescribeLogDirsResponse)
 DESCRIBE_CLUSTER: Final = _api(DescribeClusterRequest, DescribeClusterResponse)
 
 APIS: Final = table(
@@ -87,9 +91,11 @@ APIS: Final = table(
         API_VERSIONS,
         CREATE_TOPICS,
         DELETE_TOPICS,
+        DELETE_RECORDS,
         INIT_PRODUCER_ID,
         OFFSET_FOR_LEADER_EPOCH,
         DESCRIBE_CONFIGS,
+        DESCRIBE_LOG_DIRS,
         DESCRIBE_CLUSTER,
     ]
 )

@@ -6,13 +6,14 @@ import gc
 import os
 import socket
 import threading
+from functools import partial
 from typing import Any
 
 from twisted.application.service import IService, MultiService
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ClientFactory, Protocol, connectionDone
-from twisted.internet.task import deferLater
+from twisted.internet.task import Cooperator, deferLater
 from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 from zope.interface.verify import verifyObject
@@ -212,6 +213,27 @@ class ServiceTests(TestCase):
         self.make()
         self.assertFalse(os.path.exists(self.data_dir))
 
+    async def test_chore_shares_the_reactor(self) -> None:
+        """Retention of many logs lets others have their turn, and ends where the service stops meanwhile."""
+        service = await self.started(kafkatx_storage="memory")
+        topics = service.broker.topics
+        await Deferred.fromCoroutine(topics.create("t", topics.plan(20, 1)))
+        turns: list[Any] = []
+        one_at_a_time: Any = partial(Cooperator, lambda: lambda: True)
+        self.patch(service, "_sharing", one_at_a_time(turns.append))
+        done: list[int] = []
+        for number, partition in enumerate(topics.partitions["t"]):
+            self.patch(partition.log, "retain", lambda now_ms, number=number: done.append(number))
+        finished = service._retain()
+        for count in range(1, 6):
+            turns.pop(0)()
+            self.assertEqual(len(done), count)
+        stopping = service.stopService()
+        turns.pop(0)()
+        await finished
+        await stopping
+        self.assertEqual(len(done), 5)
+
     async def test_failing_chore(self) -> None:
         """A log whose retention fails does not keep the others from theirs."""
         service = await self.started(kafkatx_storage="memory")
@@ -227,6 +249,6 @@ class ServiceTests(TestCase):
                 return 0
 
             self.patch(partition.log, "retain", retain)
-        service._retain()
+        await service._retain()
         self.assertEqual(done, [0, 2])
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)

@@ -65,6 +65,19 @@ class CheckpointTests(SynchronousTestCase):
         for data in (b"", b"version: 0\n", b"topic_id: ???", b"topic_id: AAAA", b"\xff\xfe", b"nonsense"):
             self.assertRaises(CheckpointDamaged, decode_partition_metadata, data)
 
+    def test_cut_short(self) -> None:
+        """No part of a checkpoint is one, not even where only the last digits are missing: 1 is not 17."""
+        epochs, offsets = encode_epochs([(0, 0), (3, 17)]), encode_offsets({A: 17})
+        for end in range(len(epochs)):
+            self.assertRaises(CheckpointDamaged, decode_epochs, epochs[:end])
+        for end in range(len(offsets)):
+            self.assertRaises(CheckpointDamaged, decode_offsets, offsets[:end])
+
+    def test_epochs_rise(self) -> None:
+        """Epochs and their starts rise, or it is no checkpoint."""
+        for entries in ([(1, 0), (1, 5)], [(2, 0), (1, 5)], [(1, 5), (2, 5)], [(1, 5), (2, 4)]):
+            self.assertRaises(CheckpointDamaged, decode_epochs, encode_epochs(entries))
+
     @settings(deadline=None, max_examples=50)
     @given(
         st.dictionaries(

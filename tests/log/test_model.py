@@ -186,12 +186,12 @@ class LogMachine(RuleBasedStateMachine):
         """Look a time up."""
         match = next((k for k in self.model if k.offset >= self.start and k.time >= time), None)
         expected = None if match is None else (match.offset, match.time, match.epoch)
-        assert self.log.offset_for_timestamp(time) == expected
+        assert self.result(self.log.offset_for_timestamp(time)) == expected
 
     @rule()
     def find_newest(self) -> None:
         """Look the largest time up; of several equal ones in different batches any may be given."""
-        found = self.log.max_timestamp()
+        found = self.result(self.log.max_timestamp())
         readable = [kept for kept in self.model if kept.offset >= self.start]
         if not readable:
             assert found is None

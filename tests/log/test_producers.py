@@ -125,6 +125,18 @@ class SnapshotTests(SynchronousTestCase):
         self.assertEqual(encode_snapshot(producers.states), expected)
         self.assertEqual(encode_snapshot({}).hex(), "000148674bc700000000")
 
+    def test_last_five(self) -> None:
+        """The last five batches are kept, the oldest first; Kafka takes the last entry of a producer."""
+        producers = Producers()
+        for number in range(7):
+            producers.record(1, 3, 2 * number, 10 * number, 10 * number + 1, 99)
+            producers.record(2, 0, number, 10 * number, 10 * number, 98)
+        data = encode_snapshot(producers.states)
+        self.assertEqual(struct.unpack_from(">i", data, 6), (10,))
+        self.assertEqual(struct.unpack_from(">qhiq", data, 10 + 4 * 46), (1, 3, 13, 61))
+        self.assertEqual(decode_snapshot(data), producers.states)
+        self.assertEqual([batch.base_offset for batch in producers.states[1].batches], [20, 30, 40, 50, 60])
+
     def test_without_batches(self) -> None:
         """A producer that is known only by its epoch has -1 for sequence and offset, as in Apache Kafka."""
         states = {4: ProducerState(2, (), 7)}

@@ -14,6 +14,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
+from kafkatx.log.producers import ProducerBatch, ProducerState, encode_snapshot
 from kafkatx.log.recovery import _Recovery
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP, StoreCase, batch
 from tests.log.fakes import crash, file_store, names
@@ -85,11 +86,12 @@ class RecoveryTests(StoreCase, SynchronousTestCase):
         for offset in range(0, 2 * batches, 5):
             self.assertEqual(self.content(log, offset), expected[offset:])
         for number in range(batches):
-            found = log.offset_for_timestamp(NOW_MS + number)
+            found = self.result(log.offset_for_timestamp(NOW_MS + number))
             self.assertEqual(found, (2 * number, NOW_MS + number, number // 5))
         if batches:
             newest = 2 * batches - 2
-            self.assertEqual(log.max_timestamp(), (newest, NOW_MS + batches - 1, (batches - 1) // 5))
+            found = self.result(log.max_timestamp())
+            self.assertEqual(found, (newest, NOW_MS + batches - 1, (batches - 1) // 5))
         (appended,) = self.put(log, batch([b"next"], producer=(1, 0, 2 * batches)), leader_epoch=9)
         self.assertEqual(appended.base_offset, 2 * batches)
 
@@ -276,6 +278,20 @@ class RecoveryTests(StoreCase, SynchronousTestCase):
         self.assertEqual(again.base_offset, 22)
         self.assertEqual(log.append(batch([b"x"], producer=(1, 0, 25)), 0, NOW_MS, True).error, 45)
         self.check_prefix(log, 12)
+
+    def test_snapshot_of_the_deleted(self) -> None:
+        """A snapshot from before records that were deleted is not believed: it lacks what they said."""
+        log = self.fill()
+        log.advance_log_start(24)
+        bases = sorted(int(name[:20]) for name in names(log) if name.endswith(".snapshot"))
+        self.assertEqual(bases[-1], 24)
+        # the new segment is there, and its snapshot was not written before the crash; an old one is left
+        os.rename(self.file("00000000000000000024.snapshot"), self.file("00000000000000000010.snapshot"))
+        with open(self.file("00000000000000000010.snapshot"), "wb") as file:
+            file.write(encode_snapshot({1: ProducerState(0, (ProducerBatch(8, 9, 8, 9),), NOW_MS)}))
+        log = self.reopen()
+        self.assertEqual((log.log_start_offset, log.log_end_offset), (24, 24))
+        self.assertEqual(log.append(batch([b"x"], producer=(1, 0, 24)), 9, NOW_MS, True).error, 0)
 
     def test_snapshot_and_what_follows(self) -> None:
         """Producers' state is a snapshot and the batches after it: the last five are known after a crash."""

@@ -18,9 +18,11 @@ SERVED = {
     18: ("ApiVersions", 0, 3, 3),
     19: ("CreateTopics", 0, 7, 5),
     20: ("DeleteTopics", 0, 6, 4),
+    21: ("DeleteRecords", 0, 2, 2),
     22: ("InitProducerId", 0, 4, 2),
     23: ("OffsetForLeaderEpoch", 0, 4, 4),
     32: ("DescribeConfigs", 0, 4, 4),
+    35: ("DescribeLogDirs", 0, 2, 2),
     60: ("DescribeCluster", 0, 1, 0),
 }
 

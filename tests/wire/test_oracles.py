@@ -49,6 +49,9 @@ OLD_MODULES = {
 }
 """Where kafka-python's classes of those stand, in ``kafka.protocol.old``."""
 
+SAME = {("DescribeLogDirs", 0): 1}
+"""Versions that neither has (kafka-python's is wrong), and the one of kio's with the same bytes."""
+
 
 def api_name(cls: type[Message]) -> str:
     """``ProduceRequest`` -> ``Produce``."""
@@ -117,7 +120,7 @@ class KioTests(SynchronousTestCase):
         def check(cls: type[Message], version: int, message: Message) -> None:
             if version in OLDEST.get(api_name(cls), ()):
                 return
-            theirs = kio_class(cls, version)
+            theirs = kio_class(cls, SAME.get((api_name(cls), version), version))
             expected, written = to_kio(message, theirs), io.BytesIO()
             entity_writer(theirs)(written, expected)
             data = encode(message, version)
@@ -147,4 +150,4 @@ class KafkaPythonTests(SynchronousTestCase):
 
         for_every_version(check)
         self.assertEqual(len(checked), 2 * sum(map(len, OLDEST.values())))
-        self.assertEqual(len(VERSIONS), 160)
+        self.assertEqual(len(VERSIONS), 172)

@@ -6,9 +6,11 @@ from kafkatx.broker.dispatch import Served
 from kafkatx.broker.handlers import (
     api_versions,
     create_topics,
+    delete_records,
     delete_topics,
     describe_cluster,
     describe_configs,
+    describe_log_dirs,
     fetch,
     init_producer_id,
     list_offsets,
@@ -31,9 +33,11 @@ SERVED: tuple[Served, ...] = (
     _served(18, api_versions),
     _served(19, create_topics),
     _served(20, delete_topics),
+    _served(21, delete_records),
     _served(22, init_producer_id),
     _served(23, offset_for_leader_epoch),
     _served(32, describe_configs),
+    _served(35, describe_log_dirs),
     _served(60, describe_cluster),
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredList
 
 from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.parked import park
@@ -36,10 +36,28 @@ def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> An
     if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
         raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     fetch = FetchRound(broker, request, context)
+    loading = fetch.load()
+    if loading:
+        return _all_of(loading).addCallback(lambda _: _when_enough(broker, fetch, request))
+    return _when_enough(broker, fetch, request)
+
+
+def _when_enough(broker: Broker, fetch: FetchRound, request: FetchRequest) -> Any:
     if request.max_wait_ms <= 0 or not request.topics or fetch.is_enough():
         return fetch.respond()
     waiting = park(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough)
     return waiting.addCallback(lambda _: fetch.respond())
+
+
+def _all_of(loading: list[Deferred[None]]) -> Deferred[None]:
+    """Fires when all have fired; cancelling it cancels all."""
+
+    def fired(results: list[tuple[bool, Any]]) -> None:
+        for succeeded, failure in results:
+            if not succeeded:
+                failure.raiseException()
+
+    return DeferredList(loading, consumeErrors=True).addCallback(fired)
 
 
 class FetchRound:
@@ -51,6 +69,29 @@ class FetchRound:
         self._context = context
         self._committed = request.isolation_level == READ_COMMITTED
         self._limit: int = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
+        self._later: set[tuple[str, int]] = set()
+
+    def load(self) -> list[Deferred[None]]:
+        """Have what is cold read from the disk, as much as the reply may hold; give what must be waited for.
+
+        The partitions that come after that are not looked at: their turn is the next request's, in which
+        clients put them first.
+        """
+        find, room = self._broker.topics.find, self._limit
+        loading: list[Deferred[None]] = []
+        for topic in self._request.topics:
+            for asked in topic.partitions:
+                if room <= 0 and loading:
+                    self._later.add((topic.topic, asked.partition))
+                    continue
+                partition = find(topic.topic, asked.partition)
+                if partition is None:
+                    continue
+                cold = partition.log.warm(asked.fetch_offset, min(room, asked.partition_max_bytes))
+                if cold is not None:
+                    loading.append(cold)
+                    room -= asked.partition_max_bytes
+        return loading
 
     def wanted(self) -> list[Partition]:
         """The partitions asked for that are here."""
@@ -67,6 +108,8 @@ class FetchRound:
                 partition = find(topic.topic, asked.partition)
                 if partition is None or self._check(partition, asked):
                     return True
+                if self._later and (topic.topic, asked.partition) in self._later:
+                    continue
                 end = self._end_offset(partition)
                 if asked.fetch_offset < end:
                     readable = partition.log.readable_bytes(asked.fetch_offset, end)
@@ -113,7 +156,8 @@ class FetchRound:
             return _error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         error = self._check(partition, asked)
         records: Records = b""
-        if not error and (limit > 0 or first):
+        later = self._later and (topic, asked.partition) in self._later
+        if not error and not later and (limit > 0 or first):
             try:
                 records = partition.log.read(
                     asked.fetch_offset,
@@ -137,7 +181,12 @@ class FetchRound:
 
 
 def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
-    """Compare the epoch that a client believes in with the partition's (KIP-320); -1 is not compared."""
+    """Compare the epoch that a client believes in with the partition's (KIP-320); -1 is not compared.
+
+    Whatever it believes, nothing can be read of a partition that is offline.
+    """
+    if partition.offline:
+        return ErrorCode.KAFKA_STORAGE_ERROR
     if current_leader_epoch == -1 or current_leader_epoch == partition.leader_epoch:
         return ErrorCode.NONE
     if current_leader_epoch < partition.leader_epoch:

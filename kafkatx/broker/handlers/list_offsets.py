@@ -6,13 +6,16 @@ at or before the time asked for.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.python.failure import Failure
 
 from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.handlers.fetch import READ_COMMITTED, epoch_error
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.state import Broker
-from kafkatx.errors import ErrorCode
+from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -25,10 +28,11 @@ LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 MAX_TIMESTAMP_SINCE = 7
 
 
-def answer(broker: Broker, request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
-    """Look every partition's offset up."""
+def answer(broker: Broker, request: ListOffsetsRequest, context: RequestContext) -> Any:
+    """Look every partition's offset up; times are looked up in the log, which may take a while."""
     committed = request.isolation_level == READ_COMMITTED
     topics = []
+    searches: list[Deferred[None]] = []
     for topic in request.topics:
         results = []
         for asked in topic.partitions:
@@ -40,15 +44,25 @@ def answer(broker: Broker, request: ListOffsetsRequest, context: RequestContext)
             elif context.version == 0:
                 results.append(_segments_before(partition, asked))
             else:
-                results.append(_offset(partition, asked, context.version, committed))
+                results.append(_offset(partition, asked, context.version, committed, searches))
         topics.append(ListOffsetsTopicResponse(topic.name, results))
-    return ListOffsetsResponse(topics=topics)
+    response = ListOffsetsResponse(topics=topics)
+    if searches:
+        return gatherResults(searches, consumeErrors=True).addCallbacks(lambda _: response, _unwrapped)
+    return response
 
 
 def _offset(
-    partition: Partition, asked: ListOffsetsPartition, version: int, committed: bool
+    partition: Partition,
+    asked: ListOffsetsPartition,
+    version: int,
+    committed: bool,
+    searches: list[Deferred[None]],
 ) -> ListOffsetsPartitionResponse:
-    """The offset for one of the special times, or of the first record at or after a time."""
+    """The offset for one of the special times, or of the first record at or after a time.
+
+    :param searches: what has to be waited for is added to it; it completes the result.
+    """
     log, time = partition.log, asked.timestamp
     end = partition.last_stable_offset if committed else partition.high_watermark
     result = ListOffsetsPartitionResponse(asked.partition_index)
@@ -59,10 +73,31 @@ def _offset(
     elif time == MAX_TIMESTAMP and version < MAX_TIMESTAMP_SINCE:
         result.error_code = ErrorCode.UNSUPPORTED_VERSION
     else:
-        found = log.max_timestamp() if time == MAX_TIMESTAMP else log.offset_for_timestamp(time)
-        if found is not None and found[0] < end:
-            result.offset, result.timestamp, result.leader_epoch = found
+        search = log.max_timestamp() if time == MAX_TIMESTAMP else log.offset_for_timestamp(time)
+        searches.append(search.addCallbacks(_take, _refuse, (result, end), {}, (result,)))
     return result
+
+
+def _take(found: tuple[int, int, int] | None, result: ListOffsetsPartitionResponse, end: int) -> None:
+    """Put what was found into the result, unless the reader may not see it."""
+    if found is not None and found[0] < end:
+        result.offset, result.timestamp, result.leader_epoch = found
+
+
+def _refuse(failure: Failure, result: ListOffsetsPartitionResponse) -> None:
+    """The log cannot be read: an error of its partition."""
+    error = failure.value
+    if isinstance(error, RequestError):
+        result.error_code = error.code
+    else:
+        failure.trap(OSError)
+        result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def _unwrapped(failure: Failure) -> Failure:
+    """What went wrong, without the wrapping that tells which of the searches it was."""
+    inner = getattr(failure.value, "subFailure", failure)
+    return cast(Failure, inner)
 
 
 def _segments_before(partition: Partition, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:

@@ -74,14 +74,15 @@ def _describe(
         brokers=[MetadataResponseBroker(n.id, n.host, n.port, n.rack) for n in state.brokers.values()],
         cluster_id=state.cluster_id,
         controller_id=state.controller_id,
-        topics=[_topic(state, asked, errors, version) for asked in wanted],
+        topics=[_topic(broker, asked, errors, version) for asked in wanted],
     )
 
 
 def _topic(
-    state: ClusterState, asked: MetadataRequestTopic, errors: dict[str, int], version: int
+    broker: Broker, asked: MetadataRequestTopic, errors: dict[str, int], version: int
 ) -> MetadataResponseTopic:
     """One topic's part; asked for by name, or by id from version 10 on."""
+    state: ClusterState = broker.coordinator.state
     by_id = asked.name is None
     name = state.topic_names.get(asked.topic_id) if by_id else asked.name
     topic = state.topics.get(name) if name is not None else None
@@ -91,7 +92,9 @@ def _topic(
     if topic is None:
         name = asked.name or ""
         return MetadataResponseTopic(errors.get(name) or _missing_code(name), name)
-    return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.internal, _partitions(state, topic))
+    offline = [partition.offline for partition in broker.topics.partitions.get(topic.name, ())]
+    described = _partitions(state, topic, broker.node_id, offline)
+    return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.internal, described)
 
 
 def _missing_code(name: str) -> ErrorCode:
@@ -103,19 +106,27 @@ def _missing_code(name: str) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _partitions(state: ClusterState, topic: Topic) -> list[MetadataResponsePartition]:
+def _partitions(
+    state: ClusterState, topic: Topic, node_id: int, offline: list[bool]
+) -> list[MetadataResponsePartition]:
+    """A topic's partitions.
+
+    :param offline: which of them this broker, *node_id*, has in a log dir that failed.
+    """
     described = []
     for number, partition in enumerate(topic.partitions):
         leads = partition.leader in state.brokers
+        lost = number < len(offline) and offline[number]
+        error = ErrorCode.KAFKA_STORAGE_ERROR if lost else ErrorCode.NONE
         described.append(
             MetadataResponsePartition(
-                0 if leads else ErrorCode.LEADER_NOT_AVAILABLE,
+                error if leads else ErrorCode.LEADER_NOT_AVAILABLE,
                 number,
                 partition.leader if leads else -1,
                 partition.leader_epoch,
                 list(partition.replicas),
                 list(partition.isr),
-                [replica for replica in partition.replicas if replica not in state.brokers],
+                [r for r in partition.replicas if r not in state.brokers or (lost and r == node_id)],
             )
         )
     return described

@@ -6,6 +6,7 @@ records are written, as the high watermark passes them at once.
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -28,6 +29,7 @@ ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
 MAGIC_AT, MAGIC_2 = 16, 2
 CODEC_AT, CODEC_BITS, ZSTD = 22, 7, 4
+OFFLINE = "the log dir of the partition is offline"
 UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION
 
 
@@ -57,6 +59,8 @@ class StagedProduce(Staging):
         for partition, result in self._staged:
             if partition in failed:
                 _not_stored(result, failed[partition])
+            elif partition.offline:  # its log dir failed when another of its logs was written
+                _not_stored(result, OSError(errno.EIO, OFFLINE))
             elif partition.must_flush:
                 flushing.append((partition.log.flush(), result))
         if flushing:
@@ -109,6 +113,8 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
             partition = find(topic.name, data.index)
             if partition is None:
                 result = _error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            elif partition.offline:
+                result = _error(data, ErrorCode.KAFKA_STORAGE_ERROR, OFFLINE)
             elif request.acks == ALL and len(partition.isr) < partition.min_insync_replicas:
                 result = _error(data, ErrorCode.NOT_ENOUGH_REPLICAS, _too_few(partition))
             else:

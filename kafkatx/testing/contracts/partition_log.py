@@ -11,7 +11,7 @@ from zope.interface.verify import verifyObject
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.interfaces import IAppended, ILogStore, IPartitionLog, ISegmentFacts
+from kafkatx.interfaces import IAppended, ILogDir, ILogStore, IPartitionLog, ISegmentFacts
 from kafkatx.log.retention import KeepAll, SizeRetention, TimeAndSizeRetention, TimeRetention
 from kafkatx.records.batch import HEADER_BYTES, Record, parse_header
 from kafkatx.records.builder import BatchBuilder, assemble
@@ -412,6 +412,17 @@ class PartitionLogContract(StoreCase):
                 self.put(log, batch([b"other" * 5]))
         self.assertEqual(found, [b"%d" % number * (number % 7) for number in range(30)])
 
+    def test_warm(self) -> None:
+        """Wherever a reader is, in the log or not, it can ask for what it wants, and is told when to read."""
+        log = self.make_log(segment_bytes=300)
+        for number in range(10):
+            self.put(log, batch([b"%d" % number * 20]))
+        for offset in (-1, 0, 4, 9, 10, 11):
+            waiting = log.warm(offset, ALL)
+            if waiting is not None:
+                self.assertIsNone(self.result(waiting))
+        self.assertEqual(self.content(log, 4)[0], (4, b"4" * 20))
+
     def test_readable_bytes(self) -> None:
         """The bytes between two offsets are about right, 0 where there is nothing and else never 0."""
         log = self.make_log(segment_bytes=2000, index_interval_bytes=200)
@@ -431,7 +442,7 @@ class PartitionLogContract(StoreCase):
     def test_offset_for_timestamp(self) -> None:
         """The first record at or after a time, by offset, is found with its own time and epoch."""
         log = self.make_log(segment_bytes=250, index_interval_bytes=50, message_timestamp_after_max_ms=10**9)
-        self.assertIsNone(log.offset_for_timestamp(0))
+        self.assertIsNone(self.result(log.offset_for_timestamp(0)))
         times = [[10, 30], [20], [50, 40], [45], [60]]
         for epoch, part in enumerate(times):
             self.put(log, batch([b"x" * 20] * len(part), part), leader_epoch=epoch)
@@ -445,19 +456,19 @@ class PartitionLogContract(StoreCase):
             (60, (6, 60, 4)),
             (61, None),
         ):
-            self.assertEqual(log.offset_for_timestamp(asked), expected, asked)
+            self.assertEqual(self.result(log.offset_for_timestamp(asked)), expected, asked)
         log.advance_log_start(4)
-        self.assertEqual(log.offset_for_timestamp(0), (4, 40, 2))
+        self.assertEqual(self.result(log.offset_for_timestamp(0)), (4, 40, 2))
 
     def test_max_timestamp(self) -> None:
         """The record with the largest time is found, the first of several, in what can be read."""
         log = self.make_log(segment_bytes=250, index_interval_bytes=50)
-        self.assertIsNone(log.max_timestamp())
+        self.assertIsNone(self.result(log.max_timestamp()))
         for part in ([10, 30], [20], [50, 50, 40], [45], [7]):
             self.put(log, batch([b"x" * 20] * len(part), part))
-        self.assertEqual(log.max_timestamp(), (3, 50, 0))
+        self.assertEqual(self.result(log.max_timestamp()), (3, 50, 0))
         log.advance_log_start(5)
-        self.assertEqual(log.max_timestamp(), (6, 45, 0))
+        self.assertEqual(self.result(log.max_timestamp()), (6, 45, 0))
 
     def test_epochs(self) -> None:
         """The epochs that wrote the log are known by offset, and where each of them ended."""
@@ -625,8 +636,20 @@ class LogStoreContract(StoreCase):
         """A checkpoint can be made at any time."""
         store = self.opened()
         self.result(store.checkpoint())
-        self.put(self.result(store.create(TP, uuid.uuid4(), LogConfig())), batch([b"a"]))
+        log = self.result(store.create(TP, uuid.uuid4(), LogConfig()))
+        self.put(log, batch([b"a"]))
         self.result(store.checkpoint())
+        log.advance_log_start(1)
+        self.result(store.checkpoint_log_start(TP))
+
+    def test_dirs(self) -> None:
+        """Where a store has directories, each log is in one of them, and none is offline."""
+        store = self.opened()
+        self.result(store.create(TP, uuid.uuid4(), LogConfig()))
+        for log_dir in store.dirs:
+            self.assertTrue(verifyObject(ILogDir, log_dir))
+            self.assertIsNone(log_dir.error)
+        self.assertIn([name for log_dir in store.dirs for name in log_dir.logs], ([TP], []))
 
     def test_reopen(self) -> None:
         """A durable store gives everything back: records, ids, log starts, epochs and producers."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from kafkatx.errors import ErrorCode
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+
+from kafkatx.errors import CorruptRecords, ErrorCode
 from kafkatx.wire.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -123,6 +127,47 @@ class ListOffsetsTests(ListOffsetsTestCase):
             (2, 0),
         ):
             self.assertEqual(self.ask_one(-1, epoch=epoch).error_code, code)
+
+
+class SearchTests(ListOffsetsTestCase):
+    """Times are looked up in the log, which may take a while, or fail."""
+
+    def search(self, *searches: Deferred[Any]) -> Any:
+        """Ask for a time in as many partitions; gives the parts of the response, when they come."""
+        partitions = self.make_topic("times", len(searches))
+        for partition, search in zip(partitions, searches, strict=True):
+            self.patch(partition.log, "offset_for_timestamp", lambda _, search=search: search)
+            partition.high_watermark = 10
+        asked = [ListOffsetsPartition(number, -1, 5) for number in range(len(searches))]
+        return self.answer(2, 7, ListOffsetsRequest(-1, 0, [ListOffsetsTopic("times", asked)]))
+
+    def parts(self, answer: Any) -> list[tuple[int, int]]:
+        """Error and offset of each part."""
+        response = self.response(2, 7, self.successResultOf(answer))
+        return [(part.error_code, part.offset) for part in response.topics[0].partitions]
+
+    def test_waits_for_all(self) -> None:
+        """The reply comes when all lookups have ended."""
+        slow: Deferred[Any] = Deferred()
+        answer = self.search(slow, succeed((7, 5, 0)), succeed(None))
+        self.assertNoResult(answer)
+        slow.callback((3, 5, 0))
+        self.assertEqual(self.parts(answer), [(0, 3), (0, 7), (0, -1)])
+
+    def test_log_that_fails(self) -> None:
+        """A disk that fails and a batch that is damaged are errors of their partitions only."""
+        answer = self.search(
+            fail(OSError(5, "Input/output error")), fail(CorruptRecords("damaged")), succeed((7, 5, 0))
+        )
+        self.assertEqual(
+            self.parts(answer), [(ErrorCode.KAFKA_STORAGE_ERROR, -1), (ErrorCode.CORRUPT_MESSAGE, -1), (0, 7)]
+        )
+
+    def test_cancelled(self) -> None:
+        """When the client goes, so does the waiting."""
+        answer = self.search(Deferred(), Deferred())
+        answer.cancel()
+        self.failureResultOf(answer, CancelledError)
 
 
 class VersionZeroTests(ListOffsetsTestCase):

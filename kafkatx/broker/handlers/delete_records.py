@@ -1,0 +1,114 @@
+"""DeleteRecords (key 21), versions 0-2: let a partition start at a later offset (KIP-107).
+
+The new start is on the disk before the reply: what was deleted never comes back, not after kill -9 either.
+"""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.partition import Partition
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import INTERNAL_TOPICS
+from kafkatx.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+HIGH_WATERMARK = -1
+
+
+def answer(
+    broker: Broker, request: DeleteRecordsRequest, context: RequestContext
+) -> Deferred[DeleteRecordsResponse]:
+    """Move the starts of all partitions, then wait until each is written down."""
+    topics = [
+        (topic.name, [_begin(broker, topic.name, asked) for asked in topic.partitions])
+        for topic in request.topics
+    ]
+    return Deferred.fromCoroutine(_finish(topics))
+
+
+def _begin(
+    broker: Broker, topic: str, asked: DeleteRecordsPartition
+) -> tuple[DeleteRecordsPartitionResult, Deferred[None] | None]:
+    """Move one start; gives the result, true once the Deferred has fired."""
+    try:
+        partition = _find(broker, topic, asked.partition_index)
+        start = _move(partition, asked.offset)
+    except RequestError as error:
+        return _error(asked, error.code), None
+    except OSError:
+        return _error(asked, ErrorCode.KAFKA_STORAGE_ERROR), None
+    # those who wait below the new start are told at once
+    partition.wake()
+    saving = broker.store.checkpoint_log_start(partition.topic_partition)
+    return DeleteRecordsPartitionResult(asked.partition_index, start), saving
+
+
+def _find(broker: Broker, topic: str, number: int) -> Partition:
+    """The partition, if its records may be deleted.
+
+    :raises RequestError: there is none, or they may not.
+    """
+    if topic in INTERNAL_TOPICS:
+        raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+    partition = broker.topics.find(topic, number)
+    if partition is None:
+        raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if partition.offline:
+        raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR)
+    if "delete" not in partition.log.config.cleanup_policy:
+        raise RequestError(ErrorCode.POLICY_VIOLATION)
+    return partition
+
+
+def _move(partition: Partition, offset: int) -> int:
+    """Let a log start at *offset*, or later if it does already; return where.
+
+    :raises RequestError: OFFSET_OUT_OF_RANGE: no consumer has seen that offset yet, or it is none.
+    :raises OSError: old segments cannot be put aside.
+    """
+    if offset == HIGH_WATERMARK:
+        offset = partition.high_watermark
+    if not 0 <= offset <= partition.high_watermark:
+        raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    partition.log.advance_log_start(offset)
+    start: int = partition.log.log_start_offset
+    return start
+
+
+async def _finish(
+    topics: list[tuple[str, list[tuple[DeleteRecordsPartitionResult, Deferred[None] | None]]]],
+) -> DeleteRecordsResponse:
+    for _, results in topics:
+        for result, saving in results:
+            try:
+                if saving is not None:
+                    await saving
+            except OSError:
+                result.low_watermark, result.error_code = -1, ErrorCode.KAFKA_STORAGE_ERROR
+    return DeleteRecordsResponse(
+        topics=[DeleteRecordsTopicResult(name, [result for result, _ in results]) for name, results in topics]
+    )
+
+
+def _error(asked: DeleteRecordsPartition, code: int) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(asked.partition_index, -1, code)
+
+
+def refuse(
+    request: DeleteRecordsRequest, context: RequestContext, code: ErrorCode, why: str
+) -> DeleteRecordsResponse:
+    """The same error for every partition."""
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(topic.name, [_error(asked, code) for asked in topic.partitions])
+            for topic in request.topics
+        ]
+    )

@@ -1,0 +1,52 @@
+"""DescribeLogDirs (key 35), versions 0-2: which partitions lie in which of log.dirs, and how large (KIP-113).
+
+A dir that is offline has error KAFKA_STORAGE_ERROR and no partitions. There are no future replicas here, and
+no partition lacks records of another one: every lag is 0. A store without directories has none to tell of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode
+from kafkatx.types import TopicPartition
+from kafkatx.wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+
+def answer(
+    broker: Broker, request: DescribeLogDirsRequest, context: RequestContext
+) -> DescribeLogDirsResponse:
+    """Describe every dir."""
+    wanted = None
+    if request.topics is not None:
+        wanted = {TopicPartition(asked.topic, n) for asked in request.topics for n in asked.partitions}
+    return DescribeLogDirsResponse(results=[_describe(log_dir, wanted) for log_dir in broker.store.dirs])
+
+
+def _describe(log_dir: Any, wanted: set[TopicPartition] | None) -> DescribeLogDirsResult:
+    """One ``ILogDir``; None in place of the partitions that are wanted: all."""
+    if log_dir.error is not None:
+        return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir.path)
+    topics: dict[str, list[DescribeLogDirsPartition]] = {}
+    for name, log in log_dir.logs.items():
+        if wanted is None or name in wanted:
+            described = DescribeLogDirsPartition(name.partition, log.size_bytes)
+            topics.setdefault(name.topic, []).append(described)
+    return DescribeLogDirsResult(
+        0, log_dir.path, [DescribeLogDirsTopic(topic, partitions) for topic, partitions in topics.items()]
+    )
+
+
+def refuse(
+    request: DescribeLogDirsRequest, context: RequestContext, code: ErrorCode, why: str
+) -> DescribeLogDirsResponse:
+    """No dir: before version 3 a request has no error of its own."""
+    return DescribeLogDirsResponse()

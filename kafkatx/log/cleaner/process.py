@@ -1,0 +1,178 @@
+"""A pass in a process of its own: ``python -m kafkatx.log.cleaner.process``.
+
+Its standard input gets the pass as one line of JSON and then stays open: that it is closed is how the process
+finds out that its broker has died. On its standard output comes a line for each new segment and for the end::
+
+    {"cleaned": {"base_offset": 0, ...}}
+    {"finished": {"end_offset": 1340, ...}}
+    {"failed": {"kind": "CorruptRecords", "message": "..."}}
+
+It has the lowest priority: it takes what the broker leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator
+from typing import Any
+
+import attrs
+
+from kafkatx.errors import CorruptRecords, UnsupportedCompression
+from kafkatx.log.cleaner.clean import Abandoned, Cleaned, Finished, Pass, Source, clean
+from kafkatx.log.files import Files
+
+NICENESS = 19
+_FAILURES: dict[str, type[Exception]] = {
+    error.__name__: error for error in (CorruptRecords, UnsupportedCompression, OSError, Abandoned)
+}
+
+
+def encode_pass(job: Pass) -> bytes:
+    """A pass as a line of JSON."""
+    fields = attrs.asdict(job, recurse=False)
+    fields["sources"] = [(source.base_offset, source.size) for source in job.sources]
+    fields["last_offsets"] = list(job.last_offsets.items())
+    return json.dumps(fields).encode() + b"\n"
+
+
+def decode_pass(line: bytes) -> Pass:
+    """Read what :func:`encode_pass` wrote."""
+    fields = json.loads(line)
+    fields["sources"] = tuple(Source(*source) for source in fields["sources"])
+    fields["last_offsets"] = dict(fields["last_offsets"])
+    return Pass(**fields)
+
+
+def encode_step(step: Cleaned | Finished | Exception) -> bytes:
+    """A step of a pass as a line of JSON."""
+    if isinstance(step, Cleaned):
+        content: dict[str, Any] = {"cleaned": attrs.asdict(step)}
+    elif isinstance(step, Finished):
+        content = {"finished": attrs.asdict(step)}
+    else:
+        kind = OSError if isinstance(step, OSError) else type(step)
+        content = {"failed": {"kind": kind.__name__, "message": str(step)}}
+    return json.dumps(content).encode() + b"\n"
+
+
+def decode_step(line: bytes) -> Cleaned | Finished:
+    """Read what :func:`encode_step` wrote.
+
+    :raises Exception: the pass has failed with it.
+    """
+    ((kind, fields),) = json.loads(line).items()
+    if kind == "cleaned":
+        return Cleaned(**{**fields, "replaces": tuple(fields["replaces"])})
+    if kind == "finished":
+        return Finished(**fields)
+    raise _FAILURES.get(fields["kind"], RuntimeError)(fields["message"])
+
+
+class CleanerProcess:
+    """Has passes made in processes, one after the other; to be used from one worker.
+
+    :meth:`stop` may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def run(
+        self, files: Files, job: Pass, alive: Callable[[], None]
+    ) -> Generator[Cleaned | Finished, None, None]:
+        """As :func:`kafkatx.log.cleaner.clean.clean`, which is called elsewhere, with the real files.
+
+        :raises Abandoned: it was stopped, or the process has died.
+        """
+        process = self._start()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(encode_pass(job))
+                process.stdin.flush()
+            for line in process.stdout:
+                step = decode_step(line)
+                yield step
+                if isinstance(step, Finished):
+                    return
+            raise Abandoned("the cleaner's process has ended")
+        finally:
+            self._end(process)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        # What this process can import the other must, too, wherever it is started.
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        with self._lock:
+            if self._stopped:
+                raise Abandoned("the cleaner was stopped")
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "kafkatx.log.cleaner.process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+            return self._process
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        with self._lock:
+            self._process = None
+
+    def stop(self) -> None:
+        """End the process, if there is one, and start no more."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.kill()
+
+
+def _broker_lives() -> None:
+    """See whether standard input is still open.
+
+    :raises Abandoned: it is not.
+    """
+    if select.select([sys.stdin.buffer], [], [], 0)[0]:
+        raise Abandoned("the broker has gone")
+
+
+def _yield_to_others() -> None:
+    """Take the processor only where nobody else wants it, and never from someone who just woke up."""
+    with contextlib.suppress(OSError):
+        os.nice(NICENESS)
+    if hasattr(os, "SCHED_BATCH"):
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
+def main() -> None:
+    """Read a pass, make it, tell of each step."""
+    _yield_to_others()
+    job = decode_pass(sys.stdin.buffer.readline())
+    out = sys.stdout.buffer
+    try:
+        for step in clean(Files(), job, _broker_lives):
+            out.write(encode_step(step))
+            out.flush()
+    except Abandoned:
+        sys.exit(1)
+    except Exception as error:
+        out.write(encode_step(error))
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

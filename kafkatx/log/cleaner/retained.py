@@ -1,0 +1,175 @@
+"""What compaction leaves of one batch. Pure.
+
+A record stays if no later one has its key, and, if it is a tombstone, while its time has not come::
+
+    magic 2, first pass     the batch gets a delete horizon: pass time + delete.retention.ms, which stands in
+                            base_timestamp and is marked by attribute bit 6 (KIP-534, Kafka 3.1)
+    magic 2, later passes   its tombstones go once the horizon is reached
+    magic 0 and 1           they go once the segment is older than delete.retention.ms, counted from the
+                            last segment that was clean already, as Apache Kafka has it
+
+What stays of a batch keeps its offsets, leader epoch, producer, sequence, codec and kind of timestamp. The
+batch with a producer's last sequence stays as an empty header, so that the producer is not forgotten; its
+max_timestamp is -1, where Kafka keeps the old one: no record has it.
+
+Control batches and those of transactions are left as they are: without knowing which transactions were
+aborted their records cannot be judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from kafkatx.log.cleaner import spans
+from kafkatx.log.cleaner.offset_map import OffsetMap, names_of
+from kafkatx.log.scan import Shallow
+from kafkatx.records import batch as v2
+from kafkatx.records import legacy
+from kafkatx.records.builder import assemble
+from kafkatx.records.compression import Codec, compress
+from kafkatx.types import NO_TIMESTAMP
+
+_UNTOUCHED = v2.CONTROL | v2.TRANSACTIONAL
+
+
+@attrs.frozen
+class Kept:
+    """A batch as it is to be written, and what the indexes must know of it."""
+
+    data: bytes | memoryview
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+
+
+@attrs.frozen
+class Rules:
+    """What does not change within a pass.
+
+    :ivar now_ms: when the pass began.
+    :ivar last_offsets: producer id -> last offset of the last batch that it wrote.
+    """
+
+    map: OffsetMap
+    now_ms: int
+    delete_retention_ms: int
+    last_offsets: Mapping[int, int]
+
+
+def keys_of(data: memoryview, batch: Shallow) -> tuple[list[bytes | None], list[int]]:
+    """Names of the keys (see ``offset_map``) and the offsets of a batch's records.
+
+    None of them where the batch is left as it is.
+
+    :raises CorruptRecords: the batch cannot be decoded.
+    :raises UnsupportedCompression: its codec is not installed.
+    """
+    if batch.magic < 2:
+        records = list(legacy.iter_records(data))
+        return names_of(record.key for record in records), [record.offset for record in records]
+    if batch.attributes & _UNTOUCHED:
+        return [], []
+    header = v2.parse_header(data)
+    keys, offsets = spans.find_keys(v2.payload(data, header), header.count, header.base_offset)
+    return names_of(keys), offsets
+
+
+def retained(data: memoryview, batch: Shallow, rules: Rules, legacy_tombstones: bool) -> Kept | None:
+    """What stays of a batch; None if nothing does.
+
+    :param legacy_tombstones: whether tombstones of magic 0 and 1 stay.
+    :raises CorruptRecords: the batch cannot be decoded.
+    :raises UnsupportedCompression: its codec is not installed.
+    """
+    if batch.base_offset >= rules.map.end_offset or (batch.magic == 2 and batch.attributes & _UNTOUCHED):
+        return Kept(data, batch.base_offset, batch.last_offset, batch.max_timestamp)
+    if batch.magic < 2:
+        return _retained_messages(data, batch, rules, legacy_tombstones)
+    return _retained_records(data, rules)
+
+
+def _retained_records(data: memoryview, rules: Rules) -> Kept | None:
+    header = v2.parse_header(data)
+    if not rules.map.may_hold(header.base_offset, header.last_offset):
+        return _nothing_of(header, rules)
+    payload = v2.payload(data, header)
+    found = spans.find_spans(payload, header.count, header.base_offset)
+    names = names_of(found.keys)
+    stays = rules.map.latest(names, found.offsets)
+    has_horizon = header.attributes & v2.DELETE_HORIZON != 0
+    if has_horizon and header.base_timestamp <= rules.now_ms:
+        stays = [keep and not dead for keep, dead in zip(stays, found.tombstones, strict=True)]
+    kept = [number for number, keep in enumerate(stays) if keep]
+    if not kept:
+        return _nothing_of(header, rules)
+    needs_horizon = not has_horizon and any(found.tombstones[number] for number in kept)
+    if len(kept) == header.count and not needs_horizon:
+        return Kept(data, header.base_offset, header.last_offset, header.max_timestamp)
+    max_timestamp = header.max_timestamp
+    if not header.log_append_time:
+        max_timestamp = header.base_timestamp + max(found.timestamps[number] for number in kept)
+    if needs_horizon:
+        horizon = rules.now_ms + rules.delete_retention_ms
+        rest = spans.cut_rebased(payload, found, kept, header.base_timestamp - horizon)
+        header = header._replace(attributes=header.attributes | v2.DELETE_HORIZON, base_timestamp=horizon)
+    else:
+        rest = spans.cut(payload, found, kept)
+    header = header._replace(max_timestamp=max_timestamp, count=len(kept))
+    return _kept(_rebuilt(header, compress(header.codec, rest)), header, max_timestamp)
+
+
+def _kept(data: bytes, header: v2.BatchHeader, max_timestamp: int) -> Kept:
+    return Kept(data, header.base_offset, header.last_offset, max_timestamp)
+
+
+def _nothing_of(header: v2.BatchHeader, rules: Rules) -> Kept | None:
+    """What stays of a batch without its records: the header, if it holds a producer's last sequence."""
+    last = rules.last_offsets.get(header.producer_id) == header.last_offset
+    return _kept(_emptied(header), header, NO_TIMESTAMP) if last else None
+
+
+def _emptied(header: v2.BatchHeader) -> bytes:
+    attributes = header.attributes & v2.TIMESTAMP_TYPE
+    header = header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, max_timestamp=NO_TIMESTAMP)
+    return _rebuilt(header._replace(count=0), b"")
+
+
+def _rebuilt(header: v2.BatchHeader, payload: bytes) -> bytes:
+    """The batch with this header, but for length and CRC, which are made right."""
+    return assemble(
+        payload,
+        header.count,
+        header.attributes,
+        header.base_timestamp,
+        header.max_timestamp,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.base_offset,
+        header.partition_leader_epoch,
+        header.last_offset_delta,
+    )
+
+
+def _retained_messages(data: memoryview, batch: Shallow, rules: Rules, tombstones_stay: bool) -> Kept | None:
+    """What stays of a message of magic 0 or 1, or of those in a wrapper."""
+    records = list(legacy.iter_records(data))
+    offsets = [record.offset for record in records]
+    stays = rules.map.latest(names_of(record.key for record in records), offsets)
+    kept = [
+        record
+        for record, keep in zip(records, stays, strict=True)
+        if keep and (tombstones_stay or record.value is not None)
+    ]
+    if not kept:
+        return None
+    if len(kept) == len(records):
+        return Kept(data, offsets[0], batch.last_offset, batch.max_timestamp)
+    # A wrapper, then: a message that is none holds one record.
+    codec = Codec(batch.attributes & v2.COMPRESSION_MASK)
+    appended = batch.magic == 1 and batch.attributes & v2.TIMESTAMP_TYPE != 0
+    built = legacy.build(kept, batch.magic, codec, log_append_time=appended)
+    newest = max(record.timestamp for record in kept)
+    return Kept(built, kept[0].offset, kept[-1].offset, newest)

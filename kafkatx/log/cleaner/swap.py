@@ -1,0 +1,121 @@
+"""Cleaned files in the place of the segments that they replace; a crash leaves the one or the other.
+
+The names, and what is found after a crash between two of the steps::
+
+    1  X.index.P.cleaned -> X.index.swap, the time index alike     the old segments; the rest is removed
+    2  X.log.P.cleaned   -> X.log.swap                             from here on the new segment
+    3  the old segments' files, last segment first -> .deleted     removed by the recovery, if in its range
+    4  X.index.swap, X.timeindex.swap -> without .swap             taken up where it was left
+    5  X.log.swap        -> X.log                                  done
+
+``.log.swap`` alone decides: it exists from step 2 to step 5, and while it does, the swap is carried through.
+All of its content was synced before. Renames in one directory reach the disk in their order on every file
+system with a journal; the directory is synced soon after, and before any old file is unlinked.
+
+An old segment that begins beyond the last offset of the new one may survive a crash in step 3. Every record
+in it has a later one with its key, so no reader is misled; the next pass takes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Sequence
+
+from kafkatx.errors import CorruptRecords
+from kafkatx.log.cleaner.clean import CLEANED, Cleaned, CleanedSegment, suffix_of
+from kafkatx.log.files import Files
+from kafkatx.log.segment import INDEX, LOG, SNAPSHOT, TIME_INDEX, Segment, file_name
+
+SWAP = ".swap"
+_INDEXES = (INDEX, TIME_INDEX)
+_SWAPPED_LOG = re.compile(r"(\d{20})\.log\.swap")
+_FILE = re.compile(r"(\d{20})\.(log|index|timeindex)")
+
+
+def begin(files: Files, directory: str, cleaned: Cleaned, name: str) -> None:
+    """Steps 1 and 2.
+
+    :param name: the pass's.
+    :raises OSError: the old segments hold.
+    """
+    suffix = suffix_of(name)
+    for kind in (*_INDEXES, LOG):
+        path = os.path.join(directory, file_name(cleaned.base_offset, kind))
+        files.rename(path + suffix, path + SWAP)
+
+
+def finish(files: Files, directory: str, cleaned: Cleaned, old: Sequence[Segment]) -> list[str]:
+    """Steps 3 to 5; return the paths of the old files, to be unlinked later.
+
+    The first segment's producer snapshot stays: it tells of what is before it.
+
+    :raises OSError: the log must be opened anew, which carries it through.
+    """
+    doomed = [path for segment in reversed(old[1:]) for path in segment.put_aside()]
+    doomed += old[0].put_aside(keep=(SNAPSHOT,))
+    _take_names(files, directory, cleaned.base_offset)
+    return doomed
+
+
+def _take_names(files: Files, directory: str, base_offset: int) -> None:
+    for kind in (*_INDEXES, LOG):
+        path = os.path.join(directory, file_name(base_offset, kind))
+        if files.exists(path + SWAP):
+            files.rename(path + SWAP, path)
+
+
+def discard(files: Files, directory: str, name: str) -> None:
+    """Remove all files of a pass that are left; the directory may be gone."""
+    with contextlib.suppress(FileNotFoundError):
+        for one in files.names(directory):
+            if one.endswith(suffix_of(name)):
+                files.unlink(os.path.join(directory, one))
+
+
+def recover(files: Files, directory: str, names: Sequence[str]) -> bool:
+    """Carry through the swaps that were begun, drop those that were not.
+
+    For a log that is being opened, before its segments are looked for.
+
+    :param names: all in the directory.
+    :return: whether anything was done: the names are others then.
+    """
+    leftovers = [name for name in names if name.endswith((SWAP, CLEANED))]
+    if not leftovers:
+        return False
+    for name in leftovers:
+        if match := _SWAPPED_LOG.fullmatch(name):
+            _carry_through(files, directory, int(match[1]), names)
+    for name in leftovers:
+        files.unlink(os.path.join(directory, name))
+    _drop_orphans(files, directory)
+    files.sync_dir(directory)
+    return True
+
+
+def _drop_orphans(files: Files, directory: str) -> None:
+    """Remove the indexes that step 3 left without their log."""
+    names = files.names(directory)
+    for name in names:
+        match = _FILE.fullmatch(name)
+        if match and f"{match[1]}{LOG}" not in names:
+            files.unlink(os.path.join(directory, name))
+
+
+def _carry_through(files: Files, directory: str, base_offset: int, names: Sequence[str]) -> None:
+    size = files.size(os.path.join(directory, file_name(base_offset, LOG) + SWAP))
+    swapped = CleanedSegment(files, directory, base_offset, size, 0, SWAP)
+    next_offset = base_offset
+    try:
+        for batch in swapped.walk():
+            next_offset = batch.last_offset + 1
+    except CorruptRecords:
+        if file_name(base_offset, LOG) in names:
+            return  # It was whole when it was renamed: the disk is at fault, and the old one is there.
+    for name in names:
+        match = _FILE.fullmatch(name)
+        if match and base_offset < int(match[1]) < next_offset:
+            Segment(files, directory, int(match[1]), 0, 0).remove()
+    _take_names(files, directory, base_offset)

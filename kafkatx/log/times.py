@@ -1,0 +1,75 @@
+"""Records by their time, in the segments of a log: what ListOffsets asks for.
+
+It reads headers and decodes batches, so it runs in a worker, on twins of the segments
+(:meth:`kafkatx.log.segment.Segment.twin`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafkatx.log import lookup
+from kafkatx.log.scan import Shallow
+from kafkatx.log.segment import Segment
+from kafkatx.records.batch import Record
+
+
+def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, start_offset: int) -> Record | None:
+    """The first record, by offset, from *start_offset* on whose time is *timestamp_ms* or later.
+
+    :param segments: those that may have it, oldest first.
+    :raises CorruptRecords: a batch that may hold it is damaged.
+    """
+    for segment in segments:
+        try:
+            record = _first_in(segment, timestamp_ms, start_offset)
+        except FileNotFoundError:
+            continue  # retention was faster
+        if record is not None:
+            return record
+    return None
+
+
+def _first_in(segment: Segment, timestamp_ms: int, start_offset: int) -> Record | None:
+    segment.make_ready()
+    start = segment.find(max(segment.time_index.floor(timestamp_ms), start_offset))
+    if start is None:
+        return None
+    for batch in segment.walk(start.position):
+        if batch.max_timestamp >= timestamp_ms:
+            record = lookup.first_at_or_after(segment.read_batch(batch), timestamp_ms, start_offset)
+            if record is not None:
+                return record
+    return None
+
+
+def newest(segments: Sequence[Segment], start_offset: int) -> Record | None:
+    """The first of the records from *start_offset* on that have the largest time.
+
+    :param segments: those with such records, oldest first.
+    :raises CorruptRecords: the batch that holds it is damaged.
+    """
+    found: Record | None = None
+    for segment in segments:
+        if found is None or segment.max_timestamp > found.timestamp:
+            try:
+                found = _newest_in(segment, start_offset) or found
+            except FileNotFoundError:
+                continue  # retention was faster
+    return found
+
+
+def _newest_in(segment: Segment, start_offset: int) -> Record | None:
+    holder = segment.find(max(segment.max_timestamp_offset, start_offset))
+    if holder is None:
+        return None
+    candidates = [holder]
+    if min(holder.base_offset, segment.max_timestamp_offset) < start_offset:
+        # The log starts at the newest record's batch, or after it: it may be any that follows.
+        first, *others = segment.walk(segment.position_of(start_offset))
+        candidates = [first, max(others, key=_max_timestamp)] if others else [first]
+    return lookup.newest_of([lookup.newest(segment.read_batch(batch), start_offset) for batch in candidates])
+
+
+def _max_timestamp(batch: Shallow) -> int:
+    return batch.max_timestamp

@@ -1,0 +1,39 @@
+"""What is to be sent from files is read into the page cache first, in a worker, where it is not there yet."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.interfaces import Workers
+from kafkatx.types import FileSlice
+
+WINDOW_BYTES = 1 << 20
+"""How much of a slice is looked at, and sent, at a time."""
+
+
+class ReadAhead:
+    """Keeps cold reads out of the reactor thread.
+
+    :param workers: of the log dir that a file is in: ``<log dir>/<partition>/<file>``.
+    """
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+
+    def __call__(self, piece: FileSlice) -> Deferred[None] | None:
+        """Load the first window of a slice.
+
+        :return: None: it is in the page cache. Else fires when it is, or fails with OSError; cancelling it
+            ends the waiting only.
+        """
+        size = min(piece.size, WINDOW_BYTES)
+        if piece.file.is_cached(piece.position, size):
+            return None
+        ahead = min(piece.size - size, WINDOW_BYTES)
+        log_dir = os.path.dirname(os.path.dirname(piece.file.path))
+        worker = self._workers(f"read-ahead {log_dir}")  # the one that the log uses, too
+        loading: Deferred[None] = worker(partial(piece.file.load, piece.position, size, ahead))
+        return loading

@@ -1,0 +1,57 @@
+"""A broker with its logs in files, in two directories."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.state import Broker
+from kafkatx.config import BrokerConfig
+from kafkatx.coordination.embedded import EmbeddedCoordinator
+from kafkatx.log.store import FileLogStore
+from kafkatx.testing.contracts.partition_log import find_retention
+from tests.broker.running import NODE, BrokerTestCase, Held, at_once
+from tests.log.fakes import crash
+from tests.log.test_place import BadFiles
+
+
+class FileBrokerTestCase(BrokerTestCase):
+    """``self.files`` may be told to fail under ``self.dirs[0]``, where t-0 and t-2 are."""
+
+    def setUp(self) -> None:
+        """Start a broker."""
+        self.dirs = [os.path.abspath(self.mktemp()) for _ in range(2)]
+        self.files = BadFiles()
+        self.files.bad_dir = self.dirs[0]
+        super().setUp()
+
+    def make_broker(self, workers: Any = at_once, **settings: str) -> Broker:
+        """A broker that has started; its coordinator is in memory, and survives :meth:`restart`."""
+        self.clock.advance(self.now_ms / 1000)
+        memory = BrokerConfig.load(None, {"kafkatx.storage": "memory"})
+        self.coordinator = EmbeddedCoordinator(memory, at_once)
+        self.successResultOf(self.coordinator.start(NODE))
+        self.addCleanup(self.coordinator.stop)
+        return self.start(workers, **settings)
+
+    def start(self, workers: Any = at_once, **settings: str) -> Broker:
+        """A broker with the coordinator and the directories that are there."""
+        values = {**self.settings, "log.dirs": ",".join(self.dirs), **settings}
+        config = BrokerConfig.load(None, values)
+        store = FileLogStore(config, workers, self.clock, find_retention, self.files)
+        self.addCleanup(crash, store)
+        broker = Broker(config, self.coordinator, store, self.clock, workers, lambda: self.now_ms)
+        opening = Deferred.fromCoroutine(broker.open())
+        if isinstance(workers, Held):
+            workers.work()
+        self.successResultOf(opening)
+        return broker
+
+    def restart(self, workers: Any = at_once, **settings: str) -> None:
+        """What kill -9 and another start do."""
+        crash(self.broker.store)
+        self.broker.flushes.stop()
+        self.broker = self.start(workers, **settings)
+        self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))

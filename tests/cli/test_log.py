@@ -60,7 +60,11 @@ class DumpTests(CommandCase):
     def test_terminal(self) -> None:
         """A person gets a table for each file; a long one is drawn in parts."""
         self.patch(log_rows, "ROWS_AT_ONCE", 3)
-        self.patch(os, "environ", {**os.environ, "COLUMNS": "200"})
+        # in the environment itself: rich keeps the mapping that it found when it was imported
+        before = os.environ.get("COLUMNS")
+        os.environ["COLUMNS"] = "200"
+        restore = (os.environ.pop, "COLUMNS") if before is None else (os.environ.update, {"COLUMNS": before})
+        self.addCleanup(*restore)
         self.use_streams(tty=True)
         self.assertEqual(main.main(["log", "dump", self.directory]), 0)
         text = self.out.text()

@@ -18,9 +18,15 @@ from kafkatx.wire.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from kafkatx.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafkatx.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from kafkatx.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -68,9 +74,11 @@ def _requests(key: int, version: int, topic: str, now_ms: int) -> list[Message]:
         18: ApiVersionsRequest("mutants", "1.0"),
         19: _create_topics(),
         20: DeleteTopicsRequest([DeleteTopicState("no-such-topic")], ["no-such-topic"], 1000),
+        21: DeleteRecordsRequest([DeleteRecordsTopic(topic, [DeleteRecordsPartition(0, 0)])], 1000),
         22: InitProducerIdRequest(None, 1000),
         23: OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic, epochs)]),
         32: DescribeConfigsRequest([DescribeConfigsResource(2, topic, ["retention.ms"])], True, True),
+        35: DescribeLogDirsRequest([DescribableLogDirTopic(topic, [0, 1])]),
         60: DescribeClusterRequest(),
     }
     return [by_key[key]]

@@ -36,6 +36,7 @@ from kafkatx.log.checkpoint import (
     encode_partition_metadata,
 )
 from kafkatx.log.files import Files
+from kafkatx.log.progress import Progress
 from kafkatx.log.recovery import Loaded, load
 from kafkatx.types import SharedFile, TopicPartition
 
@@ -166,19 +167,24 @@ class LogDir:
             self.log.info(
                 "{path}: no clean shutdown, {count} logs are checked", path=self.path, count=len(found)
             )
-        return [
-            load(
-                self._files,
-                self._join(str(one.topic_partition)),
-                config,
-                now_ms,
-                self._clean,
-                self._log_starts.get(one.topic_partition, 0),
-                self._recovery_points.get(one.topic_partition, 0),
-                self._cleaned.get(one.topic_partition, 0),
+        progress = Progress(self.path, len(found))
+        loaded = []
+        for one, config in zip(found, configs, strict=True):
+            loaded.append(
+                load(
+                    self._files,
+                    self._join(str(one.topic_partition)),
+                    config,
+                    now_ms,
+                    self._clean,
+                    self._log_starts.get(one.topic_partition, 0),
+                    self._recovery_points.get(one.topic_partition, 0),
+                    self._cleaned.get(one.topic_partition, 0),
+                    progress.read,
+                )
             )
-            for one, config in zip(found, configs, strict=True)
-        ]
+            progress.opened()
+        return loaded
 
     # --- checkpoints
 

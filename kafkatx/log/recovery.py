@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 from twisted.logger import Logger
@@ -59,19 +59,30 @@ class Loaded:
     """Whoever had it open before brought it to the disk; else names and epochs may be in memory only."""
 
 
+def _nobody_counts(size: int) -> None:
+    """Where a log is opened by itself."""
+
+
 class _Recovery:
     """The log of one directory while it is being opened."""
 
     log = Logger()
 
     def __init__(
-        self, files: Files, directory: str, config: LogConfig, now_ms: int, first_dirty_offset: int = 0
+        self,
+        files: Files,
+        directory: str,
+        config: LogConfig,
+        now_ms: int,
+        first_dirty_offset: int,
+        checked: Callable[[int], None],
     ) -> None:
         self.files = files
         self.directory = directory
         self.config = config
         self.now_ms = now_ms
         self.first_dirty_offset = first_dirty_offset
+        self.checked = checked
         self.epochs, self.epochs_known = read_epochs(files, directory)
         self.segments: list[Segment] = []
 
@@ -139,6 +150,7 @@ class _Recovery:
         for batch, _ in walk_whole(self.files, segment.file, position, file_size):
             if not self._valid(batch, expected):
                 break
+            self.checked(batch.size)
             segment.note(batch, self.config.index_interval_bytes)
             if not self.epochs_known:
                 self.epochs.assign(batch.leader_epoch, batch.base_offset)
@@ -192,15 +204,17 @@ def load(
     log_start_offset: int = 0,
     recovery_point: int = 0,
     first_dirty_offset: int = 0,
+    checked: Callable[[int], None] = _nobody_counts,
 ) -> Loaded:
     """Open the log in *directory*; an empty one gets its first segment.
 
     :param clean: the broker that had it open before shut down cleanly.
+    :param checked: called with the size of each batch that had to be read.
     :param first_dirty_offset: what is below it was compacted; swaps of segments that a crash cut short are
         carried through.
     :raises OSError: files cannot be read or written.
     """
-    recovery = _Recovery(files, directory, config, now_ms, first_dirty_offset)
+    recovery = _Recovery(files, directory, config, now_ms, first_dirty_offset, checked)
     recovery.find_segments()
     created = not recovery.segments
     if created:

@@ -11,9 +11,11 @@ from unittest import mock
 
 import attrs
 from twisted.internet.task import Clock
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
+from kafkatx.log import progress
 from kafkatx.log.producers import ProducerBatch, ProducerState, encode_snapshot
 from kafkatx.log.recovery import _Recovery
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP, StoreCase, batch
@@ -99,6 +101,16 @@ class RecoveryTests(StoreCase, SynchronousTestCase):
         """All that was written is there after the process was killed."""
         self.fill()
         self.check_prefix(self.reopen(), 12)
+
+    def test_progress_is_told(self) -> None:
+        """While a log is checked after a crash, the broker's log says how far that has come."""
+        size = self.fill().size_bytes
+        self.patch(progress, "SAY_EVERY_S", 0.0)
+        self.patch(progress, "LOOK_EVERY_BYTES", 1)
+        with capturedLogs() as events:
+            self.reopen()
+        said = [event for event in events if "MiB were checked" in event["log_format"]]
+        self.assertEqual(len(said), 12, size)
 
     def test_after_close(self) -> None:
         """All that was written is there after a clean shutdown."""

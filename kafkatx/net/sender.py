@@ -23,7 +23,6 @@ from twisted.logger import Logger, LogLevel
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from kafkatx.net.readahead import WINDOW_BYTES
 from kafkatx.types import FileSlice
 
 Chunk = bytes | bytearray | memoryview | FileSlice
@@ -33,6 +32,9 @@ PIECE_BYTES = 256 * 1024
 
 Load = Callable[[FileSlice], "Deferred[None] | None"]
 """Has the first window of a slice read into the page cache: see :class:`kafkatx.net.readahead.ReadAhead`."""
+
+TURN_BYTES = 256 * 1024
+"""How much of a file is sent before the other connections get their turn."""
 
 MORE = getattr(socket, "MSG_MORE", 0)
 
@@ -233,8 +235,8 @@ class SocketSender(PlainSender):
         return False
 
     def _send_file(self, head: FileSlice) -> bool:
-        """Send a window of the file slice at the head; say whether all of that went."""
-        window = min(head.size, WINDOW_BYTES)
+        """Send some of the file slice at the head; say whether all of it went."""
+        window = min(head.size, TURN_BYTES)
         sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, window)
         if not sent:
             raise OSError(f"{head.file.path} ends {head.size} bytes early")
@@ -242,4 +244,4 @@ class SocketSender(PlainSender):
         if sent == head.size:
             return True
         self._queue.appendleft(FileSlice(head.file, head.position + sent, head.size - sent))
-        return sent == window
+        return False

@@ -19,7 +19,7 @@ from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 
-from kafkatx.net.sender import Chunk, PlainSender, SocketSender, make_sender
+from kafkatx.net.sender import TURN_BYTES, Chunk, PlainSender, SocketSender, make_sender
 from kafkatx.types import FileSlice, SharedFile
 
 reactor: Any = installed_reactor
@@ -139,6 +139,23 @@ class SocketSenderTests(LoopbackTestCase):
         self.assertFalse(server.sender.busy)
         self.assertEqual(server.transport.dataBuffer, b"")
         self.assertEqual(await self.received(client, 5), b"reply")
+
+    async def test_others_get_their_turn(self) -> None:
+        """Of a long slice only some is sent at a time, though the socket takes more: others wait behind."""
+        server, client = await self.connect()
+        sizes: list[int] = []
+
+        def sendfile(out: int, file: int, position: int, count: int) -> int:
+            sizes.append(count)
+            return real(out, file, position, count)
+
+        real = os.sendfile
+        self.patch(os, "sendfile", sendfile)
+        content = os.urandom(4 * TURN_BYTES)
+        server.sender.send([FileSlice(self.make_file(content), 0, len(content))])
+        self.assertLessEqual(len(sizes), 2)
+        self.assertEqual(await self.received(client, len(content)), content)
+        self.assertLessEqual(max(sizes), TURN_BYTES)
 
     async def test_slow_reader(self) -> None:
         """While the peer does not read, the sender is busy and holds no copy; then all arrives."""

@@ -50,9 +50,6 @@ class IPartitionLog(Interface):
     flushed_offset = Attribute("int: all below it has been synced to the disk, as far as is known.")
     size_bytes = Attribute("int: bytes of all segments.")
     segments = Attribute("Sequence of ISegmentFacts, oldest first; the last is the active one.")
-    on_written = Attribute(
-        "Callable[[], None] or None: called by write() after log_end_offset moved. The log's owner sets it."
-    )
     on_flushed = Attribute(
         "Callable[[], None] or None: called after a sync moved flushed_offset; not where write() moves it at "
         "once. Whoever owns the log sets it."

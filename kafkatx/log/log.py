@@ -82,8 +82,6 @@ class FileLog(SyncedLog):
         self._clear_stage()
         if rolled:
             self._after_rolls(rolled)
-        if self.on_written is not None:
-            self.on_written()
 
     def _due(self, segment: Segment, now_ms: int) -> bool:
         config = self.config

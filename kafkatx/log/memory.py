@@ -96,8 +96,6 @@ class MemoryLog(StagedLog):
         self.size_bytes += self._staged_bytes
         self.log_end_offset = self._next_offset
         self._clear_stage()
-        if self.on_written is not None:
-            self.on_written()
 
     def _add_chunk(self, base_offset: int, now_ms: int) -> Chunk:
         chunk = Chunk(base_offset, now_ms)

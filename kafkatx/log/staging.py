@@ -66,7 +66,6 @@ class StagedLog:
         self.topic_partition = topic_partition
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
-        self.on_written: Callable[[], None] | None = None
         self.on_flushed: Callable[[], None] | None = None
         self._find_retention = find_retention
         self._producers = producers

@@ -60,9 +60,6 @@ _BY_SUFFIX = {
     "timeindex": Kind.TIME_INDEX,
     "snapshot": Kind.SNAPSHOT,
 }
-SEGMENT_KINDS = frozenset({Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.SNAPSHOT})
-"""The kinds of files that have a base offset for a name."""
-
 _BY_NAME = {
     **dict.fromkeys(OFFSET_CHECKPOINTS, Kind.OFFSETS),
     LEADER_EPOCHS: Kind.EPOCHS,

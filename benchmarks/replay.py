@@ -1,11 +1,13 @@
-"""Produce latency while a consumer replays cold data, beside the same without it.
+"""Produce latency while a consumer replays a log, beside the same without it.
 
     python -m benchmarks.replay [GB] [ROUNDS]
 
-The log is filled, then its pages are dropped from the page cache (posix_fadvise) before each replay. Produced
+The log is filled; before a cold replay its pages are dropped from the page cache (posix_fadvise). Produced
 are 5,000 messages of 200 B a second, each alone in its batch, to another topic of the same broker. The
-consumer gets what the others leave of the processors: it would have its own machine, and with all on two
-cores the processor would be measured.
+consumer gets what the others leave of the processors: it would have its own machine.
+
+A second broker on the same machine, with a log of its own, serves the same replays as a control: the
+processors, the memory and the disk are as busy then, but the broker that is measured has no part in it.
 """
 
 from __future__ import annotations
@@ -34,43 +36,66 @@ def drop_pages(data_dir: str, topic: str) -> None:
             os.close(fd)
 
 
+def paced(port: int) -> dict[str, float]:
+    """What is measured."""
+    return outcome(begin("paced", port, "new", RATE, SLOT_S))
+
+
+def beside_a_replay(port: int, replayed: int, messages: int, speeds: list[float]) -> dict[str, float]:
+    """The same while the broker at port *replayed* serves a replay, whose MB/s join *speeds*."""
+    replay = begin("drain", replayed, "old", messages, idle=True)
+    measured = paced(port)
+    speeds.append(outcome(replay)["mb_per_s"])
+    return measured
+
+
 def main(gigabytes: float, rounds: int) -> None:
     """Measure and print."""
-    quiet, busy, cached, speeds, warm = [], [], [], [], []
-    with tempfile.TemporaryDirectory(dir=os.environ.get("KAFKATX_BENCH_DIR")) as data_dir:
-        port = free_port()
-        with Measured(kafkatx_command(data_dir, port), port) as broker:
+    parent = os.environ.get("KAFKATX_BENCH_DIR")
+    found: dict[str, list[dict[str, float]]] = {}
+    speeds: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory(dir=parent) as own, tempfile.TemporaryDirectory(dir=parent) as other:
+        ports = {own: free_port(), other: free_port()}
+        with (
+            Measured(kafkatx_command(own, ports[own]), ports[own]) as broker,
+            Measured(kafkatx_command(other, ports[other]), ports[other]) as control,
+        ):
             broker.wait_until_listening()
-            filled = outcome(begin("fill", port, "old", int(gigabytes * 1000), VALUE_BYTES))
-            print(f"filled {gigabytes:g} GB at {filled['mb_per_s']:.0f} MB/s", flush=True)
+            control.wait_until_listening()
+            for port in ports.values():
+                filled = outcome(begin("fill", port, "old", int(gigabytes * 1000), VALUE_BYTES))
+            messages = int(filled["messages"])
             for _ in range(rounds):
-                quiet.append(outcome(begin("paced", port, "new", RATE, SLOT_S)))
-                drop_pages(data_dir, "old")
-                replay = begin("drain", port, "old", int(filled["messages"]), idle=True)
-                busy.append(outcome(begin("paced", port, "new", RATE, SLOT_S)))
-                speeds.append(outcome(replay)["mb_per_s"])
-                replay = begin("drain", port, "old", int(filled["messages"]), idle=True)
-                cached.append(outcome(begin("paced", port, "new", RATE, SLOT_S)))
-                warm.append(outcome(replay)["mb_per_s"])
+                found.setdefault("alone", []).append(paced(ports[own]))
+                for kind in ("cached", "cold"):
+                    for who, data_dir in (("another broker's", other), ("its own", own)):
+                        name = f"beside {who} {kind} replay"
+                        if kind == "cold":
+                            drop_pages(data_dir, "old")
+                        found.setdefault(name, []).append(
+                            beside_a_replay(
+                                ports[own], ports[data_dir], messages, speeds.setdefault(name, [])
+                            )
+                        )
             print(f"broker RSS {broker.rss_mib():.0f} MiB")
-    for name, found in (
-        ("alone", quiet),
-        ("during a replay from the page cache", cached),
-        ("during a cold replay", busy),
-    ):
-        p99 = [one["p99_ms"] for one in found]
-        p50 = [one["p50_ms"] for one in found]
+    print(f"produce {RATE} msg/s, {rounds} rounds, median (min-max) of the p99:")
+    for name, measured in found.items():
+        p99 = [one["p99_ms"] for one in measured]
+        ratios = [one / alone["p99_ms"] for one, alone in zip(p99, found["alone"], strict=True)]
         print(
-            f"produce {RATE} msg/s {name}: p50 {statistics.median(p50):.2f} ms, p99"
-            f" {statistics.median(p99):.2f} ms (min {min(p99):.2f}, max {max(p99):.2f}, {rounds} rounds)"
+            f"  {name}: p50 {statistics.median(one['p50_ms'] for one in measured):.2f} ms, p99"
+            f" {statistics.median(p99):.2f} ms ({min(p99):.2f}-{max(p99):.2f}),"
+            f" {statistics.median(ratios):.1f} times that alone"
+            + (f"; replay {statistics.median(speeds[name]):.0f} MB/s" if name in speeds else "")
         )
-    for name, found in (("page cache", cached), ("cold", busy)):
-        ratios = [one["p99_ms"] / alone["p99_ms"] for one, alone in zip(found, quiet, strict=True)]
-        print(f"p99 during the {name} replay / alone, in the same round: {statistics.median(ratios):.2f}")
-    print(
-        f"replay beside the producer: cold {statistics.median(speeds):.0f} MB/s, from the page cache"
-        f" {statistics.median(warm):.0f} MB/s"
-    )
+    for kind in ("cached", "cold"):
+        pairs = zip(
+            found[f"beside its own {kind} replay"],
+            found[f"beside another broker's {kind} replay"],
+            strict=True,
+        )
+        ratios = [one["p99_ms"] / controlled["p99_ms"] for one, controlled in pairs]
+        print(f"p99 beside its own {kind} replay / beside another broker's: {statistics.median(ratios):.2f}")
 
 
 if __name__ == "__main__":

@@ -9,12 +9,22 @@ from kafkatx.wire import api
 from kafkatx.wire.api import APIS, api_for, table
 from kafkatx.wire.messages.fetch import FetchResponse
 from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
+from kafkatx.wire.schema import NEVER_FLEXIBLE
 
 SERVED = {
     0: ("Produce", 0, 9, 9),
-    1: ("Fetch", 0, 12, 12),
+    1: ("Fetch", 0, 13, 12),
     2: ("ListOffsets", 0, 7, 6),
     3: ("Metadata", 0, 12, 9),
+    8: ("OffsetCommit", 0, 9, 8),
+    9: ("OffsetFetch", 0, 9, 6),
+    10: ("FindCoordinator", 0, 4, 3),
+    11: ("JoinGroup", 0, 9, 6),
+    12: ("Heartbeat", 0, 4, 4),
+    13: ("LeaveGroup", 0, 5, 4),
+    14: ("SyncGroup", 0, 5, 4),
+    15: ("DescribeGroups", 0, 5, 5),
+    16: ("ListGroups", 0, 5, 3),
     18: ("ApiVersions", 0, 3, 3),
     19: ("CreateTopics", 0, 7, 5),
     20: ("DeleteTopics", 0, 6, 4),
@@ -22,8 +32,21 @@ SERVED = {
     22: ("InitProducerId", 0, 4, 2),
     23: ("OffsetForLeaderEpoch", 0, 4, 4),
     32: ("DescribeConfigs", 0, 4, 4),
+    33: ("AlterConfigs", 0, 2, 2),
     35: ("DescribeLogDirs", 0, 2, 2),
+    37: ("CreatePartitions", 0, 3, 2),
+    42: ("DeleteGroups", 0, 2, 2),
+    43: ("ElectLeaders", 0, 2, 2),
+    44: ("IncrementalAlterConfigs", 0, 1, 1),
+    45: ("AlterPartitionReassignments", 0, 0, 0),
+    46: ("ListPartitionReassignments", 0, 0, 0),
+    47: ("OffsetDelete", 0, 0, NEVER_FLEXIBLE),
+    48: ("DescribeClientQuotas", 0, 1, 1),
+    49: ("AlterClientQuotas", 0, 1, 1),
     60: ("DescribeCluster", 0, 1, 0),
+    61: ("DescribeProducers", 0, 0, 0),
+    68: ("ConsumerGroupHeartbeat", 0, 1, 0),
+    69: ("ConsumerGroupDescribe", 0, 0, 0),
 }
 
 

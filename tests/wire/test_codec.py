@@ -152,7 +152,9 @@ class RecordsTests(SynchronousTestCase):
         with open(path, "wb") as made:
             made.write(b"0123456789")
         part = FileSlice(SharedFile(path, os.O_RDONLY), 2, 5)
-        response = FetchResponse(responses=[FetchableTopicResponse("t", [PartitionData(records=part)])])
+        response = FetchResponse(
+            responses=[FetchableTopicResponse("t", partitions=[PartitionData(records=part)])]
+        )
         self.assertIs(encoder(FetchResponse, 12)(response)[1], part)
         back = decode(FetchResponse, 12, encode(response, 12))
         self.assertEqual(back.responses[0].partitions[0].records, b"23456")
@@ -179,9 +181,11 @@ class TaggedFieldTests(SynchronousTestCase):
 
     def test_defaults_are_not_sent(self) -> None:
         """A tagged field that has its default, and a struct of defaults, take no bytes."""
-        unset = FetchResponse(responses=[FetchableTopicResponse("t", [PartitionData()])])
+        unset = FetchResponse(responses=[FetchableTopicResponse("t", partitions=[PartitionData()])])
         default = FetchResponse(
-            responses=[FetchableTopicResponse("t", [PartitionData(diverging_epoch=EpochEndOffset())])]
+            responses=[
+                FetchableTopicResponse("t", partitions=[PartitionData(diverging_epoch=EpochEndOffset())])
+            ]
         )
         self.assertEqual(encode(default, 12), encode(unset, 12))
 

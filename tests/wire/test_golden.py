@@ -1,7 +1,7 @@
 """Request frames of real clients, recorded on a socket, in ``golden/``.
 
 ``<client>-<key>-<API>-v<version>.hex`` is the hexadecimal text of one frame without its size, sent by
-librdkafka 2.16.1 (confluent-kafka) or kafka-python 3.0.12.
+librdkafka 2.16.1 (confluent-kafka), kafka-python 3.0.12 or kafka-configs of Apache Kafka 3.9.1.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.wire.api import APIS
 from kafkatx.wire.codec import decode, encode
 from kafkatx.wire.headers import encode_request_header, split_request
+from kafkatx.wire.messages.alter_client_quotas import AlterClientQuotasRequest
+from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkatx.wire.messages.create_topics import CreateTopicsRequest
 from kafkatx.wire.messages.fetch import FetchRequest
+from kafkatx.wire.messages.join_group import JoinGroupRequest
 from kafkatx.wire.messages.produce import ProduceRequest
 from kafkatx.wire.schema import Message
 
@@ -68,6 +71,24 @@ class GoldenTests(SynchronousTestCase):
         fetch = read(recorded["librdkafka-1-Fetch-v12"])
         assert isinstance(fetch, FetchRequest)
         self.assertEqual((fetch.rack_id, fetch.max_wait_ms, fetch.replica_id), ("rack-1", 100, -1))
+        join = read(recorded["librdkafka-11-JoinGroup-v5"])
+        assert isinstance(join, JoinGroupRequest)
+        self.assertEqual((join.group_id, join.protocol_type), ("grpdyn", "consumer"))
+        self.assertEqual([protocol.name for protocol in join.protocols], ["range", "roundrobin"])
+        alive = read(recorded["librdkafka-68-ConsumerGroupHeartbeat-v1"])
+        assert isinstance(alive, ConsumerGroupHeartbeatRequest)
+        self.assertEqual((alive.group_id, alive.member_epoch), ("grpconsumer", 1))
+        assert alive.topic_partitions is not None
+        self.assertEqual([owned.partitions for owned in alive.topic_partitions], [[0, 1]])
+        quota = read(recorded["kafka-configs-49-AlterClientQuotas-v1"])
+        assert isinstance(quota, AlterClientQuotasRequest)
+        (entry,) = quota.entries
+        self.assertEqual(
+            [(part.entity_type, part.entity_name) for part in entry.entity], [("client-id", "app")]
+        )
+        self.assertEqual(
+            [(op.key, op.value, op.remove) for op in entry.ops], [("producer_byte_rate", 1024.0, False)]
+        )
         create = read(recorded["kafka-python-19-CreateTopics-v7"])
         assert isinstance(create, CreateTopicsRequest)
         self.assertEqual([(c.name, c.value) for c in create.topics[0].configs], [("retention.ms", "1000")])

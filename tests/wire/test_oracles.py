@@ -23,7 +23,7 @@ from tests.wire.strategies import VERSIONS, for_every_version
 try:
     from kio.schema.errors import ErrorCode
     from kio.serial import entity_reader, entity_writer
-    from kio.static.primitive import i32Timedelta
+    from kio.static.primitive import i32Timedelta, i64Timedelta
 except ImportError:  # kio needs Python 3.11
     entity_reader = None
 
@@ -35,6 +35,8 @@ OLDEST = {
     "DeleteTopics": (0,),
     "OffsetForLeaderEpoch": (0, 1),
     "DescribeConfigs": (0,),
+    "OffsetCommit": (0, 1),
+    "OffsetFetch": (0,),
 }
 """The versions that kio does not have."""
 
@@ -46,6 +48,8 @@ OLD_MODULES = {
     "DeleteTopics": "admin",
     "OffsetForLeaderEpoch": "offset_for_leader_epoch",
     "DescribeConfigs": "admin",
+    "OffsetCommit": "commit",
+    "OffsetFetch": "commit",
 }
 """Where kafka-python's classes of those stand, in ``kafka.protocol.old``."""
 
@@ -80,6 +84,8 @@ def kio_value(value: Any, kind: str | None, hint: Any) -> Any:
     """One value as kio has it."""
     if kind == "timedelta_i32":
         return i32Timedelta.parse(datetime.timedelta(milliseconds=value))
+    if kind == "timedelta_i64":
+        return i64Timedelta.parse(datetime.timedelta(milliseconds=value))
     if kind == "datetime_i64":
         epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
         return None if value == -1 else epoch + datetime.timedelta(milliseconds=value)
@@ -150,4 +156,4 @@ class KafkaPythonTests(SynchronousTestCase):
 
         for_every_version(check)
         self.assertEqual(len(checked), 2 * sum(map(len, OLDEST.values())))
-        self.assertEqual(len(VERSIONS), 172)
+        self.assertEqual(len(VERSIONS), 354)

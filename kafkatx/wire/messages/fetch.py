@@ -1,13 +1,16 @@
-"""Fetch (key 1), versions 0-12: records from partitions.
+"""Fetch (key 1), versions 0-13: records from partitions.
 
 *   0-1 expect magic 0, 2-3 at most magic 1, from 4 on magic 2; zstd needs 10.
 *   1 adds the throttle time, 3 the limit of the whole reply, 4 the isolation level and aborted
     transactions, 5 the log start offset, 7 sessions (KIP-227), 9 the leader epoch (KIP-320), 11 racks and
     the preferred replica (KIP-392).
 *   12 is flexible and tells diverging epochs, leaders and snapshots in tagged fields (KIP-595).
+*   13 names topics by their ids (KIP-516).
 """
 
 from __future__ import annotations
+
+import uuid
 
 from kafkatx.types import Records
 from kafkatx.wire.schema import (
@@ -15,8 +18,10 @@ from kafkatx.wire.schema import (
     INT16,
     INT32,
     INT64,
+    NULL_UUID,
     RECORDS,
     STRING,
+    UUID,
     Message,
     Struct,
     array,
@@ -39,18 +44,20 @@ class FetchPartition(Struct):
 class FetchTopic(Struct):
     """The partitions of one topic."""
 
-    topic: str = field(STRING)
+    topic: str = field(STRING, until=12)
+    topic_id: uuid.UUID = field(UUID, since=13, default=NULL_UUID)
     partitions: list[FetchPartition] = field(array(FetchPartition))
 
 
 class ForgottenTopic(Struct):
     """Partitions that a session is to fetch no longer."""
 
-    topic: str = field(STRING)
+    topic: str = field(STRING, until=12)
+    topic_id: uuid.UUID = field(UUID, since=13, default=NULL_UUID)
     partitions: list[int] = field(array(INT32))
 
 
-class FetchRequest(Message, key=1, versions=(0, 12), flexible=12):
+class FetchRequest(Message, key=1, versions=(0, 13), flexible=12):
     """Read records; the reply may wait for ``min_bytes`` as long as ``max_wait_ms``."""
 
     cluster_id: str | None = field(nullable(STRING), since=12, tag=0)
@@ -115,11 +122,12 @@ class PartitionData(Struct):
 class FetchableTopicResponse(Struct):
     """The partitions of one topic."""
 
-    topic: str = field(STRING)
+    topic: str = field(STRING, until=12)
+    topic_id: uuid.UUID = field(UUID, since=13, default=NULL_UUID)
     partitions: list[PartitionData] = field(array(PartitionData))
 
 
-class FetchResponse(Message, key=1, versions=(0, 12), flexible=12):
+class FetchResponse(Message, key=1, versions=(0, 13), flexible=12):
     """The records; each partition's are the log's own bytes."""
 
     throttle_time_ms: int = field(INT32, since=1)

@@ -1,0 +1,38 @@
+"""The settings that machines of groups need, read once."""
+
+from __future__ import annotations
+
+import attrs
+
+from kafkatx.config import BrokerConfig
+from kafkatx.config import groups as g
+
+
+@attrs.frozen
+class GroupSettings:
+    """Values of the ``group.*`` settings that carry these names."""
+
+    initial_rebalance_delay_ms: int = 3000
+    min_session_timeout_ms: int = 6000
+    max_session_timeout_ms: int = 1_800_000
+    max_size: int = 2**31 - 1
+    consumer_session_timeout_ms: int = 45_000
+    consumer_heartbeat_interval_ms: int = 5000
+    consumer_max_size: int = 2**31 - 1
+    consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    migration_policy: str = "bidirectional"
+
+    @classmethod
+    def of(cls, config: BrokerConfig) -> GroupSettings:
+        """Read them."""
+        return cls(
+            initial_rebalance_delay_ms=config[g.GROUP_INITIAL_REBALANCE_DELAY_MS],
+            min_session_timeout_ms=config[g.GROUP_MIN_SESSION_TIMEOUT_MS],
+            max_session_timeout_ms=config[g.GROUP_MAX_SESSION_TIMEOUT_MS],
+            max_size=config[g.GROUP_MAX_SIZE],
+            consumer_session_timeout_ms=config[g.GROUP_CONSUMER_SESSION_TIMEOUT_MS],
+            consumer_heartbeat_interval_ms=config[g.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS],
+            consumer_max_size=config[g.GROUP_CONSUMER_MAX_SIZE],
+            consumer_assignors=config[g.GROUP_CONSUMER_ASSIGNORS],
+            migration_policy=config[g.GROUP_CONSUMER_MIGRATION_POLICY],
+        )

@@ -1,0 +1,307 @@
+"""Random members, silence, stores that fail or take long, and time, against what must always hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.errors import ErrorCode
+from kafkatx.group.classic.records import decode_value
+from kafkatx.wire.messages.join_group import JoinGroupResponse
+from kafkatx.wire.messages.leave_group import MemberIdentity
+from kafkatx.wire.messages.sync_group import SyncGroupResponse
+from tests.group.classic.acting import SETTINGS, Acting
+
+REBALANCE_MS, SESSION_MS = 20_000, 8000
+PROTOCOLS = ((("range", b"r"),), (("sticky", b"s"), ("range", b"r")), (("range", b"other"),))
+KINDS = st.one_of(
+    st.tuples(st.sampled_from(("i", "j")), st.sampled_from(PROTOCOLS), st.integers(5, 9)),
+    st.tuples(st.none(), st.sampled_from(PROTOCOLS), st.integers(2, 9)),
+)
+"""Instance, protocols, and version of JoinGroup."""
+ERRORS = (ErrorCode.NONE, ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_ENOUGH_REPLICAS)
+
+
+@attrs.define
+class Consumer:
+    """A client as it behaves: it joins until it is in, syncs, and does what errors tell it."""
+
+    instance: str | None
+    protocols: tuple[tuple[str, bytes], ...]
+    version: int
+    member_id: str = ""
+    generation: int = -1
+    leads: bool = False
+    others: tuple[str, ...] = ()
+    token: int | None = None
+    must_sync: bool = False
+    part: bytes | None = None
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.generation, self.part, self.must_sync, self.leads = -1, None, False, False
+
+
+class GroupMachine(RuleBasedStateMachine):
+    """A group and its consumers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.acting = Acting(attrs.evolve(SETTINGS, max_size=4))
+        self.consumers: list[Consumer] = []
+        self.generation = 0
+        self.parts: dict[tuple[int, str], bytes] = {}
+
+    @initialize(kinds=st.lists(KINDS, max_size=5), rounds=st.integers(0, 5))
+    def begin(self, kinds: list[Any], rounds: int) -> None:
+        """Some consumers are there from the beginning, and have come so far."""
+        for kind in kinds:
+            self.comes(kind)
+        for _ in range(rounds):
+            self.all_act(3000, -1)
+
+    # What consumers do
+
+    @rule(kind=KINDS)
+    def comes(self, kind: Any) -> None:
+        """A new consumer: it may stand for an instance that is there already."""
+        if len(self.consumers) < 8:
+            self.consumers.append(Consumer(*kind))
+            self.step(self.consumers[-1])
+
+    @precondition(lambda self: self.consumers)
+    @rule(data=st.data())
+    def acts(self, data: st.DataObject) -> None:
+        """A consumer does what it has to do next."""
+        self.step(data.draw(st.sampled_from(self.consumers)))
+
+    @precondition(lambda self: self.consumers)
+    @rule(ms=st.sampled_from([0, 1000, 3000]), lazy=st.integers(-1, 3))
+    def all_act(self, ms: int, lazy: int) -> None:
+        """Time passes, and all but one of them do what they have to do next."""
+        self.acting.pass_ms(ms)
+        for at, consumer in enumerate(list(self.consumers)):
+            if at != lazy and consumer in self.consumers:
+                self.step(consumer)
+
+    @precondition(lambda self: self.consumers)
+    @rule(data=st.data(), offer=st.sampled_from(PROTOCOLS))
+    def joins_anew(self, data: st.DataObject, offer: Any) -> None:
+        """A consumer's subscription changes, or its request timed out: it joins, whatever it waits for."""
+        consumer = data.draw(st.sampled_from(self.consumers))
+        consumer.protocols = offer
+        self.send_join(consumer)
+
+    @precondition(lambda self: self.consumers)
+    @rule(data=st.data(), politely=st.booleans())
+    def goes(self, data: st.DataObject, politely: bool) -> None:
+        """A consumer leaves, or is never heard of again."""
+        consumer = data.draw(st.sampled_from(self.consumers))
+        self.consumers.remove(consumer)
+        if politely and (consumer.member_id or consumer.instance):
+            self.acting.leave(MemberIdentity(consumer.member_id, consumer.instance))
+
+    @precondition(lambda self: self.acting.group.members)
+    @rule(data=st.data())
+    def strange_request(self, data: st.DataObject) -> None:
+        """Somebody asks in another's name, or of another generation."""
+        member_id = data.draw(st.sampled_from(["x", *self.acting.group.members]))
+        generation = data.draw(st.integers(-1, self.acting.group.generation + 1))
+        parts = None if generation == self.generation else {member_id: b"strange"}
+        self.acting.sync(member_id, parts, generation=generation, version=4)
+        self.acting.heartbeat(member_id, generation)
+        self.acting.commit(member_id, generation)
+
+    # The world
+
+    @rule(ms=st.sampled_from([1, 3000, 7999, 25_000]))
+    def time_passes(self, ms: int) -> None:
+        """Time passes."""
+        self.acting.pass_ms(ms)
+
+    @rule(errors=st.lists(st.sampled_from(ERRORS), max_size=2), holds=st.booleans())
+    def disk(self, errors: list[ErrorCode], holds: bool) -> None:
+        """From now on stores end so, and at once or later."""
+        self.acting.errors, self.acting.holds = errors, holds
+
+    @precondition(lambda self: self.acting.held)
+    @rule()
+    def store_ends(self) -> None:
+        """A store ends."""
+        self.acting.end_store()
+
+    # How a consumer behaves
+
+    def step(self, consumer: Consumer) -> None:
+        """Read the answer that has come, or ask what is to be asked."""
+        if consumer.token is not None:
+            if not self.acting.waits(consumer.token):
+                self.read(consumer, self.acting.answers[consumer.token])
+        elif consumer.must_sync:
+            self.send_sync(consumer)
+        elif consumer.part is not None:
+            self.obey(
+                consumer, self.acting.heartbeat(consumer.member_id, consumer.generation, consumer.instance)
+            )
+        else:
+            self.send_join(consumer)
+
+    def send_join(self, consumer: Consumer) -> None:
+        """Join with what it knows of itself."""
+        consumer.reset()
+        consumer.token = self.acting.join(
+            consumer.member_id,
+            version=consumer.version,
+            instance=consumer.instance,
+            protocols=consumer.protocols,
+            session_ms=SESSION_MS,
+            rebalance_ms=REBALANCE_MS,
+        )
+
+    def send_sync(self, consumer: Consumer) -> None:
+        """Sync; a leader assigns to each member what only that member gets."""
+        name = f"{consumer.generation} "
+        parts = {m: f"{name}{m}".encode() for m in consumer.others} if consumer.leads else None
+        consumer.must_sync = False
+        consumer.token = self.acting.sync(
+            consumer.member_id,
+            parts,
+            generation=consumer.generation,
+            instance=consumer.instance,
+            version=4,
+        )
+
+    def read(self, consumer: Consumer, answer: Any) -> None:
+        """Take an answer in."""
+        consumer.token = None
+        if answer.error_code:
+            if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+                consumer.member_id = answer.member_id
+            self.obey(consumer, ErrorCode(answer.error_code))
+        elif isinstance(answer, JoinGroupResponse):
+            consumer.member_id, consumer.generation = answer.member_id, answer.generation_id
+            consumer.leads = answer.leader == answer.member_id and not answer.skip_assignment
+            consumer.others = tuple(m.member_id for m in answer.members)
+            consumer.must_sync = True
+        else:
+            consumer.part = answer.assignment
+
+    def obey(self, consumer: Consumer, error: ErrorCode) -> None:
+        """Do what an error tells: most of them to join anew, some as somebody new, one to go for good."""
+        if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
+            consumer.member_id = ""
+        if error in (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.GROUP_MAX_SIZE_REACHED):
+            if consumer in self.consumers:
+                self.consumers.remove(consumer)
+        elif error:
+            consumer.reset()
+
+    # What must always hold
+
+    @invariant()
+    def one_part_per_member_and_generation(self) -> None:
+        """A member has one part of a generation, it was and no two members have the same."""
+        for consumer in self.consumers:
+            if consumer.part:
+                key = (consumer.generation, consumer.member_id)
+                assert consumer.part.decode().startswith(f"{consumer.generation} ")
+                assert self.parts.setdefault(key, consumer.part) == consumer.part
+        owned = [
+            (member.member_id, member.assignment)
+            for member in self.acting.group.members.values()
+            if member.assignment and self.acting.group.state == "Stable"
+        ]
+        assert len({part for _, part in owned}) == len(owned)
+
+    @invariant()
+    def told_is_stored(self) -> None:
+        """Whatever part a member was told stands in a record."""
+        stored = {
+            member.assignment
+            for record in self.acting.records
+            for member in decode_value(record.value or b"").members
+        }
+        told = {a.assignment for a in self.acting.answers.values() if isinstance(a, SyncGroupResponse)}
+        assert told <= stored | {b""}
+
+    @invariant()
+    def generations_never_go_back(self) -> None:
+        """Nor do they in the records."""
+        assert self.acting.group.generation >= self.generation
+        self.generation = self.acting.group.generation
+        generations = [decode_value(record.value or b"").generation for record in self.acting.records]
+        assert generations == sorted(generations)
+
+    @invariant()
+    def roster_is_consistent(self) -> None:
+        """Leader, instances, votes and who has yet to sync are those of the members, and of nobody else."""
+        group, roster = self.acting.group, self.acting.group._roster
+        assert (group.leader in roster.members) == bool(roster.members)
+        static = {m.group_instance_id: m.member_id for m in roster.members.values() if m.is_static}
+        assert static == roster.instances
+        assert not set(roster.pending) & set(roster.members)
+        offered = [name for m in roster.members.values() for name, _ in m.protocols]
+        assert +roster._offering == {name: offered.count(name) for name in offered}
+        assert (group.state == "Empty") <= (not roster.members)
+        assert group._unsynced <= set(roster.members)
+
+    @invariant()
+    def every_waiting_token_is_held_once(self) -> None:
+        """What is not answered yet is held by exactly one member: nothing is forgotten, nothing kept."""
+        tokens = [
+            token
+            for member in self.acting.group.members.values()
+            for token in (member.join_token, member.sync_token)
+            if token is not None
+        ]
+        assert sorted(tokens) == [token for token in self.acting.versions if self.acting.waits(token)]
+
+    def teardown(self) -> None:
+        """When the world is well and nobody new comes, those who live are soon one stable group."""
+        acting = self.acting
+        acting.errors, acting.holds = [], False
+        while acting.held:
+            acting.end_store()
+        for _ in range(4 * REBALANCE_MS // 1000):
+            for consumer in list(self.consumers):
+                for _ in range(3):
+                    if consumer in self.consumers:
+                        self.step(consumer)
+            acting.pass_ms(1000)
+            self.one_part_per_member_and_generation()
+        group = acting.group
+        living = {consumer.member_id for consumer in self.consumers}
+        assert set(group.members) == living, (group.state, set(group.members), living)
+        assert group.state == ("Stable" if living else "Empty")
+        for consumer in self.consumers:
+            assert consumer.part == group.members[consumer.member_id].assignment
+            assert consumer.generation == group.generation
+        acting.pass_ms(SESSION_MS + 1)
+        assert not group.members and not group._roster.pending
+        assert not [token for token in acting.versions if acting.waits(token)]
+
+
+class ModelTests(SynchronousTestCase):
+    def test_model(self) -> None:
+        """All of it, many times over."""
+        run_state_machine_as_test(
+            GroupMachine,
+            settings=settings(
+                max_examples=150,
+                stateful_step_count=50,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )

@@ -1,0 +1,121 @@
+"""The bytes of a classic group in ``__consumer_offsets``."""
+
+from __future__ import annotations
+
+import struct
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.errors import ProtocolViolation
+from kafkatx.group.classic.records import (
+    GroupMetadataValue,
+    MemberMetadata,
+    decode_key,
+    decode_value,
+    encode_key,
+    encode_value,
+)
+from tests.group.classic.acting import WALL_MS, Acting
+
+
+def string(text: str | None) -> bytes:
+    """A string, or null, as versions before 4 write it."""
+    return b"\xff\xff" if text is None else struct.pack(">h", len(text)) + text.encode()
+
+
+def blob(data: bytes) -> bytes:
+    """Bytes as versions before 4 write them."""
+    return struct.pack(">i", len(data)) + data
+
+
+def value_of(version: int) -> tuple[bytes, GroupMetadataValue]:
+    """A value written by hand from ``GroupMetadataValue.json``, and what it says."""
+    fields = [
+        struct.pack(">h", version),
+        string("consumer"),
+        struct.pack(">i", 5),
+        string("range"),
+        string("m"),
+    ]
+    if version >= 2:
+        fields.append(struct.pack(">q", 1234567890123))
+    fields += [struct.pack(">i", 1), string("m")]
+    if version >= 3:
+        fields.append(string("i"))
+    fields += [string("client"), string("/127.0.0.1")]
+    if version >= 1:
+        fields.append(struct.pack(">i", 300_000))
+    fields += [struct.pack(">i", 10_000), blob(b"subscription"), blob(b"assignment")]
+    member = MemberMetadata(
+        "m",
+        "i" if version >= 3 else None,
+        "client",
+        "/127.0.0.1",
+        300_000 if version >= 1 else -1,
+        10_000,
+        b"subscription",
+        b"assignment",
+    )
+    at_ms = 1234567890123 if version >= 2 else -1
+    return b"".join(fields), GroupMetadataValue("consumer", 5, "range", "m", at_ms, [member])
+
+
+class RecordTests(SynchronousTestCase):
+    def test_key(self) -> None:
+        """The key is version 2 and the group."""
+        self.assertEqual(encode_key("my-group"), b"\0\2\0\x08my-group")
+        self.assertEqual(decode_key(b"\0\2\0\x08my-group"), "my-group")
+
+    def test_other_keys(self) -> None:
+        """Keys of other versions are of other records."""
+        for key in (b"\0\1\0\1g", b"\0\3\0\1g", b"", b"\0", b"\0\2\0\5g", b"\0\2\0\1gg"):
+            with self.assertRaises(ProtocolViolation):
+                decode_key(key)
+
+    def test_values(self) -> None:
+        """Every version is read and written as Apache Kafka's definition says."""
+        for version in range(4):
+            data, value = value_of(version)
+            self.assertEqual(decode_value(data), value)
+            self.assertEqual(encode_value(value, version), data)
+
+    def test_flexible_value(self) -> None:
+        """Version 4, which is flexible, is read."""
+        compact = struct.pack(">h", 4) + b"\x09consumer" + struct.pack(">i", 5) + b"\0\0"
+        compact += struct.pack(">q", -1) + b"\1" + b"\0"
+        self.assertEqual(decode_value(compact), GroupMetadataValue("consumer", 5, None, None, -1, []))
+
+    def test_written_version(self) -> None:
+        """Version 3 is written: the record of a stable group, byte by byte."""
+        acting = Acting()
+        token = acting.join(instance="i", client="client")
+        acting.pass_ms(3000)
+        at_ms = WALL_MS + acting.now_ms
+        acting.settle([acting.member(token)])
+        expected = (
+            b"\0\3" + string("consumer") + struct.pack(">i", 1) + string("range") + string("i-1")
+            + struct.pack(">qi", at_ms, 1) + string("i-1") + string("i") + string("client")
+            + string("/10.0.0.1") + struct.pack(">ii", 60_000, 10_000) + blob(b"r") + blob(b"part of i-1")
+        )  # fmt: skip
+        self.assertEqual(acting.records[-1].value, expected)
+        self.assertEqual(acting.records[-1].key, b"\0\2\0\1g")
+
+    def test_bad_values(self) -> None:
+        """Unknown versions, and values that are cut short, are told from good ones."""
+        data, _ = value_of(3)
+        for cut in range(len(data)):
+            with self.assertRaises(ProtocolViolation):
+                decode_value(data[:cut])
+        with self.assertRaises(ProtocolViolation):
+            decode_value(data + b"\0")
+        for version in (-1, 5):
+            with self.assertRaises(ProtocolViolation):
+                decode_value(struct.pack(">h", version) + data[2:])
+
+    def test_rebalance_timeout(self) -> None:
+        """A member of version 0, which has none, waits as long as its session lasts."""
+        acting = Acting()
+        for version, rebalance_ms in ((0, 10_000), (1, 300_000)):
+            acting.group.replay(value_of(version)[0], acting.now_ms)
+            self.assertEqual(acting.group.members["m"].rebalance_timeout_ms, rebalance_ms)
+            self.assertEqual(acting.group.state_since_ms, -1)

@@ -1,0 +1,213 @@
+"""The steps that every change of a group takes, whichever protocol the member speaks.
+
+1.  A member is new, or says something new: its metadata changes.
+2.  If subscriptions or their topics have changed, the group epoch moves.
+3.  If the group epoch is above the target's, a new target is made for everybody.
+4.  The member that asks takes one step to its target (:mod:`kafkatx.group.consumer.reconcile`).
+
+This is Apache Kafka's ``GroupMetadataManager.consumerGroupHeartbeat``. The other members take their steps
+when they ask; nobody waits for anybody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import attrs
+
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.group.consumer.assignment import Assignment
+from kafkatx.group.consumer.assignors import ASSIGNORS, Subscriber
+from kafkatx.group.consumer.deadlines import Deadlines, Wait
+from kafkatx.group.consumer.member import Current, MemberState, Metadata
+from kafkatx.group.consumer.reconcile import reconcile
+from kafkatx.group.consumer.records import Kind
+from kafkatx.group.consumer.state import GroupState
+from kafkatx.group.consumer.subscriptions import facts_of, ids_of, resolve_regexes, topics_of
+from kafkatx.group.settings import GroupSettings
+from kafkatx.types import ClusterState
+
+
+class Rebalance:
+    """One group's state, and the steps on it. What they change is kept or taken back by who calls them.
+
+    :ivar cluster: gives the topics as they are now.
+    :ivar wall_ms: gives the time of day.
+    :ivar later: what is to be done, to deadlines mostly, once the changes are kept.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        settings: Callable[[], GroupSettings],
+        cluster: Callable[[], ClusterState],
+        wall_ms: Callable[[], int],
+    ) -> None:
+        self.group_id = group_id
+        self._settings = settings
+        self.cluster = cluster
+        self.wall_ms = wall_ms
+        self.state = GroupState()
+        self.deadlines = Deadlines()
+        self.later: list[Callable[[], object]] = []
+        self._seen: ClusterState | None = None
+
+    @property
+    def settings(self) -> GroupSettings:
+        """The settings as they are now."""
+        return self._settings()
+
+    # --- who is in the group
+
+    def check_room(self, member_id: str) -> None:
+        """Let no more members in than settings allow.
+
+        :raises RequestError: GROUP_MAX_SIZE_REACHED.
+        """
+        most = self.settings.consumer_max_size
+        if len(self.state.members) >= most and member_id not in self.state.members:
+            raise RequestError(
+                ErrorCode.GROUP_MAX_SIZE_REACHED,
+                f"The consumer group has reached its maximum capacity of {most} members.",
+            )
+
+    def member(self, member_id: str) -> Metadata:
+        """A member of the group.
+
+        :raises RequestError: UNKNOWN_MEMBER_ID.
+        """
+        found = self.state.members.get(member_id)
+        if found is None:
+            raise RequestError(
+                ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
+            )
+        return found
+
+    def static_member(self, instance_id: str, member_id: str) -> Metadata:
+        """The member that has an instance id, if *member_id* is that member.
+
+        :raises RequestError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID: another has it by now.
+        """
+        owner = self.state.static.get(instance_id)
+        if owner is None:
+            raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        if owner != member_id:
+            raise RequestError(
+                ErrorCode.FENCED_INSTANCE_ID,
+                f"Static member {member_id} with instance id {instance_id} was fenced by member {owner}.",
+            )
+        return self.state.members[owner]
+
+    def replace_static(self, old_id: str, new_id: str) -> None:
+        """A static member is back under another member id: it gets what it had, and begins at epoch 0."""
+        state = self.state
+        metadata, target = state.members[old_id], state.target_of(old_id)
+        current = attrs.evolve(state.where(old_id), epoch=0, previous_epoch=0)
+        self._remove(old_id)
+        state.put(Kind.MEMBER, new_id, metadata)
+        state.put(Kind.TARGET, new_id, target)
+        state.put(Kind.CURRENT, new_id, current)
+        self.later.append(partial(self.deadlines.forget, old_id))
+
+    def _remove(self, member_id: str) -> None:
+        for kind in (Kind.CURRENT, Kind.TARGET, Kind.MEMBER):
+            self.state.put(kind, member_id, None)
+
+    def fence(self, member_ids: Iterable[str]) -> None:
+        """Remove members; those who stay learn of it when they next ask."""
+        for member_id in member_ids:
+            self._remove(member_id)
+            self.later.append(partial(self.deadlines.forget, member_id))
+        self._look_at_topics(moved=True)
+
+    # --- the steps
+
+    def settle(self, member_id: str, wanted: Metadata, owned: Assignment | None, now_ms: int) -> Current:
+        """Take all steps for a member that is there or joins; give where it stands then.
+
+        :param wanted: who it is and what it wants now.
+        :param owned: the partitions that it says it owns; None: it did not say.
+        :raises RequestError: INVALID_REGULAR_EXPRESSION, FENCED_MEMBER_EPOCH.
+        """
+        state = self.state
+        before = state.members.get(member_id)
+        if wanted != before:
+            state.put(Kind.MEMBER, member_id, wanted)
+        moved = state.epoch == 0 or before is None or _wants_other_topics(before, wanted)
+        self.look_at_topics(moved)
+        if state.epoch > state.assignment_epoch:
+            self._make_target()
+        return self._step(member_id, owned, now_ms)
+
+    def look_at_topics(self, moved: bool = False) -> None:
+        """Move the group epoch if *moved*, or if topics that are subscribed to have come, gone or grown.
+
+        :raises RequestError: INVALID_REGULAR_EXPRESSION.
+        """
+        if moved or self.cluster() is not self._seen:
+            self._look_at_topics(moved)
+
+    def _look_at_topics(self, moved: bool) -> None:
+        state, cluster = self.state, self.cluster()
+        resolve_regexes(state, cluster, self._seen, self.wall_ms())
+        facts = facts_of(state, cluster)
+        if facts != state.topics:
+            state.put(Kind.TOPICS, "", facts)
+            moved = True
+        if moved:
+            state.put(Kind.GROUP_EPOCH, "", state.epoch + 1)
+        self.later.append(partial(self._saw, cluster))
+
+    def _saw(self, cluster: ClusterState) -> None:
+        self._seen = cluster
+
+    def _make_target(self) -> None:
+        state = self.state
+        assign = ASSIGNORS[self.assignor]
+        subscribers = {
+            member_id: Subscriber(
+                member.instance_id,
+                ids_of(topics_of(member, state), state.topics),
+                state.target_of(member_id),
+            )
+            for member_id, member in state.members.items()
+        }
+        partitions = {facts.topic_id: facts.partitions for facts in state.topics.values()}
+        for member_id, target in assign(subscribers, partitions).items():
+            if target != state.target.get(member_id):
+                state.put(Kind.TARGET, member_id, target)
+        state.put(Kind.TARGET_EPOCH, "", state.epoch)
+
+    @property
+    def assignor(self) -> str:
+        """The assignor that most members ask for; the first of the settings if nobody does."""
+        offered = self.settings.consumer_assignors
+        votes = Counter(member.server_assignor for member in self.state.members.values())
+        return max(offered, key=lambda name: votes[name])
+
+    def _step(self, member_id: str, owned: Assignment | None, now_ms: int) -> Current:
+        state = self.state
+        current = state.where(member_id)
+        if current.has_reached(state.assignment_epoch):
+            return current
+        target = state.target_of(member_id)
+        after = reconcile(current, target, state.assignment_epoch, owned, state.is_free)
+        if after != current:
+            state.put(Kind.CURRENT, member_id, after)
+            self.later.append(partial(self._time_revocation, member_id, after, now_ms))
+        return after
+
+    def _time_revocation(self, member_id: str, current: Current, now_ms: int) -> None:
+        """A member that does not give partitions up in time is removed; a classic one must join in time."""
+        member = self.state.members[member_id]
+        if member.classic is None and current.state is MemberState.UNREVOKED_PARTITIONS:
+            self.deadlines.set(Wait.REVOCATION, member_id, now_ms + member.rebalance_timeout_ms)
+        else:
+            self.deadlines.cancel(Wait.REVOCATION, member_id)
+
+
+def _wants_other_topics(before: Metadata, wanted: Metadata) -> bool:
+    regex, regex_before = wanted.topic_regex or None, before.topic_regex or None
+    return wanted.topic_names != before.topic_names or regex != regex_before

@@ -1,0 +1,159 @@
+"""All that a group of KIP-848 knows, as its records have it; every change of it goes through one table.
+
+The state is exactly what the group's records say, so it is the same after a restart. Each change can be
+taken back until it is kept: a request's changes are made at once, written, and kept or taken back as the
+writing went.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kafkatx.group.consumer.assignment import NOTHING, Assignment
+from kafkatx.group.consumer.member import Current, Metadata
+from kafkatx.group.consumer.records import Change, Kind, Resolved, TopicFacts
+
+EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
+
+_NEW = Current()
+
+
+class GroupState:
+    """The state of one group.
+
+    :ivar members: who is in the group, by member id.
+    :ivar current: where each stands; who has just come stands nowhere.
+    :ivar target: what each shall have at ``assignment_epoch``.
+    :ivar regexes: the topics that each subscribed regular expression stands for.
+    :ivar static: the member of each instance id.
+    :ivar changes: what has changed and is not yet kept, in order.
+    """
+
+    def __init__(self) -> None:
+        self._epochs: dict[str, int] = {}
+        self._assignment_epochs: dict[str, int] = {}
+        self._topics: dict[str, dict[str, TopicFacts]] = {}
+        self.members: dict[str, Metadata] = {}
+        self.current: dict[str, Current] = {}
+        self.target: dict[str, Assignment] = {}
+        self.regexes: dict[str, Resolved] = {}
+        self.static: dict[str, str] = {}
+        self.changes: list[Change] = []
+        self._undo: list[Change] = []
+        self._owners: dict[uuid.UUID, dict[int, str]] = {}
+        self._table: dict[Kind, tuple[dict[str, Any], Callable[[str, Any, Any], None] | None]] = {
+            Kind.GROUP_EPOCH: (self._epochs, None),
+            Kind.TOPICS: (self._topics, None),
+            Kind.MEMBER: (self.members, self._index_instance),
+            Kind.TARGET_EPOCH: (self._assignment_epochs, None),
+            Kind.TARGET: (self.target, None),
+            Kind.CURRENT: (self.current, self._index_owners),
+            Kind.REGEX: (self.regexes, None),
+        }
+
+    # --- changing
+
+    def put(self, kind: Kind, name: str, value: Any) -> None:
+        """Change a piece; it is kept by :meth:`keep` or taken back by :meth:`take_back`."""
+        change = Change(kind, name, value)
+        self._undo.append(Change(kind, name, self.apply(change)))
+        self.changes.append(change)
+
+    def apply(self, change: Change) -> Any:
+        """Change a piece for good, as when records are read; give what was there."""
+        pieces, index = self._table[change.kind]
+        before = pieces.get(change.name)
+        if change.value is None:
+            pieces.pop(change.name, None)
+        else:
+            pieces[change.name] = change.value
+        if index is not None:
+            index(change.name, before, change.value)
+        return before
+
+    def keep(self) -> None:
+        """What was changed stays."""
+        self.changes, self._undo = [], []
+
+    def take_back(self) -> None:
+        """What was changed and not kept never was."""
+        for change in reversed(self._undo):
+            self.apply(change)
+        self.keep()
+
+    def _index_instance(self, member_id: str, before: Metadata | None, after: Metadata | None) -> None:
+        if before is not None and before.instance_id and self.static.get(before.instance_id) == member_id:
+            del self.static[before.instance_id]
+        if after is not None and after.instance_id:
+            self.static[after.instance_id] = member_id
+
+    def _index_owners(self, member_id: str, before: Current | None, after: Current | None) -> None:
+        for topic, numbers in _held(before or _NEW):
+            owners = self._owners.get(topic, {})
+            for number in numbers:
+                if owners.get(number) == member_id:
+                    del owners[number]
+            if not owners:
+                self._owners.pop(topic, None)
+        for topic, numbers in _held(after or _NEW):
+            self._owners.setdefault(topic, {}).update(dict.fromkeys(numbers, member_id))
+
+    # --- reading
+
+    @property
+    def epoch(self) -> int:
+        """The group epoch: it moves with every change of what members want or topics have."""
+        return self._epochs.get("", 0)
+
+    @property
+    def assignment_epoch(self) -> int:
+        """The group epoch that the target was made for."""
+        return self._assignment_epochs.get("", 0)
+
+    @property
+    def topics(self) -> dict[str, TopicFacts]:
+        """The topics that members subscribe to, as they were when the group epoch last moved."""
+        return self._topics.get("", {})
+
+    def where(self, member_id: str) -> Current:
+        """Where a member stands."""
+        return self.current.get(member_id, _NEW)
+
+    def target_of(self, member_id: str) -> Assignment:
+        """What a member shall have."""
+        return self.target.get(member_id, NOTHING)
+
+    def is_free(self, topic: uuid.UUID, partition: int) -> bool:
+        """Whether nobody owns a partition, nor has yet to give it up."""
+        owners = self._owners.get(topic)
+        return owners is None or partition not in owners
+
+    @property
+    def name(self) -> str:
+        """The state's name, as Apache Kafka's ``ConsumerGroupState`` has it."""
+        if not self.members:
+            return EMPTY
+        epoch = self.assignment_epoch
+        if self.epoch > epoch:
+            return ASSIGNING
+        return STABLE if all(self.where(m).has_reached(epoch) for m in self.members) else RECONCILING
+
+    def tombstones(self) -> list[Change]:
+        """What takes the group out of ``__consumer_offsets``, in Apache Kafka's order."""
+        ids = list(self.members)
+        return [
+            *(Change(Kind.CURRENT, one, None) for one in ids),
+            *(Change(Kind.TARGET, one, None) for one in ids),
+            Change(Kind.TARGET_EPOCH, "", None),
+            *(Change(Kind.MEMBER, one, None) for one in ids),
+            *(Change(Kind.REGEX, regex, None) for regex in self.regexes),
+            Change(Kind.TOPICS, "", None),
+            Change(Kind.GROUP_EPOCH, "", None),
+        ]
+
+
+def _held(current: Current) -> Iterable[tuple[uuid.UUID, frozenset[int]]]:
+    yield from current.assigned.items()
+    yield from current.revoking.items()

@@ -1,0 +1,129 @@
+"""The committed offsets of all groups, in memory: what ``__consumer_offsets`` says, ready to be asked for.
+
+Nothing is changed here before the record that says so is in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from kafkatx.group.actions import Group, Record
+from kafkatx.group.offset_records import Committed, decode_key, decode_value, tombstone
+from kafkatx.types import NO_TIMESTAMP
+
+Topics = dict[str, dict[int, Committed]]
+_NONE: Mapping[str, dict[int, Committed]] = MappingProxyType({})
+
+
+class Offsets:
+    """Group, topic, partition -> :class:`Committed`. A group or topic with no offsets takes no place."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Topics] = {}
+
+    def get(self, group: str, topic: str, partition: int) -> Committed | None:
+        """What a group has committed for a partition."""
+        topics = self._groups.get(group)
+        partitions = topics.get(topic) if topics else None
+        return partitions.get(partition) if partitions else None
+
+    def of(self, group: str) -> Mapping[str, Mapping[int, Committed]]:
+        """All that a group has committed: topic -> partition -> offset. Not to be changed, nor kept."""
+        return self._groups.get(group, _NONE)
+
+    def groups(self) -> list[str]:
+        """The groups that have offsets."""
+        return list(self._groups)
+
+    def set(self, group: str, topic: str, partition: int, committed: Committed) -> None:
+        """A group has committed."""
+        topics = self._groups.get(group)
+        if topics is None:
+            topics = self._groups[group] = {}
+        partitions = topics.get(topic)
+        if partitions is None:
+            partitions = topics[topic] = {}
+        partitions[partition] = committed
+
+    def delete(self, group: str, topic: str, partition: int) -> None:
+        """Take an offset away, if it is there."""
+        topics = self._groups.get(group, {})
+        partitions = topics.get(topic, {})
+        partitions.pop(partition, None)
+        if not partitions:
+            topics.pop(topic, None)
+        if not topics:
+            self._groups.pop(group, None)
+
+    def remove(self, group: str) -> None:
+        """Take all offsets of a group away."""
+        self._groups.pop(group, None)
+
+    def replay(self, key: bytes, value: bytes | None) -> str | None:
+        """Take over a record of the log with a key of version 0 or 1.
+
+        :return: the group that has this offset now; None: it was a tombstone.
+        :raises UnreadableOffset: the record is damaged, or of a version that is yet to come.
+        """
+        group, topic, partition = decode_key(key)
+        if value is None:
+            self.delete(group, topic, partition)
+            return None
+        self.set(group, topic, partition, decode_value(value))
+        return group
+
+    def tombstones(self, group: str) -> list[Record]:
+        """The records that take all offsets of a group out of the log."""
+        return [tombstone(group, topic, partition) for topic, partition in self._each(group)]
+
+    def of_topic(self, topic: str) -> Iterator[tuple[str, list[int]]]:
+        """Each group that has offsets of a topic, and of which partitions. Nothing may change meanwhile."""
+        for group, topics in self._groups.items():
+            if topic in topics:
+                yield group, list(topics[topic])
+
+    def topics(self) -> frozenset[str]:
+        """Every topic that some group has offsets of."""
+        return frozenset(topic for topics in self._groups.values() for topic in topics)
+
+    def expired(self, group: Group, now_ms: int, retention_ms: int) -> list[tuple[str, int]]:
+        """The (topic, partition) of those offsets of a group that have been kept long enough (KIP-211).
+
+        How long is counted from, as in Apache Kafka's ``ClassicGroup.offsetExpirationCondition``::
+
+            state Empty                           when it lost its last member; the commit if nobody
+                                                  wrote that down, or it never had one
+            state Stable, protocol type consumer  the commit, if no member subscribes to the topic
+            the consumer protocol, with members   the same
+            anything else                         never: what its members consume is not known
+
+        An offset with an expire timestamp goes at that time, where the others could go at all.
+        """
+        if not _tells_subscriptions(group):
+            return []
+        return [
+            (topic, partition)
+            for topic, partitions in self._groups.get(group.group_id, {}).items()
+            if not group.subscribes(topic)
+            for partition, committed in partitions.items()
+            if _is_expired(committed, group.empty_since_ms, now_ms, retention_ms)
+        ]
+
+    def _each(self, group: str) -> Iterator[tuple[str, int]]:
+        for topic, partitions in self.of(group).items():
+            for partition in partitions:
+                yield topic, partition
+
+
+def _tells_subscriptions(group: Group) -> bool:
+    if group.kind != "classic" or not group.protocol_type or group.state == "Empty":
+        return True
+    return group.state == "Stable" and group.protocol_type == "consumer"
+
+
+def _is_expired(committed: Committed, empty_since_ms: int, now_ms: int, retention_ms: int) -> bool:
+    if committed.expire_timestamp_ms != NO_TIMESTAMP:
+        return now_ms >= committed.expire_timestamp_ms
+    since_ms = committed.commit_timestamp_ms if empty_since_ms < 0 else empty_since_ms
+    return now_ms - since_ms >= retention_ms

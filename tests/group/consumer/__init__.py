@@ -1,0 +1,1 @@
+"""Tests of the group machine of KIP-848."""

@@ -12,11 +12,14 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.net.connection import KafkaConnection
+from kafkatx.net.requests import Answer, Peer, Reply, Staged
 from kafkatx.net.sender import Chunk
-from kafkatx.net.server import Answer, KafkaConnection, KafkaServerFactory, Limits, Peer, Reply, Staged
+from kafkatx.net.server import KafkaServerFactory, Limits
 
 PRODUCE = b"\0\0"
 FETCH = b"\0\x01"
+COMMIT = b"\0\x08"
 
 
 class PullTransport(StringTransport):
@@ -79,9 +82,12 @@ class ScriptedStaged(Staged):
 class ScriptedRequests:
     """Echoes every request, except what *script* says; *events* tells what was asked of it.
 
-    In the script an exception is raised, all else is given as the answer. Produce requests are staged;
-    what *finishing* names is raised when they are to be answered.
+    In the script an exception is raised, all else is given as the answer. Produce requests and commits are
+    staged, unless the script says otherwise of a commit; what *finishing* names is raised when they are to be
+    answered.
     """
+
+    ordered: tuple[bytes, ...] = (PRODUCE, COMMIT)
 
     def __init__(self) -> None:
         self.script: dict[bytes, Any] = {}
@@ -98,7 +104,8 @@ class ScriptedRequests:
         outcome = self.script.get(name, ...)
         if isinstance(outcome, Exception):
             raise outcome
-        if bytes(frame[:2]) == PRODUCE:
+        api = bytes(frame[:2])
+        if api == PRODUCE or (api == COMMIT and outcome is ...):
             self.staged.append(name)
             return ScriptedStaged(name, self.finishing.get(name, outcome))
         answered: Reply = framed(name) if outcome is ... else outcome
@@ -133,8 +140,13 @@ def produce(*names: bytes) -> bytes:
     return b"".join(request(PRODUCE, name) for name in names)
 
 
+def commit(*names: bytes) -> bytes:
+    """Offset commits of these names."""
+    return b"".join(request(COMMIT, name) for name in names)
+
+
 def fetch(*names: bytes) -> bytes:
-    """Requests that are not produce, of these names."""
+    """Requests that are neither, of these names."""
     return b"".join(request(FETCH, name) for name in names)
 
 

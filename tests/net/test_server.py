@@ -6,8 +6,8 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.errors import ProtocolViolation
-from kafkatx.net.server import Reply
-from tests.net.fakes import ConnectionTestCase, fetch, framed, produce
+from kafkatx.net.requests import Reply
+from tests.net.fakes import ConnectionTestCase, commit, fetch, framed, produce
 
 NO_FRAME = b"\xff\xff\xff\xff"
 
@@ -88,9 +88,38 @@ class OrderTests(ConnectionTestCase):
         self.settle()
         self.assertEqual(transport.replies(), [b"p", b"f"])
 
+    def test_commits_follow_produce(self) -> None:
+        """Commits and produce requests may start while others of them are unanswered; nothing else may."""
+        waiting = {name: Deferred[Reply]() for name in (b"p", b"c")}
+        self.requests.script.update(waiting)
+        connection, transport = self.connect()
+        connection.dataReceived(produce(b"p") + commit(b"c", b"d") + produce(b"q") + fetch(b"f"))
+        self.assertEqual(
+            self.requests.events, [b"p", b"c", ("write", [b"p"]), b"d", b"q", ("write", [b"d", b"q"]), "wake"]
+        )
+        waiting[b"c"].callback(framed(b"c"))
+        self.assertEqual(transport.replies(), [])
+        waiting[b"p"].callback(framed(b"p"))
+        self.settle()
+        self.assertEqual(transport.replies(), [b"p", b"c", b"d", b"q", b"f"])
+
+    def test_commit_waits_for_a_parked_fetch(self) -> None:
+        """A commit is not looked at while a request of another kind is unanswered."""
+        self.requests.script[b"parked"] = Deferred[Reply]()
+        connection, _ = self.connect()
+        connection.dataReceived(fetch(b"parked") + commit(b"c"))
+        self.assertEqual(self.requests.events, [b"parked"])
+
+    def test_commit_that_is_refused_at_once(self) -> None:
+        """A commit that is answered without being staged does not overtake those that are staged."""
+        self.requests.script[b"c"] = framed(b"refused")
+        connection, transport = self.connect()
+        connection.dataReceived(produce(b"a") + commit(b"b", b"c", b"d"))
+        self.assertEqual(transport.replies(), [b"a", b"b", b"refused", b"d"])
+
     def test_split_anywhere(self) -> None:
         """However the stream is cut into reads, every request is answered once and in order."""
-        stream = produce(b"a", b"b") + fetch(b"c") + produce(b"d")
+        stream = produce(b"a", b"b") + fetch(b"c") + commit(b"d")
         for cut in range(len(stream) + 1):
             connection, transport = self.connect()
             connection.dataReceived(stream[:cut])
@@ -100,9 +129,9 @@ class OrderTests(ConnectionTestCase):
 
 class StagingTests(ConnectionTestCase):
     def test_one_write_per_read(self) -> None:
-        """All produce requests of one read are staged, then written together, then waiting fetches woken."""
+        """All requests of one read that can be are staged, then written together; then fetches are woken."""
         connection, transport = self.connect()
-        connection.dataReceived(produce(b"a", b"b", b"c"))
+        connection.dataReceived(produce(b"a") + commit(b"b") + produce(b"c"))
         self.assertEqual(self.requests.events, [b"a", b"b", b"c", ("write", [b"a", b"b", b"c"]), "wake"])
         self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
-from kafkatx.net import server
-from kafkatx.net.server import HELD_BYTES, STALLED_S, KafkaConnection, Reply
+from kafkatx.net.connection import HELD_BYTES, READ_BYTES, KafkaConnection
+from kafkatx.net.requests import Reply
+from kafkatx.net.server import STALLED_S
 from tests.net.fakes import ConnectionTestCase, PullTransport, fetch, framed, produce
 
 BIG = b"x" * (HELD_BYTES // 2)
@@ -273,4 +274,4 @@ class SetUpTests(ConnectionTestCase):
         connection = self.factory.buildProtocol(transport.getPeer())
         assert connection is not None
         connection.makeConnection(transport)
-        self.assertEqual(transport.bufferSize, server.READ_BYTES)
+        self.assertEqual(transport.bufferSize, READ_BYTES)

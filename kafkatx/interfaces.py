@@ -7,7 +7,7 @@ stand here, under "Factory".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred
@@ -22,6 +22,13 @@ Fires with what the function returned, fails with what it raised. A test passes
 
 Workers: TypeAlias = Callable[[str], Worker]
 """Gives the worker of a name (a log dir, say); the same name gives the same worker."""
+
+
+ConfigChange: TypeAlias = Callable[[Mapping[str, str]], Mapping[str, str]]
+"""From the configs that are there to those that shall be there instead; may raise RequestError.
+
+It is pure: a coordinator may call it more than once, and off the reactor thread.
+"""
 
 
 class IAppended(Interface):
@@ -117,6 +124,9 @@ class IPartitionLog(Interface):
         One from before the first epoch that is known ends where that begins (KIP-320).
         """
 
+    def active_producers() -> Any:
+        """Sequence of ``types.ActiveProducer``: the idempotent producers that the log knows of."""
+
     def configure(config: Any) -> None:
         """Use another ``LogConfig`` from now on."""
 
@@ -171,6 +181,15 @@ class ILogStore(Interface):
         :param log_config: gives the ``LogConfig`` of a topic's name.
         :return: fails with SettingError where a directory is locked by another broker, or none can be
             used. One that cannot be used is offline if others can.
+        """
+
+    def configure(config: Any) -> None:
+        """Use another ``BrokerConfig`` from now on, for what is not a log's own."""
+
+    def check(config: Any) -> None:
+        """See whether a log could have a ``LogConfig``.
+
+        :raises SettingError: it names a part that there is not (``kafkatx.retention``).
         """
 
     def create(topic_partition: Any, topic_id: Any, config: Any) -> Deferred[IPartitionLog]:
@@ -256,6 +275,38 @@ class ICoordinator(Interface):
     def delete_topic(name: str) -> Deferred[None]:
         """Delete a topic; fails with RequestError UNKNOWN_TOPIC_OR_PARTITION."""
 
+    def add_partitions(name: str, count: int, assignment: Any) -> Deferred[Any]:
+        """Let a topic that has *count* partitions have more; fires with its ``types.Topic``.
+
+        All of the new partitions are there after a crash, or none.
+
+        :param assignment: for each new partition the sequence of its replicas' broker ids, the leader first.
+        :return: fails with RequestError UNKNOWN_TOPIC_OR_PARTITION; INVALID_PARTITIONS where the topic has
+            another number of partitions than *count*: somebody else was faster.
+        """
+
+    def alter_topic_configs(name: str, change: ConfigChange) -> Deferred[None]:
+        """Let a topic have other configs.
+
+        Two changes at the same time are made one after the other, and none is lost.
+
+        :return: fails with RequestError UNKNOWN_TOPIC_OR_PARTITION, or as *change* does: then nothing of it
+            is done.
+        """
+
+    def alter_broker_configs(broker: str, change: ConfigChange) -> Deferred[None]:
+        """Let a broker have other settings than those it was started with; as :meth:`alter_topic_configs`.
+
+        :param broker: the broker's id as text, or ``types.ALL_BROKERS`` for the defaults of all brokers.
+        """
+
+    def alter_client_quotas(changes: Mapping[Any, Mapping[str, float | None]]) -> Deferred[None]:
+        """Set and remove client quotas: after a crash all of the changes are there, or none.
+
+        :param changes: for each ``types.QuotaEntity`` the quotas' values by name, already validated; None
+            removes one, also where there is none.
+        """
+
     def allocate_producer_ids(count: int) -> Deferred[range]:
         """Reserve *count* producer ids that no broker of the cluster ever gave out, or will again."""
 
@@ -271,3 +322,115 @@ class IPartitioner(Interface):
 
     def batch_sent(topic: str) -> None:
         """A batch of the topic was closed: a sticky partitioner chooses anew."""
+
+
+class IEncoder(Interface):
+    """Makes messages of an application's objects (Kafka's Serializer). Factory: ``factory()``.
+
+    One object for keys and one for values, per producer.
+    """
+
+    def encode(topic: str, value: Any) -> bytes | None:
+        """The message for *value*, or the key. None has none: its record has no value, or no key.
+
+        Called for each record, so it should be quick.
+
+        :raises Exception: *value* is none that it can encode; the call to the producer fails with it.
+        """
+
+
+class IDecoder(Interface):
+    """Makes an application's objects of messages (Kafka's Deserializer). Factory: ``factory()``."""
+
+    def decode(topic: str, data: bytes | None) -> Any:
+        """The object that *data* is the message of; of None it is None.
+
+        :raises Exception: the message is none of its own.
+        """
+
+
+class IProducerCallbacks(Interface):
+    """Hears of records on their way through a producer (Kafka 0.7's CallbackHandler). Factory: ``factory()``.
+
+    Called in the reactor thread. Records are ``kafkatx.clientside.outgoing.ProducerRecord``. Batches have
+    ``topic``, ``partition``, ``records`` (how many), ``payload_bytes`` (those of keys and values) and
+    ``attempts``; they are not to be changed. With callbacks a producer is slower: it makes an object of each
+    record.
+    """
+
+    def before_enqueue(record: Any) -> Any:
+        """Called before a record is encoded and takes room; returns the record to enqueue, perhaps another.
+
+        Of a list that is sent at once only the value may be changed.
+
+        :raises Exception: the record is not wanted: the call to the producer fails with it.
+        """
+
+    def after_enqueue(record: Any, added: bool) -> None:
+        """Called when a record has been enqueued, or could not be. What it raises is logged."""
+
+    def after_dequeue(batch: Any) -> None:
+        """Called when a batch leaves the queue, before it is sent the first time.
+
+        What it raises is logged.
+        """
+
+    def before_sending(node_id: int, batches: Any) -> None:
+        """Called before each request with the batches in it, also when they are sent again.
+
+        What it raises is logged.
+        """
+
+    def before_close() -> Any:
+        """Called when the producer closes; returns an iterable of records to be sent before that."""
+
+
+class IEventHandler(Interface):
+    """Stands between a producer's queue and the broker (Kafka 0.7's EventHandler). Factory: ``factory()``."""
+
+    def handle(node_id: int, batches: Any, send: Callable[[], Deferred[Any]]) -> Deferred[Any]:
+        """Handle the batches of one request; ``return send()`` is what happens without a handler.
+
+        :param batches: as :class:`IProducerCallbacks` gets them.
+        :param send: sends the request; to be called at most once. Fires with the broker's response, None with
+            acks=0; fails as ``kafkatx.client.Cluster.request``.
+        :return: fires with what *send* fired with; or with None, then the batches count as delivered, at
+            unknown offsets. If it fails with an error that may pass they are handled again, else those who
+            sent the records get ProduceFailed. It must fire: nothing else is sent to these partitions before.
+        """
+
+    def close() -> None:
+        """The producer is closed."""
+
+
+class IBalancer(Interface):
+    """Shares the partitions of topics out among the connectors of a group, and keeps the group's offsets.
+
+    Factory: ``factory()``. The built-in one leaves both to the group's coordinator. One over ZooKeeper
+    registers the connector and its streams, watches the others and the brokers, and runs Algorithm 1 of the
+    2011 paper whenever these change. One object per connector; called in the reactor thread.
+    """
+
+    def join(consumer: Any, subscription: Any, listener: Any) -> Deferred[None]:
+        """Become a member of the group.
+
+        From now on the balancer has *consumer* read its share: by ``consumer.subscribe``, or by
+        ``consumer.assign`` and ``consumer.seek`` whenever that changes. It sees to it that *listener* hears
+        of the changes: ``on_partitions_assigned(partitions)`` once the consumer has them, and before they go
+        ``on_partitions_revoked(partitions)``, which gives an awaitable to be awaited before somebody else
+        may have them, for it commits; ``on_partitions_lost`` where they have gone already.
+
+        :param consumer: a ``kafkatx.client.Consumer`` without automatic commits, perhaps not started yet.
+        :param subscription: a ``kafkatx.clientside.subscription.Subscription``.
+        :return: fires when it is on its way; fails with KafkaTXError: no stream will have anything.
+        :raises KafkaTXError: it cannot be tried: a setting is missing.
+        """
+
+    def commit(offsets: Mapping[Any, Any]) -> Deferred[None]:
+        """Keep for each ``types.TopicPartition`` an ``OffsetAndMetadata``, for whoever gets it next.
+
+        :return: fires when they are kept; fails with CommitFailed: another has a partition now.
+        """
+
+    def leave() -> Deferred[None]:
+        """Leave the group; the last offsets are kept already. The consumer is closed after this."""

@@ -9,7 +9,10 @@ from kafkatx.errors import ErrorCode, RequestError
 MAX_TOPIC_NAME = 249
 """Kafka's limit: with ``-`` and a partition's number behind it, a name still fits into a file name."""
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+CONSUMER_OFFSETS = "__consumer_offsets"
+"""Where groups and their committed offsets are kept."""
+
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, "__transaction_state"})
 """Topics that brokers keep for themselves and show to clients as internal."""
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")

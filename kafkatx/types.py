@@ -12,8 +12,19 @@ import attrs
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
 NO_LEADER_EPOCH = -1
+
+QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
+"""Whose quota (KIP-546): pairs of a type (client-id, ip, user) and a name, in the order of the types.
+
+No name, None, stands for all that have no quota of their own: ``(("client-id", None), ("user", "ann"))`` is
+each client of ann that is not named elsewhere.
+"""
+
+ALL_BROKERS = ""
+"""Where an id of a broker may stand: the defaults of all brokers."""
 
 NOWAIT: int = getattr(os, "RWF_NOWAIT", 0) if hasattr(os, "preadv") else 0
 """The flag of ``preadv`` that makes it fail (EAGAIN) rather than wait for the disk; 0 where there is none."""
@@ -55,6 +66,19 @@ class PartitionState:
     isr: tuple[int, ...]
 
 
+class ActiveProducer(NamedTuple):
+    """What a partition knows of one idempotent producer (KIP-98, KIP-664)."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    """``NO_SEQUENCE``: none of its batches is known any more."""
+    last_timestamp_ms: int
+    """When it last wrote, by the broker's clock."""
+    coordinator_epoch: int
+    txn_start_offset: int
+
+
 @attrs.frozen
 class Topic:
     """A topic as the coordinator knows it; ``topic_id`` is new when a topic is created again."""
@@ -75,6 +99,10 @@ class ClusterState:
     brokers: Mapping[int, BrokerNode] = MappingProxyType({})
     topics: Mapping[str, Topic] = MappingProxyType({})
     topic_names: Mapping[uuid.UUID, str] = MappingProxyType({})
+    broker_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    """Settings of brokers that were changed while they ran, by id; under "" the defaults of all brokers."""
+    client_quotas: Mapping[QuotaEntity, Mapping[str, float]] = MappingProxyType({})
+    """The quotas of each entity by their names; no entity without any."""
 
 
 class SharedFile:

@@ -9,7 +9,14 @@ The tables are :mod:`kafkatx.config.broker` and :mod:`kafkatx.config.topic`::
 """
 
 from kafkatx.config.broker_config import BrokerConfig
-from kafkatx.config.describe import ConfigEntry, ConfigSource, Synonym, describe_broker, describe_topic
+from kafkatx.config.describe import (
+    ConfigEntry,
+    ConfigSource,
+    Synonym,
+    describe_all_brokers,
+    describe_broker,
+    describe_topic,
+)
 from kafkatx.config.listeners import Listener
 from kafkatx.config.log_config import LogConfig
 from kafkatx.config.setting import ConfigType, Setting
@@ -24,6 +31,7 @@ __all__ = [
     "LogConfig",
     "Setting",
     "Synonym",
+    "describe_all_brokers",
     "describe_broker",
     "describe_topic",
     "log_config",

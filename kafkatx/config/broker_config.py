@@ -20,10 +20,16 @@ T = TypeVar("T")
 
 @attrs.frozen(eq=False, repr=False)
 class BrokerConfig:
-    """Every setting of a broker: what was set, over the defaults. Made by :meth:`load`."""
+    """Every setting of a broker: what was set, over the defaults. Made by :meth:`load`.
+
+    While the broker runs, its own dynamic settings go before those of all brokers, and these before what it
+    was started with (KIP-226).
+    """
 
     explicit: Mapping[str, str]
-    """What was set, by the names that were used, as it was written."""
+    """What was set, by the names that were used, as it was written; the value that counts."""
+    layers: tuple[Mapping[str, str], ...]
+    """Where it was set, nearest first: dynamic for this broker, dynamic for all, at the start."""
     warnings: tuple[str, ...]
     """What its owner should know: one line for each name that only Apache Kafka has, and the like."""
     _values: dict[str, Any]
@@ -50,17 +56,34 @@ class BrokerConfig:
 
         :raises SettingError: as :meth:`load`.
         """
-        return self._of({**self.explicit, **values})
+        broker, brokers, static = self.layers
+        return self._of({**static, **values}, brokers, broker)
+
+    def with_dynamic(self, brokers: Mapping[str, str], broker: Mapping[str, str]) -> BrokerConfig:
+        """What this broker was started with, and other dynamic settings, which have been checked.
+
+        :param brokers: those of all brokers.
+        :param broker: those of this broker alone.
+        :raises SettingError: as :meth:`load`.
+        """
+        return self._of(dict(self.layers[-1]), brokers, broker)
 
     @classmethod
-    def _of(cls, explicit: dict[str, str]) -> BrokerConfig:
-        warnings = _check_names(explicit)
-        foreign.check_safe(explicit)
+    def _of(
+        cls,
+        static: dict[str, str],
+        brokers: Mapping[str, str] = MappingProxyType({}),
+        broker: Mapping[str, str] = MappingProxyType({}),
+    ) -> BrokerConfig:
+        warnings = _check_names(static)
+        foreign.check_safe(static)
+        explicit = {**static, **brokers, **broker}
         values = {setting.name: _value(setting, explicit, warnings) for setting in b.SETTINGS.values()}
         listeners, left_out = _listeners(values)
         warnings += left_out
         advertised = _advertised(values, listeners)
-        return cls(MappingProxyType(explicit), tuple(warnings), values, listeners, advertised)
+        layers = (broker, brokers, MappingProxyType(static))
+        return cls(MappingProxyType(explicit), layers, tuple(warnings), values, listeners, advertised)
 
     def __getitem__(self, setting: Setting[T]) -> T:
         value: T = self._values[setting.name]
@@ -83,6 +106,15 @@ class BrokerConfig:
     def set_as(self, setting: Setting[Any]) -> str | None:
         """Under which name, its own or an alias, a setting was set; None: its default holds."""
         return _set_as(setting, self.explicit)
+
+    def set_in(self, setting: Setting[T]) -> list[tuple[int, str, T]]:
+        """Everywhere that a setting is set: number of the layer, name, value; the first counts."""
+        found = []
+        for number, layer in enumerate(self.layers):
+            name = _set_as(setting, layer)
+            if name is not None:
+                found.append((number, name, setting.parse(layer[name], name)))
+        return found
 
     def listeners(self) -> tuple[Listener, ...]:
         """Where to listen for clients, at least one place; listeners of controllers are left out."""
@@ -109,12 +141,13 @@ def _check_names(explicit: Mapping[str, str]) -> list[str]:
         if name in known:
             continue
         if not foreign.is_foreign(name):
-            raise SettingError(f"{name}: unknown setting{_nearest(name, known)}")
+            raise SettingError(f"{name}: unknown setting{nearest(name, known)}")
         warnings.append(f"{name}: accepted and not used by kafkatx")
     return warnings
 
 
-def _nearest(name: str, known: set[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown setting: which one may have been meant."""
     import difflib  # only on the way out
 
     near = difflib.get_close_matches(name, sorted(known), 1) or difflib.get_close_matches(

@@ -23,6 +23,10 @@ class ConfigSource(enum.IntEnum):
     DEFAULT = 5
 
 
+_LAYERS = (ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER, ConfigSource.STATIC_BROKER)
+"""The sources of ``BrokerConfig.layers``."""
+
+
 class Synonym(NamedTuple):
     """A name that could give a config its value, with the value that it has."""
 
@@ -64,6 +68,16 @@ def describe_topic(config: BrokerConfig, topic_configs: Mapping[str, str]) -> li
     ]
 
 
+def describe_all_brokers(config: BrokerConfig) -> list[ConfigEntry]:
+    """The dynamic settings of all brokers, as far as there are any; what a single broker has is not told."""
+    entries = []
+    for setting in broker.SETTINGS.values():
+        synonyms = [s for s in _of_broker(config, setting) if s.source is ConfigSource.DYNAMIC_DEFAULT_BROKER]
+        if synonyms:
+            entries.append(_entry(setting, setting.parse(synonyms[0].value or ""), synonyms, read_only=False))
+    return entries
+
+
 def describe_broker(config: BrokerConfig) -> list[ConfigEntry]:
     """Every broker setting that is honoured."""
     return [
@@ -97,10 +111,13 @@ def _of_topic(config: BrokerConfig, topic_configs: Mapping[str, str], setting: S
         if name in topic_configs
     ]
     for giver in GIVERS.get(setting.name, ()):
-        if config.set_as(giver) is not None:
-            synonyms.append(Synonym(giver.name, show(config[giver]), ConfigSource.STATIC_BROKER))
+        synonyms += _set(config, giver)
     synonyms.append(_default_of_topic(setting))
     return synonyms
+
+
+def _set(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:
+    return [Synonym(name, show(value), _LAYERS[number]) for number, name, value in config.set_in(setting)]
 
 
 def _default_of_topic(setting: Setting[Any]) -> Synonym:
@@ -112,10 +129,7 @@ def _default_of_topic(setting: Setting[Any]) -> Synonym:
 
 
 def _of_broker(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:
-    synonyms = []
-    used = config.set_as(setting)
-    if used is not None:
-        synonyms.append(Synonym(used, show(config[setting]), ConfigSource.STATIC_BROKER))
+    synonyms = _set(config, setting)
     if setting.default is not None:
         synonyms.append(Synonym(setting.name, show(setting.default), ConfigSource.DEFAULT))
     return synonyms

@@ -18,7 +18,8 @@ from kafkatx.config.topic_config import GIVERS
 _WIDTH = 100
 
 _SAMPLE_HEAD = (
-    "The settings of a kafkatx broker with their defaults. Take the # from a line's beginning to change it.",
+    "The settings of a kafkatx broker with their defaults. Take the # from a line's beginning to change it."
+    " Those called dynamic may change while the broker runs, too.",
     "This file is generated from the table of settings by: make documents",
 )
 
@@ -29,6 +30,11 @@ The broker reads a `.properties` file as Apache Kafka's: `twistd -n kafkatx --co
 `--set name=value` on the command line goes before the file. Names and meanings are Kafka's. A name that is
 unknown stops the broker at its start and suggests the nearest; names that only Apache Kafka has are accepted
 with one warning each, so that its own `server.properties` starts the broker.
+
+A setting that is called dynamic may change while the broker runs, for one broker or for all: by
+`kafkatx configs`, Apache Kafka's `kafka-configs`, or any client's admin calls. What was set for this broker
+goes before what was set for all, and that before the file. The configs of a topic may always change. All of
+it holds at once, and after a restart.
 
 This page is generated from the table of settings by `make documents`.
 """
@@ -54,11 +60,11 @@ def page() -> str:
     """The text of the page on settings, in Markdown."""
     parts = [_PAGE_HEAD]
     for section in broker.SECTIONS:
-        parts += [f"## {section.title}\n", f"{section.doc}\n", _table(section.settings, _row, _COLUMNS)]
+        parts += [f"## {section.title}\n", f"{section.doc}\n", settings_table(section.settings)]
     parts += [f"## {topic.HONOURED.title}\n", f"{topic.HONOURED.doc} {_TOPIC_HEAD}"]
     parts.append(_table(topic.HONOURED.settings, _topic_row, (*_COLUMNS[:-1], "default from", _COLUMNS[-1])))
     parts += [f"## {topic.KEPT.title}\n", f"{topic.KEPT.doc}\n"]
-    parts.append(_table(topic.KEPT.settings, _row, _COLUMNS))
+    parts.append(settings_table(topic.KEPT.settings))
     parts += ["## Names that only Apache Kafka has\n", "Accepted with a warning, and not used:\n"]
     parts.append(_wrap(", ".join(f"`{name}`" for name in sorted(foreign.NAMES))) + ".\n")
     below = ", ".join(f"`{prefix}`" for prefix in sorted(foreign.PREFIXES))
@@ -71,6 +77,11 @@ def page() -> str:
         + "\n"
     )
     return "\n".join(parts)
+
+
+def settings_table(settings: Iterable[Setting[Any]]) -> str:
+    """Some settings as a table in Markdown."""
+    return _table(settings, _row, _COLUMNS)
 
 
 def main(arguments: list[str]) -> None:
@@ -90,6 +101,8 @@ def _facts(setting: Setting[Any]) -> str:
         facts.insert(0, setting.unit)
     if setting.default is None:
         facts.append("not set by default")
+    if setting.dynamic:
+        facts.append("dynamic")
     if setting.aliases:
         facts.append(f"also called {', '.join(setting.aliases)}")
     return "; ".join(facts)
@@ -112,6 +125,8 @@ def _row(setting: Setting[Any]) -> tuple[str, ...]:
     meaning = setting.doc
     if setting.aliases:
         meaning += f" Also: {', '.join(f'`{alias}`' for alias in setting.aliases)}."
+    if setting.dynamic:
+        meaning += " Dynamic."
     unit = f", {setting.unit}" if setting.unit else ""
     default = show(setting.default)
     shown = "not set" if default is None else f"`{default}`" if default else "empty"

@@ -39,14 +39,11 @@ controller.socket.timeout.ms create.topic.policy.class.name delegation.token.exp
 delegation.token.expiry.time.ms delegation.token.master.key delegation.token.max.lifetime.ms
 delegation.token.secret.key delete.records.purgatory.purge.interval.requests early.start.listeners
 eligible.leader.replicas.enable enable.zookeeper fetch.purgatory.purge.interval.requests
-follower.replication.throttled.rate group.consumer.assignors group.consumer.heartbeat.interval.ms
-group.consumer.max.heartbeat.interval.ms group.consumer.max.session.timeout.ms group.consumer.max.size
-group.consumer.migration.policy group.consumer.min.heartbeat.interval.ms
+follower.replication.throttled.rate group.consumer.max.heartbeat.interval.ms
+group.consumer.max.session.timeout.ms group.consumer.min.heartbeat.interval.ms
 group.consumer.min.session.timeout.ms group.consumer.regex.refresh.interval.ms
-group.consumer.session.timeout.ms group.coordinator.append.linger.ms
-group.coordinator.append.max.buffer.size group.coordinator.cached.buffer.max.bytes
-group.coordinator.new.enable group.coordinator.rebalance.protocols group.coordinator.threads
-group.initial.rebalance.delay.ms group.max.session.timeout.ms group.max.size group.min.session.timeout.ms
+group.coordinator.append.linger.ms group.coordinator.append.max.buffer.size
+group.coordinator.cached.buffer.max.bytes group.coordinator.new.enable group.coordinator.threads
 group.share.assignors group.share.delivery.count.limit group.share.enable group.share.heartbeat.interval.ms
 group.share.max.groups group.share.max.heartbeat.interval.ms group.share.max.record.lock.duration.ms
 group.share.max.session.timeout.ms group.share.max.share.sessions group.share.max.size
@@ -63,23 +60,21 @@ leader.imbalance.per.broker.percentage leader.replication.throttled.rate log.cle
 log.cleaner.io.max.bytes.per.second log.cleanup.interval.mins log.default.flush.interval.ms
 log.default.flush.scheduler.interval.ms log.dir.failure.timeout.ms log.file.size
 log.flush.scheduler.interval.ms log.flush.start.offset.checkpoint.interval.ms log.initial.task.delay.ms
-log.local.retention.bytes log.local.retention.ms log.message.downconversion.enable
-log.message.format.version log.preallocate log.retention.size log.roll.jitter.hours log.roll.jitter.ms
-max.connection.creation.rate max.connections.per.ip.overrides max.incremental.fetch.session.cache.slots
-max.request.partition.size.limit metadata.log.dir metadata.log.max.record.bytes.between.snapshots
-metadata.log.max.snapshot.interval.ms metadata.log.segment.bytes metadata.log.segment.min.bytes
-metadata.log.segment.ms metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms
-metric.reporters metrics.num.samples metrics.recording.level metrics.sample.window.ms num.io.threads
-num.network.threads num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads
-num.replica.fetchers offset.metadata.max.bytes offsets.commit.required.acks offsets.commit.timeout.ms
-offsets.load.buffer.size offsets.retention.check.interval.ms offsets.retention.minutes
-offsets.topic.compression.codec offsets.topic.num.partitions offsets.topic.replication.factor
-offsets.topic.segment.bytes password.encoder.cipher.algorithm password.encoder.iterations
+log.local.retention.bytes log.local.retention.ms log.message.downconversion.enable log.message.format.version
+log.preallocate log.retention.size log.roll.jitter.hours log.roll.jitter.ms max.connection.creation.rate
+max.connections.per.ip.overrides max.incremental.fetch.session.cache.slots max.request.partition.size.limit
+metadata.log.dir metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms
+metadata.log.segment.bytes metadata.log.segment.min.bytes metadata.log.segment.ms
+metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms metric.reporters
+metrics.num.samples metrics.recording.level metrics.sample.window.ms num.io.threads num.network.threads
+num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads num.replica.fetchers
+offsets.commit.required.acks offsets.commit.timeout.ms offsets.load.buffer.size
+offsets.topic.compression.codec password.encoder.cipher.algorithm password.encoder.iterations
 password.encoder.key.length password.encoder.keyfactory.algorithm password.encoder.old.secret
 password.encoder.secret principal.builder.class process.roles producer.id.expiration.check.interval.ms
-producer.purgatory.purge.interval.requests queue.enqueue.timeout.ms quota.consumer.default
-queued.max.requests quota.producer.default quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms
-remote.list.offsets.request.timeout.ms remote.log.index.file.cache.total.size.bytes
+producer.purgatory.purge.interval.requests queue.enqueue.timeout.ms quota.consumer.default queued.max.requests
+quota.producer.default remote.fetch.max.wait.ms remote.list.offsets.request.timeout.ms
+remote.log.index.file.cache.total.size.bytes
 remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second
 remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds
 remote.log.manager.expiration.thread.pool.size remote.log.manager.fetch.max.bytes.per.second

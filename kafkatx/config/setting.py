@@ -163,6 +163,11 @@ class Section:
         read, allowed = _string_reader(())
         return self._add(Setting(name, ConfigType.STRING, None, doc, allowed, read, **more))
 
+    def part(self, name: str, default: str, doc: str, **more: Any) -> Setting[str]:
+        """Add a row that names a part of the program; in Python it may be the part itself."""
+        read, _ = _string_reader(())
+        return self._add(Setting(name, ConfigType.CLASS, default, doc, "a name, or an object", read, **more))
+
     def names(
         self,
         name: str,

@@ -10,7 +10,7 @@ from kafkatx.config.setting import LONG_MAX, Section, by_name
 
 _WEEK_MS = 7 * 24 * 3_600_000
 
-HONOURED = Section("Topic configs", "What a topic may say for itself, when it is created.")
+HONOURED = Section("Topic configs", "What a topic may say for itself, when it is created or later.")
 
 SEGMENT_BYTES = HONOURED.integer(
     "segment.bytes",

@@ -10,50 +10,23 @@ While it is open, the file is locked (``locking_mode=EXCLUSIVE``): a second brok
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import attrs
 
+from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.errors import ErrorCode, RequestError, SettingError
-from kafkatx.types import PartitionState, Topic
+from kafkatx.interfaces import ConfigChange
+from kafkatx.types import PartitionState, QuotaEntity, Topic
 
 IN_MEMORY = ":memory:"
 """The path of a database that is not on the disk."""
-
-# Each script leads from the version that is its index to the next one; PRAGMA user_version tells the
-# version of a file. Scripts that were ever released are never changed, only followed by others.
-_MIGRATIONS = (
-    (
-        """CREATE TABLE meta (
-            name TEXT NOT NULL PRIMARY KEY,  -- cluster_id, broker_id, next_producer_id
-            value TEXT NOT NULL
-        ) WITHOUT ROWID""",
-        """CREATE TABLE topics (
-            name TEXT NOT NULL PRIMARY KEY,
-            topic_id BLOB NOT NULL UNIQUE,  -- 16 bytes
-            internal INTEGER NOT NULL
-        ) WITHOUT ROWID""",
-        """CREATE TABLE partitions (
-            topic TEXT NOT NULL REFERENCES topics (name) ON DELETE CASCADE,
-            partition INTEGER NOT NULL,
-            leader INTEGER NOT NULL,
-            leader_epoch INTEGER NOT NULL,
-            replicas TEXT NOT NULL,  -- broker ids with commas between
-            isr TEXT NOT NULL,
-            PRIMARY KEY (topic, partition)
-        ) WITHOUT ROWID""",
-        """CREATE TABLE configs (
-            topic TEXT NOT NULL REFERENCES topics (name) ON DELETE CASCADE,
-            name TEXT NOT NULL,
-            value TEXT NOT NULL,
-            PRIMARY KEY (topic, name)
-        ) WITHOUT ROWID""",
-    ),
-)
 
 
 @attrs.frozen
@@ -62,6 +35,8 @@ class Loaded:
 
     cluster_id: str
     topics: dict[str, Topic]
+    broker_configs: dict[str, Mapping[str, str]]
+    client_quotas: dict[QuotaEntity, Mapping[str, float]]
 
 
 class ClusterDatabase:
@@ -109,12 +84,12 @@ class ClusterDatabase:
         db.execute("PRAGMA synchronous=FULL")
         db.execute("PRAGMA foreign_keys=ON")
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version > len(_MIGRATIONS):
+        if version > len(MIGRATIONS):
             raise SettingError(
                 f"log.dirs={os.path.dirname(self._path)}: {self._path} was written by a newer kafkatx "
-                f"(version {version}, this one knows {len(_MIGRATIONS)}); use that one"
+                f"(version {version}, this one knows {len(MIGRATIONS)}); use that one"
             )
-        for number, script in enumerate(_MIGRATIONS[version:], version + 1):
+        for number, script in enumerate(MIGRATIONS[version:], version + 1):
             db.execute("BEGIN IMMEDIATE")
             for statement in script:
                 db.execute(statement)
@@ -157,7 +132,7 @@ class ClusterDatabase:
                 f"broker.id={broker_id}: the data in {os.path.dirname(self._path)} is that of broker "
                 f"{meta['broker_id']}; set broker.id={meta['broker_id']} or choose other log.dirs"
             )
-        return Loaded(meta["cluster_id"], self._topics())
+        return Loaded(meta["cluster_id"], self._topics(), self._broker_configs(), self._client_quotas())
 
     def _topics(self) -> dict[str, Topic]:
         partitions: dict[str, list[PartitionState]] = {}
@@ -166,19 +141,33 @@ class ClusterDatabase:
         ):
             state = PartitionState(leader, leader_epoch, _ids(replicas), _ids(isr))
             partitions.setdefault(topic, []).append(state)
-        configs: dict[str, dict[str, str]] = {}
-        for topic, name, value in self._db.execute("SELECT topic, name, value FROM configs"):
-            configs.setdefault(topic, {})[name] = value
+        configs = self._grouped("SELECT topic, name, value FROM configs")
         return {
             name: Topic(
                 name,
                 uuid.UUID(bytes=topic_id),
                 tuple(partitions.get(name, ())),
-                MappingProxyType(configs.get(name, {})),
+                configs.get(name, MappingProxyType({})),
                 bool(internal),
             )
             for name, topic_id, internal in self._db.execute("SELECT name, topic_id, internal FROM topics")
         }
+
+    def _broker_configs(self) -> dict[str, Mapping[str, str]]:
+        return self._grouped("SELECT broker, name, value FROM broker_configs")
+
+    def _client_quotas(self) -> dict[QuotaEntity, Mapping[str, float]]:
+        found = self._grouped("SELECT entity, name, value FROM client_quotas")
+        return {
+            tuple((kind, name) for kind, name in json.loads(text)): quotas for text, quotas in found.items()
+        }
+
+    def _grouped(self, query: str) -> dict[str, Mapping[str, Any]]:
+        """The names and values that a query gives, by whose they are."""
+        found: dict[str, dict[str, Any]] = {}
+        for owner, name, value in self._db.execute(query):
+            found.setdefault(owner, {})[name] = value
+        return {owner: MappingProxyType(configs) for owner, configs in found.items()}
 
     def create_topic(self, topic: Topic) -> None:
         """Write a new topic down.
@@ -191,20 +180,7 @@ class ClusterDatabase:
             db.execute(
                 "INSERT INTO topics VALUES (?, ?, ?)", (topic.name, topic.topic_id.bytes, topic.internal)
             )
-            db.executemany(
-                "INSERT INTO partitions VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    (
-                        topic.name,
-                        number,
-                        state.leader,
-                        state.leader_epoch,
-                        _text(state.replicas),
-                        _text(state.isr),
-                    )
-                    for number, state in enumerate(topic.partitions)
-                ),
-            )
+            _insert_partitions(db, topic.name, topic.partitions, 0)
             db.executemany(
                 "INSERT INTO configs VALUES (?, ?, ?)",
                 ((topic.name, name, value) for name, value in topic.configs.items()),
@@ -217,7 +193,64 @@ class ClusterDatabase:
         """
         with self._transaction() as db:
             if not db.execute("DELETE FROM topics WHERE name = ?", (name,)).rowcount:
-                raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name!r}.")
+                raise _unknown(name)
+
+    def add_partitions(self, name: str, count: int, added: Sequence[PartitionState]) -> None:
+        """Write more partitions of a topic down.
+
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or INVALID_PARTITIONS: it has not *count* of them.
+        """
+        with self._transaction() as db:
+            _check_topic(db, name)
+            (there,) = db.execute("SELECT count(*) FROM partitions WHERE topic = ?", (name,)).fetchone()
+            if there != count:
+                raise RequestError(
+                    ErrorCode.INVALID_PARTITIONS,
+                    f"Topic '{name}' has {there} partitions by now, not {count}.",
+                )
+            _insert_partitions(db, name, added, count)
+
+    def alter_topic_configs(self, name: str, change: ConfigChange) -> Mapping[str, str]:
+        """Give a topic other configs; return them.
+
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or of *change*.
+        """
+        with self._transaction() as db:
+            _check_topic(db, name)
+            rows = db.execute("SELECT name, value FROM configs WHERE topic = ?", (name,))
+            configs = dict(change(MappingProxyType(dict(rows))))
+            db.execute("DELETE FROM configs WHERE topic = ?", (name,))
+            db.executemany("INSERT INTO configs VALUES (?, ?, ?)", ((name, *one) for one in configs.items()))
+        return MappingProxyType(configs)
+
+    def alter_broker_configs(self, broker: str, change: ConfigChange) -> Mapping[str, str]:
+        """Give a broker, or all (""), other settings; return them.
+
+        :raises RequestError: of *change*.
+        """
+        with self._transaction() as db:
+            rows = db.execute("SELECT name, value FROM broker_configs WHERE broker = ?", (broker,))
+            configs = dict(change(MappingProxyType(dict(rows))))
+            db.execute("DELETE FROM broker_configs WHERE broker = ?", (broker,))
+            db.executemany(
+                "INSERT INTO broker_configs VALUES (?, ?, ?)", ((broker, *one) for one in configs.items())
+            )
+        return MappingProxyType(configs)
+
+    def alter_client_quotas(self, changes: Mapping[QuotaEntity, Mapping[str, float | None]]) -> None:
+        """Set quotas, and remove those whose value is None."""
+        rows = [
+            (json.dumps(entity), name, value)
+            for entity, quotas in changes.items()
+            for name, value in quotas.items()
+        ]
+        with self._transaction() as db:
+            db.executemany(
+                "DELETE FROM client_quotas WHERE entity = ? AND name = ?", [row[:2] for row in rows]
+            )
+            db.executemany(
+                "INSERT INTO client_quotas VALUES (?, ?, ?)", [row for row in rows if row[2] is not None]
+            )
 
     def allocate_producer_ids(self, count: int) -> range:
         """Give out *count* producer ids, from 0 on, none of them twice."""
@@ -231,6 +264,27 @@ class ClusterDatabase:
     def close(self) -> None:
         """Let go of the file; the write-ahead log is folded into it."""
         self._db.close()
+
+
+def _check_topic(db: sqlite3.Connection, name: str) -> None:
+    if not db.execute("SELECT 1 FROM topics WHERE name = ?", (name,)).fetchone():
+        raise _unknown(name)
+
+
+def _unknown(name: str) -> RequestError:
+    return RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name!r}.")
+
+
+def _insert_partitions(
+    db: sqlite3.Connection, topic: str, partitions: Iterable[PartitionState], first: int
+) -> None:
+    db.executemany(
+        "INSERT INTO partitions VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (topic, number, state.leader, state.leader_epoch, _text(state.replicas), _text(state.isr))
+            for number, state in enumerate(partitions, first)
+        ),
+    )
 
 
 def _ids(text: str) -> tuple[int, ...]:

@@ -21,9 +21,9 @@ from zope.interface import implementer
 
 from kafkatx.config import BrokerConfig
 from kafkatx.config import broker as b
-from kafkatx.interfaces import ICoordinator, Workers
+from kafkatx.interfaces import ConfigChange, ICoordinator, Workers
 from kafkatx.names import INTERNAL_TOPICS
-from kafkatx.types import BrokerNode, ClusterState, PartitionState, Topic
+from kafkatx.types import BrokerNode, ClusterState, PartitionState, QuotaEntity, Topic
 
 if TYPE_CHECKING:
     from kafkatx.coordination.database import ClusterDatabase, Loaded
@@ -71,7 +71,13 @@ class EmbeddedCoordinator:
         """
 
         def show(loaded: Loaded) -> None:
-            alone = ClusterState(loaded.cluster_id, node.id, MappingProxyType({node.id: node}))
+            alone = ClusterState(
+                loaded.cluster_id,
+                node.id,
+                MappingProxyType({node.id: node}),
+                broker_configs=MappingProxyType(loaded.broker_configs),
+                client_quotas=MappingProxyType(loaded.client_quotas),
+            )
             names = {topic.topic_id: name for name, topic in loaded.topics.items()}
             self._show(alone, loaded.topics, names)
 
@@ -103,12 +109,7 @@ class EmbeddedCoordinator:
         topic = Topic(
             name=name,
             topic_id=self._random_id(),
-            partitions=tuple(
-                PartitionState(
-                    leader=replicas[0], leader_epoch=0, replicas=tuple(replicas), isr=tuple(replicas)
-                )
-                for replicas in assignment
-            ),
+            partitions=_led(assignment),
             configs=MappingProxyType(dict(configs)),
             internal=name in INTERNAL_TOPICS,
         )
@@ -122,6 +123,35 @@ class EmbeddedCoordinator:
 
         return self._run(lambda: self._opened().create_topic(topic), show)
 
+    def add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> Deferred[Topic]:
+        """Let a topic have more partitions; all their replicas are in sync, their leaders' epoch is 0."""
+        added = _led(assignment)
+
+        def show(_: None) -> Topic:
+            old = self._topics[name]
+            return self._show_topic(attrs.evolve(old, partitions=(*old.partitions, *added)))
+
+        return self._run(lambda: self._opened().add_partitions(name, count, added), show)
+
+    def alter_topic_configs(self, name: str, change: ConfigChange) -> Deferred[None]:
+        """Let a topic have other configs."""
+
+        def show(configs: Mapping[str, str]) -> None:
+            self._show_topic(attrs.evolve(self._topics[name], configs=configs))
+
+        return self._run(lambda: self._opened().alter_topic_configs(name, change), show)
+
+    def alter_broker_configs(self, broker: str, change: ConfigChange) -> Deferred[None]:
+        """Let a broker, or all, have other settings."""
+
+        def show(configs: Mapping[str, str]) -> None:
+            every = {**self.state.broker_configs, broker: configs}
+            if not configs:
+                del every[broker]
+            self._replace(attrs.evolve(self.state, broker_configs=MappingProxyType(every)))
+
+        return self._run(lambda: self._opened().alter_broker_configs(broker, change), show)
+
     def delete_topic(self, name: str) -> Deferred[None]:
         """Delete a topic."""
 
@@ -131,6 +161,22 @@ class EmbeddedCoordinator:
             self._show(self.state, topics, names)
 
         return self._run(lambda: self._opened().delete_topic(name), show)
+
+    def alter_client_quotas(
+        self, changes: Mapping[QuotaEntity, Mapping[str, float | None]]
+    ) -> Deferred[None]:
+        """Set and remove client quotas."""
+
+        def show(_: None) -> None:
+            every = dict(self.state.client_quotas)
+            for entity, change in changes.items():
+                merged = {**every.pop(entity, {}), **change}
+                quotas = {name: value for name, value in merged.items() if value is not None}
+                if quotas:
+                    every[entity] = MappingProxyType(quotas)
+            self._replace(attrs.evolve(self.state, client_quotas=MappingProxyType(every)))
+
+        return self._run(lambda: self._opened().alter_client_quotas(changes), show)
 
     def allocate_producer_ids(self, count: int) -> Deferred[range]:
         """Reserve *count* producer ids."""
@@ -176,6 +222,13 @@ class EmbeddedCoordinator:
     def _lost(self, failure: Failure) -> None:
         self._log.failure("The coordinator's caller failed", failure)
 
+    def _show_topic(self, topic: Topic) -> Topic:
+        """Let a topic that is there be *topic*."""
+        topics = self._topics.copy()
+        topics[topic.name] = topic
+        self._show(self.state, topics, self._names)
+        return topic
+
     def _show(self, state: ClusterState, topics: dict[str, Topic], names: dict[uuid.UUID, str]) -> None:
         """Let *state* with these topics be the state; the caller changes the dicts no more."""
         self._topics, self._names = topics, names
@@ -191,6 +244,14 @@ class EmbeddedCoordinator:
             except Exception:
                 # the change stands; the others must hear of it, and the caller that it is made
                 self._log.failure("A listener of the cluster's state failed")
+
+
+def _led(assignment: Sequence[Sequence[int]]) -> tuple[PartitionState, ...]:
+    """New partitions: the first replica leads, and all are in sync."""
+    return tuple(
+        PartitionState(leader=replicas[0], leader_epoch=0, replicas=tuple(replicas), isr=tuple(replicas))
+        for replicas in assignment
+    )
 
 
 def kafka_id(number: uuid.UUID) -> str:

@@ -269,6 +269,13 @@ class MemoryLogStore:
         """As ILogStore says."""
         return succeed(None)
 
+    def configure(self, config: Any) -> None:
+        """As ILogStore says: nothing of it is needed here."""
+
+    def check(self, config: LogConfig) -> None:
+        """As ILogStore says."""
+        self._find_retention(config.retention_policy)
+
     def create(
         self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig
     ) -> Deferred[IPartitionLog]:

@@ -20,7 +20,7 @@ from kafkatx.log.segment import Written
 from kafkatx.log.validate import LEAST_RECORD_BYTES, check_batch, check_message_set, topic_codec
 from kafkatx.records.batch import HEADER, HEADER_BYTES
 from kafkatx.records.checksum import crc32c
-from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
+from kafkatx.types import NO_LEADER_EPOCH, NO_SEQUENCE, ActiveProducer, TopicPartition
 
 FindRetention = Callable[[str], IRetentionPolicy]
 
@@ -250,6 +250,20 @@ class StagedLog:
         self._next_offset = self.log_end_offset
         self._leader_epoch = self._epochs.latest
         self._clear_stage()
+
+    def active_producers(self) -> list[ActiveProducer]:
+        """As IPartitionLog says, of written records only."""
+        return [
+            ActiveProducer(
+                producer_id,
+                state.epoch,
+                state.batches[-1].last_sequence if state.batches else NO_SEQUENCE,
+                state.last_used_ms,
+                state.coordinator_epoch,
+                state.txn_first_offset,
+            )
+            for producer_id, state in self._states_at(self.log_end_offset).items()
+        ]
 
     # --- epochs
 

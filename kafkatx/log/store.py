@@ -103,6 +103,16 @@ class FileLogStore:
     def _now_ms(self) -> int:
         return int(self._clock.seconds() * 1000)
 
+    def configure(self, config: Any) -> None:
+        """As ILogStore says: the cleaner's next pass takes the memory that it may have now."""
+        self._config = config
+        if self._cleaner is not None:
+            self._cleaner.memory = self._cleaner_memory()
+
+    def check(self, config: LogConfig) -> None:
+        """As ILogStore says."""
+        self._find_retention(config.retention_policy)
+
     # --- opening and closing
 
     def open(self, log_config: Callable[[str], LogConfig]) -> Deferred[None]:
@@ -229,13 +239,15 @@ class FileLogStore:
         return log is not None
 
     def _make_cleaner(self) -> Cleaner:
-        memory = Memory(
+        process = CleanerProcess()
+        run = self._run_pass or process.run
+        return Cleaner(self._files, self._workers("cleaner"), self._cleaner_memory(), run, process.stop)
+
+    def _cleaner_memory(self) -> Memory:
+        return Memory(
             self._config.get("log.cleaner.dedupe.buffer.size"),
             self._config.get("log.cleaner.io.buffer.load.factor"),
         )
-        process = CleanerProcess()
-        run = self._run_pass or process.run
-        return Cleaner(self._files, self._workers("cleaner"), memory, run, process.stop)
 
     def _save_cleaned(self, place: Place) -> Deferred[None]:
         offsets = {

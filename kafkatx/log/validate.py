@@ -134,12 +134,14 @@ def _check_time(timestamp: int, config: LogConfig, now_ms: int) -> None:
 
 
 def _check_keys(records: memoryview) -> None:
-    _refuse_null_keys([record.key for record in v2.iter_records(records)])
+    keys: list[bytes | None] = []
+    v2.read_columns(records, [], [], keys, [])
+    _refuse_null_keys(keys)
 
 
 def _refuse_null_keys(keys: list[bytes | None]) -> None:
-    errors = [(index, "a compacted topic needs keys") for index, key in enumerate(keys) if key is None]
-    if errors:
+    if None in keys:
+        errors = [(index, "a compacted topic needs keys") for index, key in enumerate(keys) if key is None]
         raise Refused(ErrorCode.INVALID_RECORD, "a compacted topic needs keys", errors)
 
 

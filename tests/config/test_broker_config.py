@@ -120,6 +120,32 @@ class BrokerConfigTests(SynchronousTestCase):
         self.assertEqual(other[b.LOG_DIRS], ("/a",))
         self.assertRaises(SettingError, config.with_values, {"num.partitions": "none"})
 
+    def test_with_dynamic(self) -> None:
+        """The broker's own go before those of all brokers, these before the file, it before the defaults."""
+        static = BrokerConfig.load(None, {"log.roll.ms": "1", "message.max.bytes": "2", "node.id": "4"})
+        config = static.with_dynamic({"log.roll.ms": "5", "log.retention.ms": "6"}, {"log.roll.ms": "7"})
+        self.assertEqual((config[b.LOG_ROLL_MS], config[b.LOG_RETENTION_MS]), (7, 6))
+        self.assertEqual((config[b.MESSAGE_MAX_BYTES], config[b.BROKER_ID]), (2, 4))
+        self.assertEqual((config.explicit["log.roll.ms"], static[b.LOG_ROLL_MS]), ("7", 1))
+        self.assertEqual(
+            config.set_in(b.LOG_ROLL_MS),
+            [(0, "log.roll.ms", 7), (1, "log.roll.ms", 5), (2, "log.roll.ms", 1)],
+        )
+        self.assertEqual(config.set_in(b.BROKER_ID), [(2, "node.id", 4)])
+        self.assertEqual(config.warnings, static.warnings)
+
+    def test_with_other_dynamic(self) -> None:
+        """Other dynamic settings take the place of the earlier ones; what else is changed keeps them."""
+        static = BrokerConfig.load(None, {"log.roll.ms": "1"})
+        config = static.with_dynamic({"log.roll.ms": "5"}, {"log.retention.ms": "6"})
+        other = config.with_values({"num.partitions": "3"})
+        self.assertEqual(
+            (other[b.LOG_ROLL_MS], other[b.LOG_RETENTION_MS], other[b.NUM_PARTITIONS]), (5, 6, 3)
+        )
+        again = other.with_dynamic({}, {})
+        self.assertEqual((again[b.LOG_ROLL_MS], again[b.LOG_RETENTION_MS]), (1, None))
+        self.assertEqual(again[b.NUM_PARTITIONS], 3)
+
     def test_immutable(self) -> None:
         """Settings do not change."""
         config = BrokerConfig.load()

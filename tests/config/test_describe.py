@@ -9,6 +9,7 @@ from kafkatx.config import (
     ConfigEntry,
     ConfigSource,
     Synonym,
+    describe_all_brokers,
     describe_broker,
     describe_topic,
     topic,
@@ -112,3 +113,76 @@ class DescribeBrokerTests(SynchronousTestCase):
         self.assertEqual(entries["log.retention.ms"].synonyms, ())
         self.assertTrue(entries["num.partitions"].is_default)
         self.assertEqual(entries["auto.create.topics.enable"].value, "true")
+
+
+class DynamicTests(SynchronousTestCase):
+    """Settings that were changed while the broker runs (KIP-226)."""
+
+    def setUp(self) -> None:
+        """Change some, for all brokers and for this one."""
+        self.config = CONFIG.with_dynamic(
+            {"log.retention.ms": "7", "log.roll.ms": "8"}, {"log.retention.ms": "9"}
+        )
+
+    def broker(self, name: str) -> ConfigEntry:
+        """One entry of the broker."""
+        (found,) = [entry for entry in describe_broker(self.config) if entry.name == name]
+        return found
+
+    def test_broker(self) -> None:
+        """The broker's own goes before that of all brokers; each has its source."""
+        entry = self.broker("log.retention.ms")
+        self.assertEqual(
+            (entry.value, entry.source, entry.is_default), ("9", ConfigSource.DYNAMIC_BROKER, False)
+        )
+        self.assertEqual(
+            entry.synonyms,
+            (
+                ("log.retention.ms", "9", ConfigSource.DYNAMIC_BROKER),
+                ("log.retention.ms", "7", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+            ),
+        )
+        entry = self.broker("log.roll.ms")
+        self.assertEqual((entry.value, entry.source), ("8", ConfigSource.DYNAMIC_DEFAULT_BROKER))
+
+    def test_over_the_file(self) -> None:
+        """What was set at the start stands behind, and the default last."""
+        config = CONFIG.with_dynamic({}, {"message.max.bytes": "6"})
+        (entry,) = [entry for entry in describe_broker(config) if entry.name == "message.max.bytes"]
+        self.assertEqual(
+            [(synonym.value, synonym.source) for synonym in entry.synonyms],
+            [
+                ("6", ConfigSource.DYNAMIC_BROKER),
+                ("5", ConfigSource.STATIC_BROKER),
+                ("1048588", ConfigSource.DEFAULT),
+            ],
+        )
+
+    def test_topic(self) -> None:
+        """A topic's synonyms have them, too, before what the broker was started with."""
+        (entry,) = [entry for entry in describe_topic(self.config, {}) if entry.name == "retention.ms"]
+        self.assertEqual((entry.value, entry.source), ("9", ConfigSource.DYNAMIC_BROKER))
+        self.assertEqual(
+            entry.synonyms,
+            (
+                Synonym("log.retention.ms", "9", ConfigSource.DYNAMIC_BROKER),
+                Synonym("log.retention.ms", "7", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+                Synonym("log.retention.minutes", "3", ConfigSource.STATIC_BROKER),
+                Synonym("log.retention.hours", "2", ConfigSource.STATIC_BROKER),
+                Synonym("log.retention.hours", "168", ConfigSource.DEFAULT),
+            ),
+        )
+
+    def test_all_brokers(self) -> None:
+        """Of all brokers what was set for them, and nothing else; it can change."""
+        entries = {entry.name: entry for entry in describe_all_brokers(self.config)}
+        self.assertEqual(set(entries), {"log.retention.ms", "log.roll.ms"})
+        self.assertEqual(
+            (entries["log.retention.ms"].value, entries["log.retention.ms"].source),
+            ("7", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        )
+        self.assertEqual(
+            entries["log.retention.ms"].synonyms,
+            (("log.retention.ms", "7", ConfigSource.DYNAMIC_DEFAULT_BROKER),),
+        )
+        self.assertFalse(entries["log.roll.ms"].read_only)

@@ -15,10 +15,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 import kafkatx
 from kafkatx.coordination.database import IN_MEMORY, ClusterDatabase
+from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.types import PartitionState, Topic
 
 PARTITIONS = 7
+STEPS = [(PARTITIONS, 2), (PARTITIONS, 4), (PARTITIONS + 3, 4)]
+"""Partitions and configs of a topic: created, altered, grown."""
 
 # Creates and deletes topics until it is killed; prints what was done after it was done, before the next
 # begins. Before the SQL statement whose number is the third argument, if it is not 0, it kills itself.
@@ -43,6 +46,9 @@ while True:
     made = topic(f"t{number}")
     database.create_topic(made)
     print("created", made.name, made.topic_id, flush=True)
+    database.alter_topic_configs(made.name, lambda old: {**old, "a": "1", "b": "2"})
+    database.add_partitions(made.name, 7, made.partitions[:3])
+    print("altered", made.name, made.topic_id, flush=True)
     if number % 3 == 0:
         database.delete_topic(made.name)
         print("deleted", made.name, made.topic_id, flush=True)
@@ -112,6 +118,24 @@ class DatabaseTests(SynchronousTestCase):
         other.close()
         self.assertIn("written by a newer kafkatx", str(self.assertRaises(SettingError, self.open)))
 
+    def test_first_version(self) -> None:
+        """A file of the first version is brought up to date, with all that it holds."""
+        made = topic("clicks")
+        os.mkdir(os.path.dirname(self.path))
+        with sqlite3.connect(self.path) as old:
+            for statement in MIGRATIONS[0]:
+                old.execute(statement)
+            old.execute("PRAGMA user_version=1")
+            old.execute("INSERT INTO meta VALUES ('cluster_id', 'of old')")
+            old.execute("INSERT INTO topics VALUES (?, ?, 0)", ("clicks", made.topic_id.bytes))
+            old.execute("INSERT INTO partitions VALUES ('clicks', 0, 3, 0, '3', '3')")
+        old.close()
+        database = self.open()
+        database.alter_broker_configs("3", lambda _: {"log.roll.ms": "1"})
+        loaded = database.register(3, "new")
+        self.assertEqual((loaded.cluster_id, loaded.topics["clicks"].topic_id), ("of old", made.topic_id))
+        self.assertEqual(loaded.broker_configs, {"3": {"log.roll.ms": "1"}})
+
     def test_not_a_database(self) -> None:
         """A file of something else is refused by name."""
         os.mkdir(os.path.dirname(self.path))
@@ -166,12 +190,15 @@ class KilledTests(SynchronousTestCase):
         """
         path = os.path.abspath(os.path.join(self.mktemp(), "cluster.sqlite3"))
         there: dict[str, str] = {}
+        whole: set[str] = set()
         next_number = next_id = 0
         for lines, statements in kills:
             for done, name, topic_id in self.run_and_kill(path, next_number, lines, statements):
                 if done == "created":
                     there[name] = topic_id
                     next_number = int(name[1:]) + 1
+                elif done == "altered":
+                    whole.add(name)
                 elif done == "deleted":
                     del there[name]
                 else:
@@ -179,7 +206,9 @@ class KilledTests(SynchronousTestCase):
             loaded, allocated = self.look(path)
             self.assertGreaterEqual(allocated.start, next_id)
             for name, found in loaded.items():
-                self.assertEqual((len(found.partitions), len(found.configs)), (PARTITIONS, 2))
+                self.assertIn((len(found.partitions), len(found.configs)), STEPS)
+                if name in whole:
+                    self.assertEqual((len(found.partitions), len(found.configs)), STEPS[-1])
                 # one that was being created, or deleted, may be there or not
                 if name in there:
                     self.assertEqual(str(found.topic_id), there[name])

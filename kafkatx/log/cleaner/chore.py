@@ -39,6 +39,7 @@ class Cleaner:
     """Cleans one log at a time.
 
     :param run: makes a pass; its iterator is only used in *worker*.
+    :ivar memory: what a pass may take; another may be set, for the passes to come.
     :param end_run: ends a pass that is under way; called from the reactor thread.
     """
 
@@ -49,7 +50,7 @@ class Cleaner:
     ) -> None:
         self._files = files
         self._worker = worker
-        self._memory = memory
+        self.memory = memory
         self._run = run
         self._end_run = end_run
         self._stopped = False
@@ -71,7 +72,7 @@ class Cleaner:
         if chosen is None:
             return None
         log, found = chosen
-        job = log.begin_pass(found, self._memory, secrets.token_hex(8), now_ms)
+        job = log.begin_pass(found, self.memory, secrets.token_hex(8), now_ms)
         end_offset = None
         try:
             end_offset = await self._make_pass(log, job)

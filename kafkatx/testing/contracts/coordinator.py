@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from zope.interface.verify import verifyObject
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ICoordinator
-from kafkatx.types import BrokerNode, ClusterState, PartitionState
+from kafkatx.types import ALL_BROKERS, BrokerNode, ClusterState, PartitionState, QuotaEntity
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -19,6 +20,20 @@ else:
     _Case = object
 
 NODE = BrokerNode(id=3, host="127.0.0.1", port=9092)
+ANN: QuotaEntity = (("client-id", None), ("user", "änn \n'"))
+ANYONE: QuotaEntity = (("user", None),)
+ADDRESS: QuotaEntity = (("ip", "192.0.2.1"),)
+LED = PartitionState(leader=3, leader_epoch=0, replicas=(3,), isr=(3,))
+
+
+def adding(**configs: str) -> Callable[[Mapping[str, str]], Mapping[str, str]]:
+    """A change that sets configs and leaves the others; names with ``_`` for ``.``."""
+    return lambda old: {**old, **{name.replace("_", "."): value for name, value in configs.items()}}
+
+
+def refusing(old: Mapping[str, str]) -> NoReturn:
+    """A change that is not allowed."""
+    raise RequestError(ErrorCode.INVALID_CONFIG, "never")
 
 
 class CoordinatorContract(_Case):
@@ -65,8 +80,7 @@ class CoordinatorContract(_Case):
         topic = self.result(coordinator.create_topic("clicks", [[3], [3]], {"retention.ms": "5"}))
         self.assertEqual(coordinator.state.topics, {"clicks": topic})
         self.assertEqual(coordinator.state.topic_names, {topic.topic_id: "clicks"})
-        led = PartitionState(leader=3, leader_epoch=0, replicas=(3,), isr=(3,))
-        self.assertEqual(topic.partitions, (led, led))
+        self.assertEqual(topic.partitions, (LED, LED))
         self.assertEqual(topic.configs, {"retention.ms": "5"})
         self.assertFalse(topic.internal)
         self.assertGreater(topic.topic_id.int, 1)
@@ -146,6 +160,117 @@ class CoordinatorContract(_Case):
         self.failure_code(coordinator.delete_topic("clicks"))
         self.assertEqual(heard, [])
 
+    def test_add_partitions(self) -> None:
+        """A topic gets more partitions; id, configs and the other topics stay."""
+        coordinator = self.started()
+        views = self.result(coordinator.create_topic("views", [[3]], {}))
+        clicks = self.result(coordinator.create_topic("clicks", [[3]], {"retention.ms": "5"}))
+        grown = self.result(coordinator.add_partitions("clicks", 1, [[3], [3]]))
+        self.assertEqual(grown.partitions, (LED, LED, LED))
+        self.assertEqual((grown.topic_id, grown.configs), (clicks.topic_id, clicks.configs))
+        self.assertEqual(coordinator.state.topics, {"clicks": grown, "views": views})
+        self.assertEqual(coordinator.state.topic_names[clicks.topic_id], "clicks")
+
+    def test_add_partitions_refused(self) -> None:
+        """To a topic that is not there, or has another number of them by now, none are added."""
+        coordinator = self.started()
+        topic = self.result(coordinator.create_topic("clicks", [[3], [3]], {}))
+        for name, count, code in (
+            ("views", 2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+            ("clicks", 1, ErrorCode.INVALID_PARTITIONS),
+            ("clicks", 3, ErrorCode.INVALID_PARTITIONS),
+        ):
+            self.assertEqual(self.failure_code(coordinator.add_partitions(name, count, [[3]])), code)
+        self.assertEqual(coordinator.state.topics, {"clicks": topic})
+
+    def test_add_partitions_twice_at_once(self) -> None:
+        """Of two that want to add to the same number, one is refused."""
+        coordinator = self.started()
+        self.result(coordinator.create_topic("clicks", [[3]], {}))
+        first, second = (coordinator.add_partitions("clicks", 1, [[3]]) for _ in range(2))
+        self.result(first)
+        self.assertEqual(self.failure_code(second), ErrorCode.INVALID_PARTITIONS)
+        self.assertEqual(len(coordinator.state.topics["clicks"].partitions), 2)
+
+    def test_alter_topic_configs(self) -> None:
+        """The change is given what is there; what it gives is there instead, also when that is less."""
+        coordinator = self.started()
+        self.result(coordinator.create_topic("views", [[3]], {"a": "1"}))
+        self.result(coordinator.create_topic("clicks", [[3]], {"a": "1", "b": "2"}))
+        self.result(coordinator.alter_topic_configs("clicks", adding(b="3", c_d="4")))
+        self.assertEqual(coordinator.state.topics["clicks"].configs, {"a": "1", "b": "3", "c.d": "4"})
+        self.result(coordinator.alter_topic_configs("clicks", lambda old: {"c.d": old["c.d"]}))
+        self.assertEqual(coordinator.state.topics["clicks"].configs, {"c.d": "4"})
+        self.assertEqual(coordinator.state.topics["views"].configs, {"a": "1"})
+
+    def test_alter_at_once(self) -> None:
+        """Of changes that are under way at the same time none is lost."""
+        coordinator = self.started()
+        self.result(coordinator.create_topic("clicks", [[3]], {}))
+        for doing in [
+            *(coordinator.alter_topic_configs("clicks", adding(**{name: name})) for name in "abc"),
+            *(coordinator.alter_broker_configs("3", adding(**{name: name})) for name in "abc"),
+        ]:
+            self.result(doing)
+        every = {"a": "a", "b": "b", "c": "c"}
+        self.assertEqual(coordinator.state.topics["clicks"].configs, every)
+        self.assertEqual(coordinator.state.broker_configs["3"], every)
+
+    def test_alter_refused(self) -> None:
+        """A change that raises, or of a topic that is not there, changes nothing and tells nobody."""
+        coordinator = self.started()
+        self.result(coordinator.create_topic("clicks", [[3]], {"a": "1"}))
+        self.result(coordinator.alter_broker_configs("3", adding(a="1")))
+        before = coordinator.state
+        heard: list[object] = []
+        coordinator.subscribe(lambda old, new: heard.append(new))
+        for doing, code in (
+            (coordinator.alter_topic_configs("clicks", refusing), ErrorCode.INVALID_CONFIG),
+            (coordinator.alter_broker_configs("3", refusing), ErrorCode.INVALID_CONFIG),
+            (coordinator.alter_topic_configs("views", adding(a="2")), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ):
+            self.assertEqual(self.failure_code(doing), code)
+        self.assertEqual((coordinator.state, heard), (before, []))
+
+    def test_alter_broker_configs(self) -> None:
+        """Each broker's settings and those of all brokers are kept apart; who has none is not listed."""
+        coordinator = self.started()
+        self.assertEqual(coordinator.state.broker_configs, {})
+        for broker, value in (("3", "1"), (ALL_BROKERS, "2"), ("4", "3")):
+            self.result(coordinator.alter_broker_configs(broker, adding(a=value)))
+        self.assertEqual(
+            coordinator.state.broker_configs, {"3": {"a": "1"}, ALL_BROKERS: {"a": "2"}, "4": {"a": "3"}}
+        )
+        self.result(coordinator.alter_broker_configs("3", lambda old: {}))
+        self.assertEqual(coordinator.state.broker_configs, {ALL_BROKERS: {"a": "2"}, "4": {"a": "3"}})
+
+    def test_client_quotas(self) -> None:
+        """Quotas are set, changed and removed one by one; an entity without any is not listed."""
+        coordinator = self.started()
+        self.assertEqual(coordinator.state.client_quotas, {})
+        self.result(coordinator.alter_client_quotas({ANN: {"a": 1.5, "b": 2.0}, ANYONE: {"a": 3.0}}))
+        self.result(coordinator.alter_client_quotas({ANN: {"a": None, "b": 4.0, "c": None}}))
+        self.assertEqual(coordinator.state.client_quotas, {ANN: {"b": 4.0}, ANYONE: {"a": 3.0}})
+        self.result(coordinator.alter_client_quotas({ANN: {"b": None}, ADDRESS: {"a": None}}))
+        self.assertEqual(coordinator.state.client_quotas, {ANYONE: {"a": 3.0}})
+
+    def test_client_quotas_at_once(self) -> None:
+        """Of changes of one entity that are under way at the same time none is lost."""
+        coordinator = self.started()
+        for doing in [coordinator.alter_client_quotas({ANN: {name: 1.0}}) for name in "abc"]:
+            self.result(doing)
+        self.assertEqual(coordinator.state.client_quotas, {ANN: {"a": 1.0, "b": 1.0, "c": 1.0}})
+
+    def test_client_quotas_stay(self) -> None:
+        """Other changes of the cluster leave the quotas, to the very object, as they are."""
+        coordinator = self.started()
+        self.result(coordinator.alter_client_quotas({ANN: {"a": 1.0}}))
+        before = coordinator.state.client_quotas
+        self.result(coordinator.create_topic("clicks", [[3]], {}))
+        self.result(coordinator.alter_broker_configs("3", adding(a="1")))
+        self.result(coordinator.delete_topic("clicks"))
+        self.assertIs(coordinator.state.client_quotas, before)
+
     def test_producer_ids(self) -> None:
         """Each allocation gives as many ids as were asked for, none given before."""
         coordinator = self.started()
@@ -177,8 +302,15 @@ class DurableCoordinatorContract(CoordinatorContract):
         )
         self.result(first.create_topic("gone", [[3]], {"retention.ms": "6"}))
         self.result(first.delete_topic("gone"))
+        self.result(first.add_partitions("clicks", 12, [[3]]))
+        self.result(first.alter_topic_configs("clicks", lambda old: {"retention.ms": "6"}))
+        self.result(first.alter_broker_configs(ALL_BROKERS, adding(log_retention_ms="7")))
+        self.result(first.alter_broker_configs("3", adding(log_retention_ms="8", log_roll_ms="9")))
+        self.result(first.alter_client_quotas({ANN: {"a": 0.1, "b": 1e300}, ANYONE: {"a": 3.0}}))
+        self.result(first.alter_client_quotas({ANN: {"b": None}, ADDRESS: {"a": 2.0**53}}))
         given = self.result(first.allocate_producer_ids(1000))
         self.result(first.stop())
         second = self.started()
         self.assertEqual(second.state, first.state)
+        self.assertEqual(second.state.broker_configs["3"], {"log.retention.ms": "8", "log.roll.ms": "9"})
         self.assertFalse(set(given) & set(self.result(second.allocate_producer_ids(1000))))

@@ -9,8 +9,9 @@ import attrs
 from twisted.internet.task import Clock
 from zope.interface.verify import verifyObject
 
+from kafkatx.config import BrokerConfig
 from kafkatx.config.log_config import LogConfig
-from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import IAppended, ILogDir, ILogStore, IPartitionLog, ISegmentFacts
 from kafkatx.log.retention import KeepAll, SizeRetention, TimeAndSizeRetention, TimeRetention
 from kafkatx.records.batch import HEADER_BYTES, Record, parse_header
@@ -18,7 +19,7 @@ from kafkatx.records.builder import BatchBuilder, assemble
 from kafkatx.records.compression import Codec
 from kafkatx.records.convert import batches, iter_any
 from kafkatx.records.legacy import build as build_set
-from kafkatx.types import TopicPartition
+from kafkatx.types import ActiveProducer, TopicPartition
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -50,7 +51,10 @@ def batch(
 
 
 def find_retention(name: str) -> Any:
-    """The built-in policies by name, and the contract's own."""
+    """The built-in policies by name, and the contract's own.
+
+    :raises SettingError: there is no such policy.
+    """
     policies = {
         "time": TimeRetention,
         "size": SizeRetention,
@@ -58,6 +62,8 @@ def find_retention(name: str) -> Any:
         "keep": KeepAll,
         "all-but-one": AllButOne,
     }
+    if name not in policies:
+        raise SettingError(f"kafkatx.retention={name}: no plugin is called so")
     return policies[name]()
 
 
@@ -331,6 +337,21 @@ class PartitionLogContract(StoreCase):
         wrong = batch([b"c"], producer=(4, 0, 2))
         self.assertEqual(self.refused(log, wrong).error, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
         self.put(log, batch([b"b"], producer=(4, 0, 1)))
+
+    def test_active_producers(self) -> None:
+        """Who writes with a producer id, with its last sequence; what is staged does not count yet."""
+        log = self.make_log()
+        self.assertEqual(list(log.active_producers()), [])
+        self.put(log, batch([b"a"]), batch([b"b", b"c"], producer=(4, 2, 0)))
+        self.put(log, batch([b"d"], producer=(5, 0, 0)))
+        four, five = ActiveProducer(4, 2, 1, NOW_MS, -1, -1), ActiveProducer(5, 0, 0, NOW_MS, -1, -1)
+        self.assertEqual(sorted(log.active_producers()), [four, five])
+        log.append(memoryview(batch([b"e"], producer=(4, 2, 2))), 0, NOW_MS, True)
+        log.append(memoryview(batch([b"f"], producer=(6, 0, 0))), 0, NOW_MS, True)
+        self.assertEqual(sorted(log.active_producers()), [four, five])
+        log.write()
+        last = {producer.producer_id: producer.last_sequence for producer in log.active_producers()}
+        self.assertEqual(last, {4: 2, 5: 0, 6: 0})
 
     def test_producer_epoch(self) -> None:
         """An older epoch is INVALID_PRODUCER_EPOCH; a newer one begins at sequence 0."""
@@ -640,6 +661,23 @@ class LogStoreContract(StoreCase):
         self.result(store.checkpoint())
         log.advance_log_start(1)
         self.result(store.checkpoint_log_start(TP))
+
+    def test_check(self) -> None:
+        """A config whose retention policy there is can be had; another one is told before it does harm."""
+        store = self.make_store()
+        store.check(LogConfig(retention_policy="all-but-one"))
+        self.assertRaises(SettingError, store.check, LogConfig(retention_policy="none"))
+
+    def test_configure(self) -> None:
+        """Other settings of the broker are taken over at any time; the logs go on."""
+        store = self.make_store()
+        store.configure(BrokerConfig.load())
+        store = self.opened()
+        log = self.result(store.create(TP, uuid.uuid4(), LogConfig()))
+        store.configure(BrokerConfig.load(None, {"log.cleaner.dedupe.buffer.size": "1000"}))
+        self.put(log, batch([b"a"]))
+        self.result(store.clean(NOW_MS))
+        store.configure(BrokerConfig.load())
 
     def test_dirs(self) -> None:
         """Where a store has directories, each log is in one of them, and none is offline."""

@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.config import BrokerConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.checkpoint import CLEANED_OFFSETS, decode_offsets
 from kafkatx.log.cleaner.chore import RETRY_MS
@@ -302,11 +303,19 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual((records_of(log), log.log_start_offset), ([], 6))
         self.assertFalse(self.clean())
 
+    def test_other_memory(self) -> None:
+        """log.cleaner.dedupe.buffer.size may change while the broker runs: the next pass goes by it."""
+        self.log()
+        self.assertTrue(self.clean())
+        self.store.configure(BrokerConfig.load(None, {"log.cleaner.dedupe.buffer.size": "1234"}))
+        memory = self.store._cleaner.memory
+        self.assertEqual((memory.memory_bytes, memory.load_factor), (1234, 0.9))
+
     def test_error_names_the_file(self) -> None:
         """The cleaner's errors are ours, with file and position."""
         log = self.log()
         found = log.cleanable(NOW_MS)
-        job = log.begin_pass(found, self.store._make_cleaner()._memory, "x", NOW_MS)
+        job = log.begin_pass(found, self.store._make_cleaner().memory, "x", NOW_MS)
         broken = attrs.evolve(job, sources=(attrs.evolve(job.sources[0], size=10**6), *job.sources[1:]))
         with self.assertRaisesRegex(CorruptRecords, str(TP)):
             list(clean(self.store._files, broken, lambda: None))

@@ -1,0 +1,52 @@
+"""The tables of the embedded coordinator's database, and how they came to be."""
+
+from __future__ import annotations
+
+MIGRATIONS = (
+    (
+        """CREATE TABLE meta (
+            name TEXT NOT NULL PRIMARY KEY,  -- cluster_id, broker_id, next_producer_id
+            value TEXT NOT NULL
+        ) WITHOUT ROWID""",
+        """CREATE TABLE topics (
+            name TEXT NOT NULL PRIMARY KEY,
+            topic_id BLOB NOT NULL UNIQUE,  -- 16 bytes
+            internal INTEGER NOT NULL
+        ) WITHOUT ROWID""",
+        """CREATE TABLE partitions (
+            topic TEXT NOT NULL REFERENCES topics (name) ON DELETE CASCADE,
+            partition INTEGER NOT NULL,
+            leader INTEGER NOT NULL,
+            leader_epoch INTEGER NOT NULL,
+            replicas TEXT NOT NULL,  -- broker ids with commas between
+            isr TEXT NOT NULL,
+            PRIMARY KEY (topic, partition)
+        ) WITHOUT ROWID""",
+        """CREATE TABLE configs (
+            topic TEXT NOT NULL REFERENCES topics (name) ON DELETE CASCADE,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (topic, name)
+        ) WITHOUT ROWID""",
+    ),
+    (
+        """CREATE TABLE broker_configs (
+            broker TEXT NOT NULL,  -- an id; empty for the defaults of all brokers
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (broker, name)
+        ) WITHOUT ROWID""",
+    ),
+    (
+        """CREATE TABLE client_quotas (
+            entity TEXT NOT NULL,  -- JSON: [[type, name or null], ...] in the order of the types
+            name TEXT NOT NULL,
+            value REAL NOT NULL,
+            PRIMARY KEY (entity, name)
+        ) WITHOUT ROWID""",
+    ),
+)
+"""Each script leads from the version that is its index to the next; ``PRAGMA user_version`` tells a file's.
+
+Scripts that were ever released are never changed, only followed by others.
+"""

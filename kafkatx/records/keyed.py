@@ -1,0 +1,35 @@
+"""Batches of records with keys, as the broker itself writes them: ``__consumer_offsets`` has nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafkatx.records.builder import assemble
+from kafkatx.records.varint import encode
+
+MOST_OVERHEAD = 22
+"""The most bytes that a record takes beside its key and value."""
+
+_NULL = b"\x01"  # the varint -1
+
+
+def build_keyed(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int) -> bytes:
+    """Build a batch of (key, value), all of one time, without headers and uncompressed; None is a tombstone.
+
+    :raises ValueError: there are no records.
+    """
+    if not records:
+        raise ValueError("a batch needs at least one record")
+    parts: list[bytes] = []
+    add = parts.append
+    for delta, (key, value) in enumerate(records):
+        before = b"\0\0" + encode(delta) + encode(len(key))  # attributes, timestamp delta, offset delta
+        middle = _NULL if value is None else encode(len(value))
+        body_bytes = len(before) + len(key) + len(middle) + (len(value) if value else 0) + 1
+        add(encode(body_bytes) + before)
+        add(key)
+        add(middle)
+        if value:
+            add(value)
+        add(b"\0")  # the count of headers
+    return assemble(b"".join(parts), len(records), 0, timestamp_ms, timestamp_ms)

@@ -13,31 +13,28 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from kafkatx.broker.quotas import ByteRates
+from kafkatx.broker.quoting import quoted as quoted  # handlers take it from here
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
-from kafkatx.net.server import Answer, Peer, Reply, Staged
+from kafkatx.net.requests import Answer, Peer, Reply, Staged
 from kafkatx.wire import codec
 from kafkatx.wire.api import APIS, Api
 from kafkatx.wire.frames import frame as framed
 from kafkatx.wire.headers import encode_response_header, split_request
 
-PRODUCE, API_VERSIONS = 0, 18
+PRODUCE, OFFSET_COMMIT, API_VERSIONS = 0, 8, 18
 
 PLAIN_REQUEST_BYTES = 8 << 20
 """The largest request without records. Decoded, many small fields take some thirty times their bytes."""
 
-MESSAGE_CHARACTERS, LOGGED_CHARACTERS = 1000, 100
+MESSAGE_CHARACTERS = 1000
 
 
 def message(error: RequestError) -> str:
     """What a client is told: what it quotes of a request must not make it too long to be sent."""
     text = str(error)
     return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:MESSAGE_CHARACTERS]}..."
-
-
-def quoted(text: str) -> str:
-    """What a client sent, for a line of the log: neither control characters nor its length may break it."""
-    return ascii(text) if len(text) <= LOGGED_CHARACTERS else f"{text[:LOGGED_CHARACTERS]!a}..."
 
 
 @attrs.frozen(eq=False)
@@ -55,18 +52,22 @@ Handler: TypeAlias = Callable[[Broker, Any, RequestContext], Any]
 
 
 class Staging(Staged):
-    """A produce request's answer before its records are written: gives the response when asked to finish."""
+    """A request's answer before its records are written: gives the response when asked to finish."""
 
     __slots__ = ("correlation_id", "route")
     route: Route  #: set by the dispatch
     correlation_id: int  #: set by the dispatch
+
+    def throttle(self, throttle_time_ms: int) -> None:
+        """Let the response say for how long the client is left alone; only produce requests are asked."""
+        raise NotImplementedError
 
     def respond(self, failed: dict[object, OSError]) -> Any:
         """The response, a Deferred of it, or None; *failed* as in :meth:`finish`."""
         raise NotImplementedError
 
     def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
-        """As :class:`kafkatx.net.server.Staged` says."""
+        """As :class:`kafkatx.net.requests.Staged` says."""
         response = self.respond(failed)
         if isinstance(response, Deferred):
             return response.addCallback(self.route.reply, self.correlation_id)
@@ -110,12 +111,14 @@ class Route:
 
 
 class Dispatch:
-    """Decodes requests, has them answered, and encodes the replies (``kafkatx.net.server.Requests``)."""
+    """Decodes requests, has them answered, and encodes the replies (``kafkatx.net.requests.Requests``)."""
 
     _log = Logger()
+    ordered = tuple(key.to_bytes(2, "big") for key in (PRODUCE, OFFSET_COMMIT))
 
     def __init__(self, broker: Broker, served: tuple[Served, ...]) -> None:
         self._broker = broker
+        self._quotas = broker.quotas
         self._served = {line.api.key: line for line in served}
         self._routes: dict[tuple[int, int], Route] = {}
         if len(self._served) != len(served):
@@ -150,11 +153,20 @@ class Dispatch:
             response = self._refused(route, request, context, Failure(error))
         if isinstance(response, Staging):
             response.route, response.correlation_id = route, correlation_id
+            if self._quotas.producer is not None and api_key == PRODUCE:
+                self._charge(self._quotas.producer, response, len(frame), context)
             return response
         if isinstance(response, Deferred):
             response.addErrback(lambda failure: self._refused(route, request, context, failure))
             return response.addCallback(route.reply, correlation_id)
         return route.reply(response, correlation_id)
+
+    def _charge(self, rates: ByteRates, staging: Staging, size: int, context: RequestContext) -> None:
+        """Count a produce request of *size* bytes, with acks=0 as well; let its client pause if it must."""
+        throttle_time_ms = rates.charge(context.client_id, size)
+        if throttle_time_ms:
+            staging.throttle(throttle_time_ms)
+            context.peer.throttle_time_ms = throttle_time_ms
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """Find what serves a version; None for an ApiVersions request of a version to come."""
@@ -185,7 +197,7 @@ class Dispatch:
         return route.refuse(request, context, ErrorCode.UNKNOWN_SERVER_ERROR, "see the broker's log")
 
     def write_staged(self) -> dict[object, OSError]:
-        """Write what produce requests have staged; give the logs where that failed."""
+        """Write what requests have staged; give the logs where that failed."""
         return self._broker.write_staged()
 
     def wake_waiting(self) -> None:

@@ -24,6 +24,13 @@ class Flushes:
         partition.flush_timer = self._clock.callLater(partition.flush_s, self._flush, partition)
         self._waiting.add(partition)
 
+    def replan(self, partition: Partition) -> None:
+        """A partition has another ``flush_s`` than before, or records that nobody has planned for."""
+        partition.stop_timer()
+        log = partition.log
+        if partition.flush_s is not None and log.flushed_offset < log.log_end_offset:
+            self.plan(partition)
+
     def _flush(self, partition: Partition) -> None:
         partition.flush_timer = None  # what is written from now on is the next timer's
         self._waiting.discard(partition)

@@ -26,6 +26,10 @@ class NoLog:
         self.topic_partition = topic_partition
         self.config = config
 
+    def configure(self, config: LogConfig) -> None:
+        """Keep the settings, for whoever asks."""
+        self.config = config
+
     def write(self) -> None:
         """Whatever was staged is gone."""
         raise self._error()

@@ -8,6 +8,7 @@ from twisted.internet.interfaces import IDelayedCall
 
 from kafkatx.broker.offline import NoLog
 from kafkatx.config.log_config import LogConfig
+from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import PartitionState, TopicPartition
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Partition:
 
     :ivar log: the ``IPartitionLog``; Any, because it is called per request and zope's types would cost.
     :ivar offline: whether the log's directory has failed; ``log`` refuses everything then.
+    :ivar internal: whether the topic is the broker's own.
+    :ivar writable: whether clients may produce: neither of these.
     :ivar parked: the fetches that wait for more of this partition.
     :ivar min_insync_replicas: below it, acks=all is refused.
     :ivar flush_messages: so many unflushed records make a produce request wait for the disk.
@@ -42,6 +45,7 @@ class Partition:
         "flush_s",
         "flush_timer",
         "high_watermark",
+        "internal",
         "isr",
         "leader",
         "leader_epoch",
@@ -50,11 +54,14 @@ class Partition:
         "offline",
         "parked",
         "replicas",
+        "writable",
     )
 
     def __init__(self, log: Any, state: PartitionState, min_insync_replicas: int = 1) -> None:
         self.log = log
         self.offline = isinstance(log, NoLog)
+        self.internal = log.topic_partition.topic in INTERNAL_TOPICS
+        self.writable = not self.offline and not self.internal
         self.parked: set[ParkedFetch] = set()
         self.high_watermark: int = -1
         self.min_insync_replicas = min_insync_replicas
@@ -87,10 +94,25 @@ class Partition:
             self.flush_s = EXPOSE_AFTER_MS / 1000
         self.log.on_flushed = self._flushed if config.exposes_flushed else None
 
+    def reconfigure(self, config: LogConfig) -> None:
+        """Let the log go by other settings from now on."""
+        self.log.configure(config)
+        self.configure(config)
+        before = self.high_watermark
+        self.advance()
+        if self.high_watermark != before:
+            self.wake()
+
     def advance(self) -> None:
-        """The log has grown: move the high watermark as far as the in-sync replicas have it."""
+        """The log has grown: move the high watermark as far as the in-sync replicas have it.
+
+        It never goes back, as it would where flushed records only are exposed from now on.
+        """
         log = self.log
-        self.high_watermark = log.flushed_offset if self.exposes_flushed else log.log_end_offset
+        if self.exposes_flushed:
+            self.high_watermark = max(self.high_watermark, log.flushed_offset)
+        else:
+            self.high_watermark = log.log_end_offset
 
     def _flushed(self) -> None:
         self.advance()
@@ -115,6 +137,7 @@ class Partition:
         """The log can be used no more; whoever is parked here should be woken."""
         self.log = NoLog(self.log.topic_partition, self.log.config)
         self.offline = True
+        self.writable = False
         self.high_watermark = -1
         self.stop_timer()
 

@@ -61,8 +61,10 @@ class BrokerService(Service):
         self.halted = self.broker.halted
         dispatch = Dispatch(self.broker, SERVED)
         self._factory = KafkaServerFactory(dispatch, _limits(config), reactor, ReadAhead(self._threads))
+        self.broker.config_listeners.append(self._use)
         self._ports: list[IListeningPort] = []
         self._chores: list[LoopingCall] = []
+        self._cleaning: LoopingCall | None = None
         self._sharing = Cooperator(scheduler=partial(reactor.callLater, 0))
         self._opening: Deferred[None] | None = None
         self._registered = self._opened = False
@@ -93,6 +95,7 @@ class BrokerService(Service):
             self._registered = True
             await self.broker.open()
             self._opened = True  # from now on, not before: what is not ours must get no marker from us
+            await self.broker.groups.open()
         except BaseException:
             await self._stop_listening()
             raise
@@ -140,16 +143,26 @@ class BrokerService(Service):
             (self._retain, self.config.get("log.retention.check.interval.ms") / 1000),
             (self._checkpoint, self.config.get("log.flush.offset.checkpoint.interval.ms") / 1000),
             (self._factory.close_idle, IDLE_CHECK_S),
+            (self._expire_offsets, self.config.get("offsets.retention.check.interval.ms") / 1000),
         ]
-        if self.config.get("log.cleaner.enable"):
-            chores.append((self._clean, max(self.config.get("log.cleaner.backoff.ms"), 1) / 1000))
         for chore, seconds in chores:
-            call = LoopingCall(chore)
-            call.clock = self._reactor
-            call.start(seconds, now=False).addErrback(
-                lambda failure: self._log.failure("a chore of the broker has ended", failure)
-            )
-            self._chores.append(call)
+            self._start_chore(LoopingCall(chore), seconds)
+        if self.config.get("log.cleaner.enable"):
+            self._cleaning = LoopingCall(self._clean)
+            self._start_chore(self._cleaning, _cleaner_backoff_s(self.broker.config))
+
+    def _start_chore(self, call: LoopingCall, seconds: float) -> None:
+        call.clock = self._reactor
+        call.start(seconds, now=False).addErrback(
+            lambda failure: self._log.failure("a chore of the broker has ended", failure)
+        )
+        self._chores.append(call)
+
+    def _use(self, config: BrokerConfig) -> None:
+        """Take over settings that have changed while the broker runs."""
+        self._factory.limits = _limits(config)
+        if self._cleaning is not None:
+            self._cleaning.interval = _cleaner_backoff_s(config)  # from the next round on
 
     def _retain(self) -> Deferred[Any]:
         """Roll and retain every log, some at a time; what fails in one must not keep the others."""
@@ -171,6 +184,10 @@ class BrokerService(Service):
             except Exception:
                 self._log.failure("retention of {partition} failed", partition=name)
             yield
+
+    def _expire_offsets(self) -> Deferred[Any]:
+        """Let old offsets go, a group at a time."""
+        return self._sharing.cooperate(self.broker.expiry.expire_each(self.broker.now_ms())).whenDone()
 
     def _clean(self) -> Deferred[None]:
         """Compact logs until none is due; what fails is tried again the next time."""
@@ -209,6 +226,7 @@ class BrokerService(Service):
         self._factory.close_all()
         try:
             if self._opened:
+                self.broker.groups.stop()
                 await self.broker.topics.settled()
                 self.broker.flushes.stop()
                 await self.broker.store.close()
@@ -237,6 +255,11 @@ def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Work
     broker = Broker(config, coordinator, store, reactor, workers)
     broker.offered = {served.api.key: served.api.versions for served in SERVED}
     return broker
+
+
+def _cleaner_backoff_s(config: BrokerConfig) -> float:
+    milliseconds: int = config.get("log.cleaner.backoff.ms")
+    return max(milliseconds, 1) / 1000
 
 
 def _limits(config: BrokerConfig) -> Limits:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from kafkatx.broker.commits import Commits, settle, stage
+from kafkatx.broker.expiry import OffsetExpiry
 from kafkatx.broker.flushes import Flushes
+from kafkatx.broker.groups import Groups
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.producer_ids import ProducerIds
+from kafkatx.broker.quotas import ClientQuotas
+from kafkatx.broker.quoting import quoted
 from kafkatx.broker.topics import Topics
 from kafkatx.config import BrokerConfig
+from kafkatx.config.alter import usable_broker_configs
 from kafkatx.interfaces import Workers
+from kafkatx.types import ALL_BROKERS, ClusterState
 
 SAY_FAILED_EVERY_S = 10.0
 """Clients try again and again what fails: one line of the log in so long says so."""
@@ -24,10 +31,16 @@ SAY_FAILED_EVERY_S = 10.0
 class Broker:
     """The parts, handed in; and the produce round that is under way.
 
+    :ivar config: the settings; another object after a change of the dynamic ones.
+    :ivar config_listeners: called with the new settings after such a change, by whoever keeps values of them.
     :ivar coordinator: the ``ICoordinator``.
     :ivar store: the ``ILogStore``.
     :ivar offered: the versions of each API key that ApiVersions shows.
     :ivar staged: the partitions with records that are staged and not yet written.
+    :ivar commits: the commits of offsets that are not staged yet: they are put together first.
+    :ivar groups: the groups that this broker coordinates.
+    :ivar expiry: what takes old offsets away.
+    :ivar quotas: how much clients may produce and fetch.
     :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
     """
 
@@ -49,24 +62,42 @@ class Broker:
         self.workers = workers
         self.now_ms = now_ms
         self.node_id: int = config.get("broker.id")
-        self.topics = Topics(config, coordinator, store)
+        self.flushes = Flushes(clock)
+        self.topics = Topics(config, coordinator, store, self.flushes)
+        self.config_listeners: list[Callable[[BrokerConfig], None]] = [self.topics.use, store.configure]
         self.producer_ids = ProducerIds(coordinator)
         self.offered: dict[int, range] = {}
         self.staged: dict[Partition, None] = {}
-        self.flushes = Flushes(clock)
+        self.commits: Commits = {}
+        self.quotas = ClientQuotas(config, coordinator, clock)
+        self.groups = Groups(self)
+        self.expiry = OffsetExpiry(self)
         self.halted: Deferred[str] = Deferred()
         self._written: list[Partition] = []
         self._said_failed_s = -SAY_FAILED_EVERY_S
         store.on_offline = self._log_dir_failed
+        coordinator.subscribe(self._cluster_changed)
 
     async def open(self) -> None:
         """Open every log; what a crash left unflushed is flushed in time, too."""
         await self.topics.open()
         for partitions in self.topics.partitions.values():
             for partition in partitions:
-                log = partition.log
-                if partition.flush_s is not None and log.flushed_offset < log.log_end_offset:
-                    self.flushes.plan(partition)
+                self.flushes.replan(partition)
+
+    def _cluster_changed(self, old: ClusterState, new: ClusterState) -> None:
+        """The coordinator has another state: its dynamic settings hold at once, from the start on, too."""
+        if new.broker_configs == old.broker_configs:
+            return
+        dynamic = []
+        for whose in (ALL_BROKERS, str(self.node_id)):
+            usable, complaints = usable_broker_configs(new.broker_configs.get(whose, {}))
+            for complaint in complaints:
+                self._log.warn("a stored setting is not used: {complaint}", complaint=quoted(complaint))
+            dynamic.append(usable)
+        self.config = self.config.with_dynamic(*dynamic)
+        for listener in self.config_listeners:
+            listener(self.config)
 
     def write_staged(self) -> dict[object, OSError]:
         """Write what is staged in every partition; give those where that failed, and why.
@@ -74,7 +105,26 @@ class Broker:
         The fetches that wait for it are woken by :meth:`wake_waiting`, later: what they set off must not
         run between two writes of one round.
         """
+        commits = self.commits
+        if commits:
+            self.commits = {}
+            stage(commits, self.groups.topic)
+            self.staged.update(dict.fromkeys(commits))
         staged, self.staged = self.staged, {}
+        failed = self._write(staged)
+        if commits:
+            settle(commits, failed, self.groups.offsets)
+        return failed
+
+    def write_own(self, partition: Partition) -> dict[object, OSError]:
+        """Write what the broker itself has staged in one partition; as :meth:`write_staged`."""
+        failed = self._write((partition,))
+        if self._written:
+            # this may be in the middle of a round of writing
+            self.clock.callLater(0, self.wake_waiting)
+        return failed
+
+    def _write(self, staged: Iterable[Partition]) -> dict[object, OSError]:
         failed: dict[object, OSError] = {}
         for partition in staged:
             try:

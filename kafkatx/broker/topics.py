@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
-from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
+from kafkatx.broker.changes import Changes
+from kafkatx.broker.flushes import Flushes
 from kafkatx.broker.offline import NoLog
 from kafkatx.broker.partition import Partition
 from kafkatx.config import BrokerConfig, log_config, topic_value
+from kafkatx.config import groups as g
 from kafkatx.config import topic as topic_configs
 from kafkatx.config.log_config import LogConfig
-from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.names import check_topic_name
+from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.interfaces import ConfigChange
+from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
 from kafkatx.types import Topic, TopicPartition
-
-T = TypeVar("T")
 
 GetLog = Callable[[TopicPartition, uuid.UUID, LogConfig], Awaitable[Any]]
 
@@ -29,22 +30,26 @@ MOST_PARTITIONS = 10_000
 
 
 class Topics:
-    """Creates, opens, finds and deletes topics.
+    """Creates, opens, finds, changes and deletes topics.
 
     A change that is begun is carried through, whether or not the client that asked for it stays.
 
     :ivar partitions: name -> the partitions by number; what produce and fetch look into.
+    :ivar on_deleted: called with the name of a topic that is gone.
     """
 
     _log = Logger()
 
-    def __init__(self, config: BrokerConfig, coordinator: Any, store: Any) -> None:
+    def __init__(self, config: BrokerConfig, coordinator: Any, store: Any, flushes: Flushes) -> None:
         self._config = config
         self._coordinator = coordinator
         self._store = store
+        self._flushes = flushes
         self.partitions: dict[str, list[Partition]] = {}
+        self.on_deleted: Callable[[str], None] | None = None
         self._creating: dict[str, list[Deferred[None]]] = {}
-        self._changing: set[Deferred[Any]] = set()
+        self._changes = Changes()
+        self._growing = DeferredLock()  # no topic goes while partitions are added to one
 
     async def open(self) -> None:
         """Open every log, and create those that a crash left unmade."""
@@ -69,16 +74,23 @@ class Topics:
 
         :raises OSError: of *get_log*.
         """
-        config = log_config(self._config, topic.configs)
-        min_insync = topic_value(self._config, topic.configs, topic_configs.MIN_INSYNC_REPLICAS)
+        brokers = self._config
+        config, min_insync = self._settings(topic)
         partitions = []
         for number, state in enumerate(topic.partitions):
             log = await get_log(TopicPartition(topic.name, number), topic.topic_id, config)
             partitions.append(Partition(log, state, min_insync))
+        self.partitions[topic.name] = self._still_there(partitions)
+        latest = self._coordinator.state.topics.get(topic.name, topic)
+        if latest.configs is not topic.configs or self._config is not brokers:
+            self._configure(latest)  # they were changed while the logs were made
+
+    def _still_there(self, partitions: list[Partition]) -> list[Partition]:
+        """New partitions, some of whose log dirs may have failed while the logs of others were made."""
         for partition in partitions:
             if not partition.offline and partition.topic_partition not in self._store.logs:
-                partition.go_offline()  # the log dir failed while others were made
-        self.partitions[topic.name] = partitions
+                partition.go_offline()
+        return partitions
 
     async def _find_log(self, name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> Any:
         """The log of a partition that is not new; one that is missing may be in a dir that is offline."""
@@ -98,8 +110,10 @@ class Topics:
         partitions = self.partitions.get(topic)
         return partitions[partition] if partitions and 0 <= partition < len(partitions) else None
 
-    def plan(self, partitions: int, replication_factor: int) -> list[tuple[int, ...]]:
+    def plan(self, partitions: int, replication_factor: int, first: int = 0) -> list[tuple[int, ...]]:
         """Assign replicas to brokers; -1 means the broker's default.
+
+        :param first: the number of the first of these partitions.
 
         :raises RequestError: INVALID_PARTITIONS, POLICY_VIOLATION, INVALID_REPLICATION_FACTOR.
         """
@@ -121,7 +135,7 @@ class Topics:
             )
         return [
             tuple(brokers[(number + replica) % len(brokers)] for replica in range(replication_factor))
-            for number in range(partitions)
+            for number in range(first, first + partitions)
         ]
 
     def check_new(self, name: str) -> None:
@@ -148,7 +162,7 @@ class Topics:
             await self._created(name)
             raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         self._creating[name] = []
-        return await self._carry_through(self._create(name, assignment, configs))
+        return await self._changes.carry_through(self._create(name, assignment, configs))
 
     async def _create(
         self, name: str, assignment: Sequence[Sequence[int]], configs: Mapping[str, str]
@@ -178,7 +192,20 @@ class Topics:
         if name in self._creating:
             await self._created(name)
         elif name not in self._coordinator.state.topics:
-            await self.create(name, self.plan(-1, -1))
+            await self.create(name, *self._defaults(name))
+
+    def _defaults(self, name: str) -> tuple[list[tuple[int, ...]], Mapping[str, str]]:
+        """Assignment and configs where nobody says them; ``__consumer_offsets`` has settings for that."""
+        if name != CONSUMER_OFFSETS:
+            return self.plan(-1, -1), {}
+        config = self._config
+        replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], len(self._coordinator.state.brokers))
+        configs = {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(config[g.OFFSETS_TOPIC_SEGMENT_BYTES]),
+        }
+        return self.plan(config[g.OFFSETS_TOPIC_NUM_PARTITIONS], replicas), configs
 
     def _created(self, name: str) -> Deferred[None]:
         """Fires when the creation of *name* that is under way has ended, well or not."""
@@ -191,14 +218,20 @@ class Topics:
 
         :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION.
         """
-        await self._carry_through(self._delete(name))
+        await self._changes.carry_through(self._delete(name))
 
     async def _delete(self, name: str) -> None:
-        await self._coordinator.delete_topic(name)
+        await self._growing.acquire()
+        try:
+            await self._coordinator.delete_topic(name)
+        finally:
+            self._growing.release()
         partitions = self.partitions.pop(name, ())
         for partition in partitions:
             partition.stop_timer()
             partition.wake()
+        if self.on_deleted is not None:
+            self.on_deleted(name)
         await self._delete_logs(partition.topic_partition for partition in partitions)
         self._log.info("deleted topic {name}", name=name)
 
@@ -207,25 +240,105 @@ class Topics:
         for deleting in [self._store.delete(name) for name in names]:
             await deleting
 
-    def _carry_through(self, work: Coroutine[Any, Any, T]) -> Deferred[T]:
-        """Do *work* to its end; cancelling what this returns ends the waiting only."""
-        waiting: Deferred[T] = Deferred()
-        doing: Deferred[T] = Deferred.fromCoroutine(work)
-        self._changing.add(doing)
+    async def add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> None:
+        """Let a topic have more partitions; when this returns they can be written to.
 
-        def failed(failure: Failure) -> None:
-            if waiting.called and not failure.check(RequestError):
-                self._log.failure("a change of topics failed, and its client has gone", failure)
-            waiting.errback(failure)
+        :param count: how many it has.
+        :param assignment: the replicas of each new one, the leader first.
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR; INVALID_PARTITIONS: it has
+            another number than *count* by now.
+        """
+        if name in self._creating:
+            await self._created(name)
+        await self._changes.carry_through(self._add_partitions(name, count, assignment))
 
-        def done(result: Any) -> Any:
-            self._changing.discard(doing)
-            return result
+    async def _add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> None:
+        await self._growing.acquire()
+        try:
+            topic = self._coordinator.state.topics.get(name)
+            if topic is None:
+                raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{name}'.")
+            await self._grow(topic, count, assignment)
+        finally:
+            self._growing.release()
+        self._log.info("topic {name} has {count} partitions now", name=name, count=count + len(assignment))
 
-        doing.addBoth(done)
-        doing.addCallbacks(waiting.callback, failed)
-        return waiting
+    async def _grow(self, topic: Topic, count: int, assignment: Sequence[Sequence[int]]) -> None:
+        """Make the logs first: a crash between them and the coordinator's word leaves the old number."""
+        names = [TopicPartition(topic.name, count + number) for number in range(len(assignment))]
+        if count != len(topic.partitions):
+            names = []  # the coordinator will refuse it
+        config = log_config(self._config, topic.configs)
+        try:
+            logs = [await self._store.create(name, topic.topic_id, config) for name in names]
+            topic = await self._coordinator.add_partitions(topic.name, count, assignment)
+        except (OSError, RequestError) as error:
+            await self._delete_logs(names)
+            if isinstance(error, RequestError):
+                raise
+            raise RequestError(
+                ErrorCode.KAFKA_STORAGE_ERROR, f"the logs of {topic.name} cannot be made: {error}"
+            ) from error
+        added = [Partition(log, state) for log, state in zip(logs, topic.partitions[count:], strict=True)]
+        self.partitions[topic.name] += self._still_there(added)
+        self._configure(topic)
+
+    # --- configs
+
+    def check_configs(self, configs: Mapping[str, str]) -> None:
+        """Check that a topic could have these configs, each of which is allowed.
+
+        :raises RequestError: INVALID_CONFIG: they contradict each other, or name a part that there is not.
+        """
+        config = log_config(self._config, configs)
+        try:
+            self._store.check(config)
+        except SettingError as error:
+            raise RequestError(ErrorCode.INVALID_CONFIG, str(error)) from None
+        if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
+            raise RequestError(
+                ErrorCode.INVALID_CONFIG,
+                f"min.compaction.lag.ms={config.min_compaction_lag_ms} must not be above"
+                f" max.compaction.lag.ms={config.max_compaction_lag_ms}",
+            )
+
+    async def alter_configs(self, name: str, change: ConfigChange) -> None:
+        """Let a topic have other configs; when this returns its logs go by them.
+
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or of *change*.
+        """
+        await self._changes.carry_through(self._alter_configs(name, change))
+
+    async def _alter_configs(self, name: str, change: ConfigChange) -> None:
+        await self._coordinator.alter_topic_configs(name, change)
+        self._configure(self._coordinator.state.topics[name])
+
+    def use(self, config: BrokerConfig) -> None:
+        """Take over other settings of the broker, of which many are the topics' defaults."""
+        self._config = config
+        alike: dict[frozenset[tuple[str, str]], tuple[LogConfig, int]] = {}
+        for topic in self._coordinator.state.topics.values():
+            key = frozenset(topic.configs.items())
+            if key not in alike:  # of ten thousand topics most say the same
+                alike[key] = self._settings(topic)
+            self._apply(topic.name, *alike[key])
+
+    def _configure(self, topic: Topic) -> None:
+        """Let the logs of a topic go by its configs."""
+        self._apply(topic.name, *self._settings(topic))
+
+    def _settings(self, topic: Topic) -> tuple[LogConfig, int]:
+        """What a topic's configs are for its logs; and its min.insync.replicas."""
+        config = log_config(self._config, topic.configs)
+        return config, topic_value(self._config, topic.configs, topic_configs.MIN_INSYNC_REPLICAS)
+
+    def _apply(self, name: str, config: LogConfig, min_insync: int) -> None:
+        for partition in self.partitions.get(name, ()):
+            partition.min_insync_replicas = min_insync
+            if partition.log.config != config:
+                partition.reconfigure(config)
+                self._flushes.replan(partition)
 
     def settled(self) -> Deferred[Any]:
         """Fires when no change of topics is under way any more."""
-        return DeferredList(list(self._changing), consumeErrors=True)
+        return self._changes.settled()

@@ -47,11 +47,14 @@ class FileBrokerTestCase(BrokerTestCase):
         if isinstance(workers, Held):
             workers.work()
         self.successResultOf(opening)
+        self.successResultOf(Deferred.fromCoroutine(broker.groups.open()))
+        self.addCleanup(broker.groups.stop)
         return broker
 
     def restart(self, workers: Any = at_once, **settings: str) -> None:
         """What kill -9 and another start do."""
         crash(self.broker.store)
         self.broker.flushes.stop()
+        self.broker.groups.stop()
         self.broker = self.start(workers, **settings)
         self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))

@@ -21,7 +21,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.log.files import Files
 from kafkatx.log.store import FileLogStore
-from kafkatx.net.server import Peer
+from kafkatx.net.requests import Peer
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
 from kafkatx.records.convert import batches, iter_any

@@ -18,7 +18,7 @@ from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.interfaces import Worker
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import TimeAndSizeRetention
-from kafkatx.net.server import Peer, Reply, Staged
+from kafkatx.net.requests import Peer, Reply, Staged
 from kafkatx.records.builder import build_values
 from kafkatx.records.convert import iter_any
 from kafkatx.types import BrokerNode, FileSlice
@@ -102,6 +102,8 @@ class BrokerTestCase(SynchronousTestCase):
         self.successResultOf(starting)
         self.addCleanup(coordinator.stop)
         self.successResultOf(Deferred.fromCoroutine(broker.topics.open()))
+        self.successResultOf(Deferred.fromCoroutine(broker.groups.open()))
+        self.addCleanup(broker.groups.stop)
         return broker
 
     def make_topic(self, name: str = "t", partitions: int = 1, **configs: str) -> list[Partition]:

@@ -10,7 +10,7 @@ from twisted.logger import LogLevel, capturedLogs
 from kafkatx.broker.dispatch import PLAIN_REQUEST_BYTES, Dispatch, RequestContext, Served
 from kafkatx.broker.handlers import SERVED, api_versions, describe_cluster
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
-from kafkatx.net.server import Peer
+from kafkatx.net.requests import Peer
 from kafkatx.records.builder import build_values
 from kafkatx.wire import codec
 from kafkatx.wire.api import APIS

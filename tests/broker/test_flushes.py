@@ -101,6 +101,67 @@ class FlushMessagesTests(FlushTestCase):
         self.assertEqual((partition.log.flushed_offset, partition.flush_timer), (0, None))
 
 
+class ChangedTests(FlushTestCase):
+    """The policy changes while records are there."""
+
+    def alter(self, **configs: str) -> None:
+        """Give the topic these configs and no others; names with _ for a dot."""
+        new = {name.replace("_", "."): value for name, value in configs.items()}
+        altering = Deferred.fromCoroutine(self.broker.topics.alter_configs("t", lambda _: new))
+        self.successResultOf(altering)
+
+    def test_flush_ms_for_what_is_there(self) -> None:
+        """A shorter flush.ms holds for records that were written before, too; none takes the timer back."""
+        partition = self.topic(flush_ms="60000")
+        self.send()
+        self.alter(flush_ms="100")
+        self.clock.advance(0.1)
+        self.held.work()
+        self.assertEqual(partition.log.flushed_offset, 1)
+        self.send()
+        self.alter()
+        self.assertIsNone(partition.flush_timer)
+        self.alter(flush_ms="100")
+        self.assertIsNotNone(partition.flush_timer)
+
+    def test_nothing_to_flush(self) -> None:
+        """Where all is on the disk no timer is set."""
+        partition = self.topic()
+        self.alter(flush_ms="100")
+        self.assertIsNone(partition.flush_timer)
+
+    def test_flush_messages(self) -> None:
+        """flush.messages=1 from now on: the next reply waits for the disk."""
+        self.topic()
+        self.assertNotIsInstance(self.send(), Deferred)
+        self.alter(flush_messages="1")
+        waiting = self.send()
+        self.assertNoResult(waiting)
+        self.held.work()
+        self.successResultOf(waiting)
+
+    def test_exposed_later(self) -> None:
+        """With kafkatx.expose=flushed from now on, what was seen stays seen; the next waits for the disk."""
+        self.topic()
+        self.send(2)
+        self.alter(kafkatx_expose="flushed")
+        self.assertEqual(self.latest(), 2)
+        self.send(3)
+        self.assertEqual(self.latest(), 2)
+        self.clock.advance(1)
+        self.held.work()
+        self.assertEqual(self.latest(), 5)
+
+    def test_exposed_at_once(self) -> None:
+        """With kafkatx.expose=written again, who waits for records sees them at once."""
+        self.topic(kafkatx_expose="flushed")
+        self.send(2)
+        waiting = self.fetch(max_wait_ms=10_000)
+        self.assertNoResult(waiting)
+        self.alter()
+        self.assertEqual(self.part(waiting).high_watermark, 2)
+
+
 class FlushMsTests(FlushTestCase):
     def test_after_a_while(self) -> None:
         """With flush.ms=50 nobody waits, and the first unflushed record is flushed 50 ms after it came."""

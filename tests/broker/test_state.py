@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
+from functools import partial
 
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
@@ -10,8 +12,86 @@ from twisted.logger import LogLevel, capturedLogs
 from kafkatx.broker.parked import park
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.producer_ids import BLOCK, ProducerIds
+from kafkatx.broker.state import Broker
+from kafkatx.config import BrokerConfig
+from kafkatx.config import broker as b
+from kafkatx.coordination.embedded import EmbeddedCoordinator
+from kafkatx.errors import ErrorCode
+from kafkatx.log.memory import MemoryLogStore
+from kafkatx.log.retention import TimeAndSizeRetention
 from kafkatx.records.builder import build_values
-from tests.broker.running import NOW_MS, BrokerTestCase, produce_request
+from tests.broker.running import NODE, NOW_MS, BrokerTestCase, at_once, produce_request
+
+
+def _instead(new: Mapping[str, str], old: Mapping[str, str]) -> Mapping[str, str]:
+    """A change to these configs, whatever there was."""
+    return new
+
+
+class DynamicConfigTests(BrokerTestCase):
+    """Settings that change while the broker runs."""
+
+    def alter(self, name: str, **configs: str) -> None:
+        """Give a broker, or all, these settings and no others; names with _ for a dot."""
+        new = {config.replace("_", "."): value for config, value in configs.items()}
+        self.successResultOf(self.broker.coordinator.alter_broker_configs(name, lambda _: new))
+
+    def test_listeners(self) -> None:
+        """Who keeps values of the settings is told of every change, after which the broker has them."""
+        heard: list[int | None] = []
+
+        def listener(config: BrokerConfig) -> None:
+            self.assertIs(self.broker.config, config)
+            heard.append(config[b.LOG_ROLL_MS])
+
+        self.broker.config_listeners.append(listener)
+        self.alter("", log_roll_ms="5")
+        self.alter("0", log_roll_ms="6")
+        self.alter("0")
+        self.alter("")
+        self.assertEqual(heard, [5, 6, 5, None])
+
+    def test_of_others(self) -> None:
+        """Settings of another broker are nothing to this one; nor are other changes of the cluster."""
+        config = self.broker.config
+        self.make_topic()
+        self.assertIs(self.broker.config, config)
+        self.alter("1", log_roll_ms="5")
+        self.assertIsNone(self.broker.config[b.LOG_ROLL_MS])
+
+    def test_handlers_see_them(self) -> None:
+        """The limits of a topic that says nothing are the broker's at once."""
+        self.make_topic()
+        self.alter("0", message_max_bytes="100")
+        records = build_values([b"x" * 200], NOW_MS)
+        self.assertEqual(self.produce(records).error_code, ErrorCode.MESSAGE_TOO_LARGE)
+
+    def test_restart(self) -> None:
+        """They hold from the start on when the broker is started again, before any log is opened."""
+        settings = {"log.dirs": self.mktemp()}
+        before = EmbeddedCoordinator(BrokerConfig.load(None, settings), at_once)
+        self.successResultOf(before.start(NODE))
+        self.successResultOf(before.create_topic("t", [[0]], {}))
+        for name, value in (("", "5"), ("0", "6")):
+            changed = {"log.retention.ms": value, "of.the.future": "1"}
+            self.successResultOf(before.alter_broker_configs(name, partial(_instead, changed)))
+        self.successResultOf(before.stop())
+        coordinator = EmbeddedCoordinator(BrokerConfig.load(None, settings), at_once)
+        config = BrokerConfig.load(None, {"log.retention.ms": "4"})
+        store = MemoryLogStore(config, at_once, self.clock, lambda name: TimeAndSizeRetention())
+        broker = Broker(config, coordinator, store, self.clock, at_once)
+        self.addCleanup(coordinator.stop)
+        with capturedLogs() as events:
+            self.successResultOf(coordinator.start(NODE))
+        self.successResultOf(Deferred.fromCoroutine(broker.open()))
+        self.assertEqual(broker.config[b.LOG_RETENTION_MS], 6)
+        found = broker.topics.find("t", 0)
+        assert found is not None
+        self.assertEqual(found.log.config.retention_ms, 6)
+        warned = [e["complaint"] for e in events if e["log_level"] == LogLevel.warn]
+        self.assertEqual(
+            [complaint.split(";")[0] for complaint in warned], ["'of.the.future: unknown setting"] * 2
+        )
 
 
 class WriteStagedTests(BrokerTestCase):

@@ -11,25 +11,59 @@ from kafkatx.records.batch import Record
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
 from kafkatx.wire.api import APIS
+from kafkatx.wire.messages import (
+    alter_client_quotas,
+    alter_configs,
+    incremental_alter_configs,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+)
+from kafkatx.wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
+from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kafkatx.wire.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from kafkatx.wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from kafkatx.wire.messages.delete_groups import DeleteGroupsRequest
 from kafkatx.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kafkatx.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from kafkatx.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
+from kafkatx.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from kafkatx.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
+from kafkatx.wire.messages.heartbeat import HeartbeatRequest
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
+from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from kafkatx.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from kafkatx.wire.messages.list_groups import ListGroupsRequest
 from kafkatx.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafkatx.wire.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafkatx.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -37,6 +71,7 @@ from kafkatx.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from kafkatx.wire.schema import Message
 from tests.integration.raw import request_frame
 
@@ -66,8 +101,8 @@ def _requests(key: int, version: int, topic: str, now_ms: int) -> list[Message]:
         1: FetchRequest(
             max_wait_ms=5,
             min_bytes=1,
-            topics=[FetchTopic(topic, fetched)],
-            forgotten_topics_data=[ForgottenTopic("x", [1])],
+            topics=[FetchTopic(topic, partitions=fetched)],
+            forgotten_topics_data=[ForgottenTopic("x", partitions=[1])],
         ),
         2: ListOffsetsRequest(-1, 0, [ListOffsetsTopic(topic, [ListOffsetsPartition(0, timestamp=-1)])]),
         3: MetadataRequest([MetadataRequestTopic(name=topic), MetadataRequestTopic(name="none")], True),
@@ -80,8 +115,80 @@ def _requests(key: int, version: int, topic: str, now_ms: int) -> list[Message]:
         32: DescribeConfigsRequest([DescribeConfigsResource(2, topic, ["retention.ms"])], True, True),
         35: DescribeLogDirsRequest([DescribableLogDirTopic(topic, [0, 1])]),
         60: DescribeClusterRequest(),
+        **_administration(topic),
+        **_offsets(topic),
+        **_members(topic),
+        **_quotas(),
     }
     return [by_key[key]]
+
+
+def _administration(topic: str) -> dict[int, Message]:
+    """Changes of configs and partitions, which are only checked; what slips through damaged does no harm."""
+    alterations = [incremental_alter_configs.AlterableConfig("flush.ms", 0, "1000")]
+    incremental = [incremental_alter_configs.AlterConfigsResource(2, topic, alterations)]
+    configs = [alter_configs.AlterableConfig("log.roll.ms", "1000000")]
+    assignments = [CreatePartitionsAssignment([NO_SUCH_REPLICATION])]
+    moved = [ReassignableTopic(topic, [ReassignablePartition(0, [0]), ReassignablePartition(1, None)])]
+    return {
+        33: alter_configs.AlterConfigsRequest([alter_configs.AlterConfigsResource(4, "0", configs)], True),
+        37: CreatePartitionsRequest([CreatePartitionsTopic(topic, 3, assignments)], 1000, True),
+        43: ElectLeadersRequest(0, [TopicPartitions(topic, [0, 1])], 1000),
+        44: incremental_alter_configs.IncrementalAlterConfigsRequest(incremental, True),
+        45: AlterPartitionReassignmentsRequest(1000, moved),
+        46: ListPartitionReassignmentsRequest(1000, [ListPartitionReassignmentsTopics(topic, [0, 1])]),
+        61: DescribeProducersRequest([TopicRequest(topic, [0, 1])]),
+    }
+
+
+def _quotas() -> dict[int, Message]:
+    """A quota that is not enforced: damaged, it might be for everyone."""
+    changes = [alter_client_quotas.OpData("request_percentage", 50.0)]
+    entity = [alter_client_quotas.EntityData("client-id", "mutants")]
+    return {
+        48: DescribeClientQuotasRequest([ComponentData("user", 0, "u"), ComponentData("client-id", 2)], True),
+        49: alter_client_quotas.AlterClientQuotasRequest(
+            [alter_client_quotas.EntryData(entity, changes)], True
+        ),
+    }
+
+
+def _offsets(topic: str) -> dict[int, Message]:
+    """Commits of a consumer that is in no group, and what else concerns its offsets."""
+    commit = offset_commit.OffsetCommitRequestPartition(0, 1000, 0, committed_metadata="note")
+    commits = [offset_commit.OffsetCommitRequestTopic(topic, [commit])]
+    one = [offset_fetch.OffsetFetchRequestTopic(topic, [0, 1])]
+    many = offset_fetch.OffsetFetchRequestGroup(
+        "group", topics=[offset_fetch.OffsetFetchRequestTopics(topic, [0, 1])]
+    )
+    gone = [offset_delete.OffsetDeleteRequestTopic(topic, [offset_delete.OffsetDeleteRequestPartition(1)])]
+    return {
+        8: offset_commit.OffsetCommitRequest("group", retention_time_ms=1000, topics=commits),
+        9: offset_fetch.OffsetFetchRequest("group", one, [many]),
+        10: FindCoordinatorRequest("group", 0, ["group", "other"]),
+        47: offset_delete.OffsetDeleteRequest("group", gone),
+    }
+
+
+def _members(topic: str) -> dict[int, Message]:
+    """Members that join for a second, and what else is asked about their groups."""
+    protocols = [JoinGroupRequestProtocol("range", b"\0\0\0\0\0\0\0\0\0\0")]
+    leaving = [MemberIdentity("member", None, "because")]
+    return {
+        11: JoinGroupRequest("joined", 6000, 1000, "", None, "consumer", protocols, "because"),
+        12: HeartbeatRequest("joined", 1, "member"),
+        13: LeaveGroupRequest("joined", "member", leaving),
+        14: SyncGroupRequest(
+            "joined", 1, "member", None, "consumer", "range", [SyncGroupRequestAssignment("member", b"share")]
+        ),
+        15: DescribeGroupsRequest(["joined", "group"], True),
+        16: ListGroupsRequest(["Stable"], ["classic"]),
+        42: DeleteGroupsRequest(["joined"]),
+        68: ConsumerGroupHeartbeatRequest(
+            "consumers", "member", 0, None, None, 1000, [topic], "a+", "uniform", []
+        ),
+        69: ConsumerGroupDescribeRequest(["consumers"], True),
+    }
 
 
 def _produce(version: int, topic: str, now_ms: int, acks: int) -> ProduceRequest:

@@ -167,7 +167,8 @@ class RequestTests(BadInputTestCase):
             min_bytes=1,
             topics=[
                 FetchTopic(
-                    TOPIC, [FetchPartition(0, fetch_offset=self.end_offset(), partition_max_bytes=999)]
+                    TOPIC,
+                    partitions=[FetchPartition(0, fetch_offset=self.end_offset(), partition_max_bytes=999)],
                 )
             ],
         )

@@ -23,22 +23,27 @@ from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
 from kafkatx.tap import installed_parts
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
+from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from tests.integration.raw import request_frame
 
 reactor: Any = installed_reactor
 
 
+VERSIONS = request_frame(18, 0, ApiVersionsRequest())
+
+
 class Asking(Protocol):
     """Sends one request and keeps what comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: bytes = VERSIONS) -> None:
+        self.request = request
         self.received = b""
         self.lost = False
 
     def connectionMade(self) -> None:
-        """Ask for the versions."""
+        """Ask."""
         assert self.transport is not None
-        self.transport.write(request_frame(18, 0, ApiVersionsRequest()))
+        self.transport.write(self.request)
 
     def dataReceived(self, data: bytes) -> None:
         """Keep it."""
@@ -85,14 +90,19 @@ class ServiceTests(TestCase):
         self.assertIs(await service.started, service)
         return service
 
-    async def connect(self, bootstrap: str) -> Asking:
-        """A client that was answered."""
-        client, factory = Asking(), ClientFactory()
+    def open(self, bootstrap: str, request: bytes = VERSIONS) -> Asking:
+        """A client that asks something."""
+        client, factory = Asking(request), ClientFactory()
         factory.noisy = False
         factory.buildProtocol = lambda addr: client  # type: ignore[method-assign]
         host, _, port = bootstrap.rpartition(":")
         connector = reactor.connectTCP(host, int(port), factory)
         self.addCleanup(connector.disconnect)
+        return client
+
+    async def connect(self, bootstrap: str) -> Asking:
+        """A client that was answered."""
+        client = self.open(bootstrap)
         while not client.received and not client.lost:
             await deferLater(reactor, 0.002)
         return client
@@ -132,6 +142,28 @@ class ServiceTests(TestCase):
         client = await self.connect(listener.removeprefix("PLAINTEXT://"))
         self.assertTrue(client.received)
         self.assertTrue(service.started.called)
+
+    async def test_settings_change(self) -> None:
+        """What changes while it runs reaches connections and the cleaner's round, not only handlers."""
+        service = await self.started()
+        changed = {"max.connections": "7", "log.cleaner.backoff.ms": "250"}
+        await service.broker.coordinator.alter_broker_configs("", lambda _: changed)
+        assert service._cleaning is not None
+        self.assertEqual((service._factory.limits.max_connections, service._cleaning.interval), (7, 0.25))
+
+    async def test_stops_with_waiting_members(self) -> None:
+        """Members that wait for their group when the broker stops lose their connections, and no more."""
+        service = await self.started(kafkatx_storage="memory")
+        protocols = [JoinGroupRequestProtocol("range", b"")]
+        request = JoinGroupRequest("g", 10_000, 10_000, protocol_type="consumer", protocols=protocols)
+        members = [self.open(service.bootstrap, request_frame(11, 3, request)) for _ in range(3)]
+        groups = service.broker.groups
+        while "g" not in groups.groups or len(groups.groups["g"].describe().members) < len(members):
+            await deferLater(reactor, 0.002)
+        await service.stopService()
+        while not all(member.lost for member in members):
+            await deferLater(reactor, 0.002)
+        self.assertEqual([member.received for member in members], [b""] * 3)
 
     async def test_two_listeners(self) -> None:
         """Every listener is served; a client is told the first."""

@@ -143,7 +143,7 @@ class SoakTests(SynchronousTestCase):
             )
             self.assertEqual(produced.error_code, 0)
             wanted = FetchPartition(1, -1, produced.base_offset, partition_max_bytes=1 << 20)
-            fetch = FetchRequest(topics=[FetchTopic(TOPIC, [wanted])])
+            fetch = FetchRequest(topics=[FetchTopic(TOPIC, partitions=[wanted])])
             fetched = client.ask(1, 12, fetch).responses[0].partitions[0]
             self.assertIn(b"still here", bytes(fetched.records))
 

@@ -68,6 +68,7 @@ async def _create(
     if len(given) < len(asked.configs):
         raise RequestError(ErrorCode.INVALID_CONFIG, "a config has no value, or stands twice")
     validate_topic_configs(given)
+    broker.topics.check_configs(given)
     assignment = _assignment(broker, asked, version)
     topic_id = NULL_UUID if validate_only else await _make(broker, asked.name, assignment, given)
     return CreatableTopicResult(

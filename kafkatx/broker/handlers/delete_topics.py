@@ -1,4 +1,8 @@
-"""DeleteTopics (key 20), versions 0-6: by name, from version 6 on also by topic id."""
+"""DeleteTopics (key 20), versions 0-6: by name, from version 6 on also by topic id.
+
+Deviation from Apache Kafka: internal topics are refused with INVALID_TOPIC_EXCEPTION. There it is the
+command-line tool that refuses them, and other clients can do the harm.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.broker.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -46,6 +51,9 @@ async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResu
         return DeletableTopicResult(None, asked.topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
     topic = state.topics.get(name)
     topic_id = topic.topic_id if topic is not None else asked.topic_id
+    if name in INTERNAL_TOPICS:
+        why = f"{name} is the broker's own, and is not deleted"
+        return DeletableTopicResult(name, topic_id, ErrorCode.INVALID_TOPIC_EXCEPTION, why)
     try:
         await broker.topics.delete(name)
     except RequestError as error:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from kafkatx.broker.configs import BROKER, TOPIC, check_broker_name, not_offered
 from kafkatx.broker.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
-from kafkatx.config import ConfigEntry, describe_broker, describe_topic
+from kafkatx.config import ConfigEntry, describe_all_brokers, describe_broker, describe_topic
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import ALL_BROKERS
 from kafkatx.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -15,14 +17,13 @@ from kafkatx.wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
-TOPIC, BROKER = 2, 4
-
 
 def answer(
     broker: Broker, request: DescribeConfigsRequest, context: RequestContext
 ) -> DescribeConfigsResponse:
-    """Describe each resource."""
-    return DescribeConfigsResponse(0, [_describe(broker, request, asked) for asked in request.resources])
+    """Describe each resource; one that stands twice is described once."""
+    resources = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
+    return DescribeConfigsResponse(0, [_describe(broker, request, asked) for asked in resources.values()])
 
 
 def _describe(
@@ -32,7 +33,7 @@ def _describe(
         entries = _entries(broker, asked)
     except RequestError as error:
         return _error(asked, error.code, message(error))
-    keys = asked.configuration_keys
+    keys = None if asked.configuration_keys is None else set(asked.configuration_keys)
     wanted = [entry for entry in entries if keys is None or entry.name in keys]
     return DescribeConfigsResult(
         0, None, asked.resource_type, asked.resource_name, [_config(entry, request) for entry in wanted]
@@ -51,15 +52,9 @@ def _entries(broker: Broker, asked: DescribeConfigsResource) -> list[ConfigEntry
             raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
         return describe_topic(broker.config, topic.configs)
     if asked.resource_type == BROKER:
-        if not name:  # the defaults of the whole cluster, set while it runs: there are none
-            return []
-        if name != str(broker.node_id):
-            raise RequestError(ErrorCode.INVALID_REQUEST, f"this is broker {broker.node_id}, not {name}")
-        return describe_broker(broker.config)
-    raise RequestError(
-        ErrorCode.INVALID_REQUEST,
-        f"resource type {asked.resource_type}: only topics (2) and brokers (4) are here",
-    )
+        check_broker_name(broker, name)
+        return (describe_all_brokers if name == ALL_BROKERS else describe_broker)(broker.config)
+    raise not_offered(asked.resource_type)
 
 
 def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:

@@ -1,11 +1,14 @@
-"""Fetch (key 1), versions 0-12.
+"""Fetch (key 1), versions 0-13; from 13 on topics are asked for by their ids (KIP-516).
 
 Deviations from Apache Kafka: no fetch sessions (every reply has session id 0, which KIP-227 allows);
-no preferred read replica.
+no preferred read replica; a batch that is larger than a quota allows at once is sent all the same, where
+Kafka would never send it.
 """
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList
@@ -13,11 +16,14 @@ from twisted.internet.defer import Deferred, DeferredList
 from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.parked import park
 from kafkatx.broker.partition import Partition
+from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.compression import Codec
 from kafkatx.records.convert import batches, down_convert
-from kafkatx.types import FileSlice, Records
+from kafkatx.types import FileSlice, Records, Topic
+from kafkatx.wire.codec import encoder
+from kafkatx.wire.frames import SIZE_BYTES
 from kafkatx.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchPartition,
@@ -27,7 +33,7 @@ from kafkatx.wire.messages.fetch import (
 )
 
 READ_COMMITTED = 1
-MAGIC_1_SINCE, MAGIC_2_SINCE, ZSTD_SINCE = 2, 4, 10
+MAGIC_1_SINCE, MAGIC_2_SINCE, ZSTD_SINCE, TOPIC_IDS_SINCE = 2, 4, 10, 13
 FULL_FETCH_EPOCHS = (0, -1)
 
 
@@ -35,18 +41,38 @@ def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> An
     """Answer at once if there is enough to read, or an error; else when there is, or time is up."""
     if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
         raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    fetch = FetchRound(broker, request, context)
+    fetch = (FetchRound if context.version < TOPIC_IDS_SINCE else FetchByIds)(broker, request, context)
     loading = fetch.load()
     if loading:
-        return _all_of(loading).addCallback(lambda _: _when_enough(broker, fetch, request))
-    return _when_enough(broker, fetch, request)
+        return _all_of(loading).addCallback(lambda _: _when_enough(broker, fetch, request, context))
+    return _when_enough(broker, fetch, request, context)
 
 
-def _when_enough(broker: Broker, fetch: FetchRound, request: FetchRequest) -> Any:
+def _when_enough(broker: Broker, fetch: FetchRound, request: FetchRequest, context: RequestContext) -> Any:
     if request.max_wait_ms <= 0 or not request.topics or fetch.is_enough():
-        return fetch.respond()
+        return _within_quota(broker, fetch.respond(), context)
     waiting = park(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough)
-    return waiting.addCallback(lambda _: fetch.respond())
+    return waiting.addCallback(lambda _: _within_quota(broker, fetch.respond(), context))
+
+
+def _within_quota(broker: Broker, response: Any, context: RequestContext) -> Any:
+    rates = broker.quotas.consumer
+    if rates is None:
+        return response
+    if isinstance(response, Deferred):
+        return response.addCallback(lambda made: _charge(rates, made, context))
+    return _charge(rates, response, context)
+
+
+def _charge(rates: ByteRates, response: FetchResponse, context: RequestContext) -> FetchResponse:
+    """Count a reply; one that exceeds the quota is replaced by one without partitions (KIP-219)."""
+    size = SIZE_BYTES + sum(map(len, encoder(FetchResponse, context.version)(response)))
+    throttle_time_ms, may_go = rates.charge_reply(context.client_id, size)
+    if throttle_time_ms:
+        context.peer.throttle_time_ms = throttle_time_ms
+        response = response if may_go else FetchResponse()
+        response.throttle_time_ms = throttle_time_ms
+    return response
 
 
 def _all_of(loading: list[Deferred[None]]) -> Deferred[None]:
@@ -65,10 +91,13 @@ class FetchRound:
 
     def __init__(self, broker: Broker, request: FetchRequest, context: RequestContext) -> None:
         self._broker = broker
+        self._find: Callable[[str, int], Partition | None] = broker.topics.find
         self._request = request
         self._context = context
         self._committed = request.isolation_level == READ_COMMITTED
         self._limit: int = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
+        if broker.quotas.consumer is not None:  # more than this would surely be held back
+            self._limit = int(min(self._limit, broker.quotas.consumer.largest(context.client_id)))
         self._later: set[tuple[str, int]] = set()
 
     def load(self) -> list[Deferred[None]]:
@@ -77,7 +106,7 @@ class FetchRound:
         The partitions that come after that are not looked at: their turn is the next request's, in which
         clients put them first.
         """
-        find, room = self._broker.topics.find, self._limit
+        find, room = self._find, self._limit
         loading: list[Deferred[None]] = []
         for topic in self._request.topics:
             for asked in topic.partitions:
@@ -95,13 +124,13 @@ class FetchRound:
 
     def wanted(self) -> list[Partition]:
         """The partitions asked for that are here."""
-        find = self._broker.topics.find
+        find = self._find
         found = [find(t.topic, p.partition) for t in self._request.topics for p in t.partitions]
         return [partition for partition in found if partition is not None]
 
     def is_enough(self) -> bool:
         """Whether the reply has min_bytes, or an error to tell."""
-        find = self._broker.topics.find
+        find = self._find
         missing = min(self._request.min_bytes, self._limit)  # more than the reply may hold is never there
         for topic in self._request.topics:
             for asked in topic.partitions:
@@ -130,6 +159,10 @@ class FetchRound:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         return error
 
+    def _missing(self, topic: str) -> ErrorCode:
+        """The error of a partition that is not here."""
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
     def respond(self) -> FetchResponse | Deferred[FetchResponse]:
         """Read what there is, up to the request's limits."""
         limit, first = self._limit, True
@@ -142,7 +175,7 @@ class FetchRound:
                 limit -= size
                 first = first and not size
                 results.append(result)
-            responses.append(FetchableTopicResponse(topic.topic, results))
+            responses.append(FetchableTopicResponse(topic.topic, topic.topic_id, results))
         response = FetchResponse(responses=responses)
         if self._context.version < ZSTD_SINCE:
             worker = self._broker.workers("down-conversion")
@@ -151,9 +184,9 @@ class FetchRound:
 
     def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
         """One partition's part; only the first that has any may exceed the limits."""
-        partition = self._broker.topics.find(topic, asked.partition)
+        partition = self._find(topic, asked.partition)
         if partition is None:
-            return _error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return _error(asked, self._missing(topic))
         error = self._check(partition, asked)
         records: Records = b""
         later = self._later and (topic, asked.partition) in self._later
@@ -178,6 +211,33 @@ class FetchRound:
             aborted_transactions=[] if self._committed else None,
             records=records,
         )
+
+
+class FetchByIds(FetchRound):
+    """A fetch that names topics by their ids: what has the name of such a topic may be another by now."""
+
+    def __init__(self, broker: Broker, request: FetchRequest, context: RequestContext) -> None:
+        super().__init__(broker, request, context)
+        self._ids: dict[str, uuid.UUID] = {}
+        names = broker.coordinator.state.topic_names
+        for topic in request.topics:
+            topic.topic = names.get(topic.topic_id, "")  # no topic has that name
+            self._ids[topic.topic] = topic.topic_id
+        self._find = self._find_by_id
+
+    def _find_by_id(self, topic: str, number: int) -> Partition | None:
+        return self._broker.topics.find(topic, number) if self._is_same(topic) else None
+
+    def _is_same(self, topic: str) -> bool:
+        """Whether the topic of that name still has the id that was asked for."""
+        known: Topic | None = self._broker.coordinator.state.topics.get(topic)
+        return known is not None and known.topic_id == self._ids[topic]
+
+    def _missing(self, topic: str) -> ErrorCode:
+        if self._is_same(topic):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        replaced = topic in self._broker.coordinator.state.topics
+        return ErrorCode.INCONSISTENT_TOPIC_ID if replaced else ErrorCode.UNKNOWN_TOPIC_ID
 
 
 def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
@@ -235,7 +295,9 @@ def refuse(request: FetchRequest, context: RequestContext, code: ErrorCode, mess
     responses = []
     if context.version < 7:
         responses = [
-            FetchableTopicResponse(topic.topic, [_error(asked, code) for asked in topic.partitions])
+            FetchableTopicResponse(
+                topic.topic, partitions=[_error(asked, code) for asked in topic.partitions]
+            )
             for topic in request.topics
         ]
     return FetchResponse(error_code=code, responses=responses)

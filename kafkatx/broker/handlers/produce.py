@@ -48,6 +48,10 @@ class StagedProduce(Staging):
         self._response = response
         self._staged = staged
 
+    def throttle(self, throttle_time_ms: int) -> None:
+        """Let the response say for how long its client is left alone."""
+        self._response.throttle_time_ms = throttle_time_ms
+
     def respond(
         self, failed: dict[object, OSError]
     ) -> ProduceResponse | Deferred[ProduceResponse | None] | None:
@@ -113,8 +117,8 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
             partition = find(topic.name, data.index)
             if partition is None:
                 result = _error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            elif partition.offline:
-                result = _error(data, ErrorCode.KAFKA_STORAGE_ERROR, OFFLINE)
+            elif not partition.writable:
+                result = _not_writable(partition, data)
             elif request.acks == ALL and len(partition.isr) < partition.min_insync_replicas:
                 result = _error(data, ErrorCode.NOT_ENOUGH_REPLICAS, _too_few(partition))
             else:
@@ -150,6 +154,12 @@ def _append(
     return PartitionProduceResponse(
         data.index, 0, done.base_offset, done.log_append_time_ms, log.log_start_offset
     )
+
+
+def _not_writable(partition: Partition, data: PartitionProduceData) -> PartitionProduceResponse:
+    if partition.internal:
+        return _error(data, ErrorCode.INVALID_TOPIC_EXCEPTION, "the topic is the broker's own")
+    return _error(data, ErrorCode.KAFKA_STORAGE_ERROR, OFFLINE)
 
 
 def _too_few(partition: Partition) -> str:

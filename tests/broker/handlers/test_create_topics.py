@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kafkatx.broker.topics import MOST_PARTITIONS
-from kafkatx.errors import ErrorCode
+from kafkatx.errors import ErrorCode, SettingError
 from kafkatx.wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -74,6 +74,18 @@ class CreateTopicsTests(BrokerTestCase):
         for version in range(4, 8):
             self.create(topic(f"t{version}", -1, -1), version=version)
             self.assertEqual(len(self.broker.topics.partitions[f"t{version}"]), 3)
+
+    def test_configs_that_cannot_be(self) -> None:
+        """A retention plugin that is not there, and values that contradict each other."""
+
+        def find(name: str) -> object:
+            raise SettingError(f"kafkatx.retention={name}: no plugin")
+
+        lags = topic(min_compaction_lag_ms="6", max_compaction_lag_ms="5")
+        self.assertIn("min.compaction.lag.ms=6", self.check_refused(lags, ErrorCode.INVALID_CONFIG) or "")
+        self.patch(self.broker.store, "_find_retention", find)
+        why = self.check_refused(topic(kafkatx_retention="none"), ErrorCode.INVALID_CONFIG)
+        self.assertEqual(why, "kafkatx.retention=none: no plugin")
 
     def test_configs(self) -> None:
         """Configs hold for the logs, and come back with all others and their sources."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kafkatx.errors import ErrorCode
+from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicState
 from tests.broker.running import BrokerTestCase
 
@@ -48,6 +49,19 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
         (result,) = self.delete_states(DeleteTopicState(None, topic_id))
         self.assertEqual((result.name, result.topic_id, result.error_code), ("t", topic_id, 0))
         self.assertEqual(self.broker.topics.partitions, {})
+
+    def test_internal(self) -> None:
+        """The broker's own topics are not deleted, neither by name nor by id."""
+        self.successResultOf(self.broker.groups.topic.ensure())
+        topic_id = self.broker.coordinator.state.topics[CONSUMER_OFFSETS].topic_id
+        for version in VERSIONS:
+            (result,) = self.delete(CONSUMER_OFFSETS, version=version)
+            self.assertEqual(result.error_code, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        (result,) = self.delete_states(DeleteTopicState(None, topic_id))
+        self.assertEqual(
+            (result.name, result.error_code), (CONSUMER_OFFSETS, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        )
+        self.assertTrue(self.broker.groups.topic.exists)
 
     def test_unknown_id(self) -> None:
         """An id that no topic has."""

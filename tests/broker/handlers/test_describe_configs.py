@@ -96,9 +96,52 @@ class DescribeConfigsTests(BrokerTestCase):
             )
         self.assertIsNone(self.configs(self.describe())["retention.ms"].documentation)
 
+    def test_dynamic(self) -> None:
+        """What was changed while the broker runs, with sources and synonyms: of the broker and of topics."""
+        coordinator = self.broker.coordinator
+        for name, value in (("", "5"), ("0", "6")):
+            changed = {"log.retention.ms": value}
+            self.successResultOf(coordinator.alter_broker_configs(name, lambda _, new=changed: new))
+        for kind, resource, name in ((BROKER, "0", "log.retention.ms"), (TOPIC, "t", "retention.ms")):
+            config = self.configs(self.describe(kind, resource, synonyms=True))[name]
+            self.assertEqual((config.value, config.config_source, config.read_only), ("6", 2, False))
+            self.assertEqual(
+                [(synonym.value, synonym.source) for synonym in config.synonyms][:2], [("6", 2), ("5", 3)]
+            )
+        self.assertEqual(
+            [(synonym.name, synonym.source) for synonym in config.synonyms][2:],
+            [("log.retention.hours", 4), ("log.retention.hours", 5)],
+        )
+
     def test_cluster_defaults(self) -> None:
-        """The empty broker name stands for the cluster's dynamic defaults: there are none."""
+        """The empty broker name stands for the dynamic settings of all brokers, and no others."""
         self.assertEqual(self.configs(self.describe(BROKER, "")), {})
+        changed = {"log.roll.ms": "5"}
+        self.successResultOf(self.broker.coordinator.alter_broker_configs("", lambda _: changed))
+        for version in VERSIONS:
+            configs = self.configs(self.describe(BROKER, "", version=version))
+            self.assertEqual([(c.name, c.value) for c in configs.values()], [("log.roll.ms", "5")])
+            self.assertEqual(configs["log.roll.ms"].config_source, 3 if version else -1)
+
+    def test_groups_and_offsets(self) -> None:
+        """The settings of groups and their offsets are among the broker's."""
+        configs = self.configs(self.describe(BROKER, "0"))
+        self.assertEqual(configs["offsets.retention.minutes"].value, "10080")
+        self.assertEqual(configs["group.initial.rebalance.delay.ms"].value, "3000")
+        self.assertTrue(configs["offsets.topic.num.partitions"].read_only)
+
+    def test_read_only(self) -> None:
+        """A setting that is not dynamic is read-only; no topic config is."""
+        configs = self.configs(self.describe(BROKER, "0"))
+        self.assertTrue(configs["log.dirs"].read_only)
+        self.assertFalse(configs["log.roll.ms"].read_only)
+        self.assertEqual({config.read_only for config in self.configs(self.describe()).values()}, {False})
+
+    def test_described_once(self) -> None:
+        """A resource that a request names again and again is described once, whatever it asks."""
+        asked = [DescribeConfigsResource(kind, name, None) for kind, name in ((TOPIC, "t"), (BROKER, "0"))]
+        response = self.ask(32, 4, DescribeConfigsRequest(asked * 100, True, True))
+        self.assertEqual([(r.resource_type, r.resource_name) for r in response.results], [(2, "t"), (4, "0")])
 
     def test_errors(self) -> None:
         """Unknown topics, other brokers, other kinds of resources; each with words that say why."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import uuid
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import attrs
 from twisted.internet.defer import CancelledError, Deferred
 
 from kafkatx.errors import ErrorCode, RequestError
@@ -13,7 +15,14 @@ from kafkatx.records.batch import parse_header
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
 from kafkatx.records.convert import batches, iter_any
-from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from kafkatx.wire.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
 from tests.broker.running import NOW_MS, BrokerTestCase, codes, values
 
 VERSIONS = range(13)
@@ -24,7 +33,7 @@ def asking(*offsets: int, max_bytes: int = 1 << 20, epoch: int = -1, topic: str 
     return [
         FetchTopic(
             topic,
-            [
+            partitions=[
                 FetchPartition(number, epoch, offset, partition_max_bytes=max_bytes)
                 for number, offset in enumerate(offsets)
             ],
@@ -367,3 +376,84 @@ class LimitTests(FetchTestCase):
         self.assertEqual(values(second.records), [])
         (_, second) = self.parts(asking(20, 0))
         self.assertEqual(values(second.records), [b"w" * 2000])
+
+
+class TopicIdTests(FetchTestCase):
+    """Version 13 names topics by their ids."""
+
+    def ask_by_id(self, topic_id: uuid.UUID, *offsets: int, max_wait_ms: int = 0) -> Any:
+        """What the dispatch answers to a fetch of partitions 0, 1, ... of a topic."""
+        (topic,) = asking(*offsets, topic="")
+        topic.topic_id = topic_id
+        return self.answer(1, 13, FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, topics=[topic]))
+
+    def by_id(self, topic_id: uuid.UUID, *offsets: int) -> FetchableTopicResponse:
+        """The topic's part of the response."""
+        (found,) = self.response(1, 13, self.ask_by_id(topic_id, *offsets)).responses
+        part: FetchableTopicResponse = found
+        return part
+
+    def topic_id(self) -> uuid.UUID:
+        """The id of topic t."""
+        found: uuid.UUID = self.broker.coordinator.state.topics["t"].topic_id
+        return found
+
+    def replace(self) -> None:
+        """Delete the topic t and make another of that name, with one partition."""
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.make_topic("t", 1)
+
+    def test_read(self) -> None:
+        """Records are read, and the response names the topic by its id, too."""
+        self.fill(b"a")
+        found = self.by_id(self.topic_id(), 0, 0)
+        self.assertEqual((found.topic_id, codes(found.partitions)), (self.topic_id(), [0, 0]))
+        self.assertEqual(values(found.partitions[0].records), [b"a"])
+
+    def test_unknown(self) -> None:
+        """An id that no topic has, also one that had it, is unknown; so is a partition that is not there."""
+        old = self.topic_id()
+        self.replace()
+        for topic_id in (uuid.uuid4(), old):
+            found = self.by_id(topic_id, 0)
+            self.assertEqual(
+                (found.topic_id, codes(found.partitions)), (topic_id, [ErrorCode.UNKNOWN_TOPIC_ID])
+            )
+        codes_of_new = codes(self.by_id(self.topic_id(), 0, 0).partitions)
+        self.assertEqual(codes_of_new, [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+
+    def test_several_unknown(self) -> None:
+        """Topics that are unknown are told apart."""
+        topics = [asking(0, topic="")[0] for _ in range(3)]
+        topics[0].topic_id, topics[1].topic_id = uuid.uuid4(), uuid.uuid4()
+        topics[2].topic_id = self.topic_id()
+        response = self.response(1, 13, self.answer(1, 13, FetchRequest(topics=topics)))
+        self.assertEqual([one.topic_id for one in response.responses], [one.topic_id for one in topics])
+        unknown = ErrorCode.UNKNOWN_TOPIC_ID
+        self.assertEqual([codes(one.partitions) for one in response.responses], [[unknown], [unknown], [0]])
+
+    def test_waits(self) -> None:
+        """A fetch by id waits for records as any other."""
+        waiting = self.ask_by_id(self.topic_id(), 0, max_wait_ms=500)
+        self.assertNoResult(waiting)
+        self.fill(b"v")
+        (found,) = self.response(1, 13, self.successResultOf(waiting)).responses
+        self.assertEqual(values(found.partitions[0].records), [b"v"])
+
+    def test_deleted_while_it_waits(self) -> None:
+        """Who waits for a topic that is deleted is told at once."""
+        waiting = self.ask_by_id(self.topic_id(), 0, max_wait_ms=500)
+        self.replace()
+        (found,) = self.response(1, 13, self.successResultOf(waiting)).responses
+        self.assertEqual(codes(found.partitions), [ErrorCode.UNKNOWN_TOPIC_ID])
+
+    def test_replaced_while_it_waits(self) -> None:
+        """Who waits for a topic in whose place another is by now is not given that one's records."""
+        waiting = self.ask_by_id(self.topic_id(), 0, max_wait_ms=500)
+        state = self.broker.coordinator.state
+        other = attrs.evolve(state.topics["t"], topic_id=uuid.uuid4())
+        self.patch(self.broker.coordinator, "state", attrs.evolve(state, topics={"t": other}))
+        self.fill(b"other")
+        (found,) = self.response(1, 13, self.successResultOf(waiting)).responses
+        self.assertEqual(codes(found.partitions), [ErrorCode.INCONSISTENT_TOPIC_ID])
+        self.assertEqual(values(found.partitions[0].records), [])

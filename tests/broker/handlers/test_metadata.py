@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.errors import ErrorCode
-from kafkatx.net.server import Peer
+from kafkatx.net.requests import Peer
 from kafkatx.types import PartitionState
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafkatx.wire.schema import NULL_UUID

@@ -7,6 +7,7 @@ import errno
 from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode, ProtocolViolation
+from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.records import legacy
 from kafkatx.records.batch import Record, check, parse_header
 from kafkatx.records.builder import BatchBuilder, build_values
@@ -166,6 +167,15 @@ class ProduceTests(BrokerTestCase):
             self.assertEqual(at_fault, [1, 3] if version >= 8 else [])
             self.assertEqual(result.error_message is None, version < 8)
         self.assertEqual(self.stored("compacted"), [])
+
+    def test_internal_topic(self) -> None:
+        """Clients do not write to the broker's own topics, not even records that have keys."""
+        self.successResultOf(self.broker.groups.topic.ensure())
+        builder = BatchBuilder()
+        builder.append(b"k", b"v", NOW_MS)
+        result = self.produce(builder.build(), topic=CONSUMER_OFFSETS)
+        self.assertEqual((result.error_code, result.base_offset), (ErrorCode.INVALID_TOPIC_EXCEPTION, -1))
+        self.assertEqual(self.stored(CONSUMER_OFFSETS), [])
 
     # --- what the broker adds
 

@@ -1,0 +1,131 @@
+"""Changes of configs, as AlterConfigs and IncrementalAlterConfigs ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Collection, Mapping, Sequence
+from typing import Any
+
+from twisted.logger import Logger
+
+from kafkatx.broker.quoting import quoted
+from kafkatx.broker.state import Broker
+from kafkatx.config import broker as broker_table
+from kafkatx.config import topic as topic_table
+from kafkatx.config import topic_value, validate_topic_configs
+from kafkatx.config.alter import Alteration, altered, check_broker_configs
+from kafkatx.config.setting import Setting
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.interfaces import ConfigChange
+from kafkatx.types import ALL_BROKERS
+
+TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
+"""Types of resources that have configs."""
+
+_log = Logger()
+
+
+async def replace(
+    broker: Broker, kind: int, name: str, configs: Mapping[str, str | None], validate_only: bool
+) -> None:
+    """Let a topic or broker have these configs and no others (AlterConfigs).
+
+    :raises RequestError: it cannot have them; nothing is changed then.
+    """
+    for config, value in configs.items():
+        if value is None:
+            raise RequestError(ErrorCode.INVALID_REQUEST, f"Null value not supported for: {config}")
+    given = {config: value for config, value in configs.items() if value is not None}
+    await _alter(broker, kind, name, given.keys(), lambda old: given, validate_only)
+
+
+async def alter(
+    broker: Broker, kind: int, name: str, alterations: Sequence[Alteration], validate_only: bool
+) -> None:
+    """Change some configs of a topic or broker (IncrementalAlterConfigs).
+
+    :raises RequestError: one cannot be changed so; nothing is changed then.
+    """
+    config = broker.config
+    settings = topic_table.ALL_SETTINGS if kind == TOPIC else broker_table.SETTINGS
+    if kind == BROKER and name == ALL_BROKERS:
+        _own, brokers, _static = config.layers
+        config = config.with_dynamic(brokers, {})
+
+    def in_effect(setting: Setting[Any]) -> Any:
+        return topic_value(config, {}, setting) if kind == TOPIC else config[setting]
+
+    def change(old: Mapping[str, str]) -> Mapping[str, str]:
+        return altered(old, alterations, settings, in_effect)
+
+    await _alter(broker, kind, name, {one.name for one in alterations}, change, validate_only)
+
+
+def _alter(
+    broker: Broker, kind: int, name: str, names: Collection[str], change: ConfigChange, validate_only: bool
+) -> Awaitable[None]:
+    """Check a change of configs and make it; *names* are those that it is about."""
+    if kind == TOPIC:
+        return _alter_topic(broker, name, names, change, validate_only)
+    if kind == BROKER:
+        return _alter_broker(broker, name, names, change, validate_only)
+    raise not_offered(kind)
+
+
+async def _alter_topic(
+    broker: Broker, name: str, names: Collection[str], change: ConfigChange, validate_only: bool
+) -> None:
+    topic = broker.coordinator.state.topics.get(name)
+    if topic is None:
+        raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
+
+    def checked(old: Mapping[str, str]) -> Mapping[str, str]:
+        new = change(old)
+        validate_topic_configs({config: new[config] for config in names if config in new})
+        return new
+
+    broker.topics.check_configs(checked(topic.configs))
+    if not validate_only:
+        await broker.topics.alter_configs(name, checked)
+        _log.info("changed configs of topic {topic}: {names}", topic=name, names=_listed(names))
+
+
+async def _alter_broker(
+    broker: Broker, name: str, names: Collection[str], change: ConfigChange, validate_only: bool
+) -> None:
+    check_broker_name(broker, name)
+
+    def checked(old: Mapping[str, str]) -> Mapping[str, str]:
+        new = change(old)
+        check_broker_configs({config: new[config] for config in names if config in new})
+        return new
+
+    checked(broker.coordinator.state.broker_configs.get(name, {}))
+    if not validate_only:
+        await broker.coordinator.alter_broker_configs(name, checked)
+        whose = f"broker {name}" if name else "all brokers"
+        _log.info("changed settings of {whose}: {names}", whose=whose, names=_listed(names))
+
+
+def _listed(names: Collection[str]) -> str:
+    return quoted(", ".join(sorted(names)))
+
+
+def check_broker_name(broker: Broker, name: str) -> None:
+    """See that a resource is this broker, or all brokers.
+
+    :raises RequestError: INVALID_REQUEST: it is not.
+    """
+    if name not in (ALL_BROKERS, str(broker.node_id)):
+        raise RequestError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {broker.node_id} or empty string, but received {name}",
+        )
+
+
+def not_offered(kind: int) -> RequestError:
+    """The error for a type of resource that has no configs here."""
+    if kind == BROKER_LOGGER:
+        why = "resource type 8: kafkatx has no loggers whose levels could be changed; it logs by Twisted's"
+    else:
+        why = f"Unknown resource type {kind}: only topics (2) and brokers (4) have configs here"
+    return RequestError(ErrorCode.INVALID_REQUEST, why)

@@ -1,0 +1,159 @@
+"""AlterClientQuotas (key 49), versions 0-1: set and remove quotas (KIP-546).
+
+What is wrong with one entity costs the others nothing; of an entity all changes are made, or none. Error
+messages are those of Kafka's ``ClientQuotaControlManager`` where a client may look for them.
+
+Deviations from Apache Kafka: an entity that stands twice in a request is refused both times; an ip is an
+address, not the name of a host.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.quotas import CLIENT_ID, CONSUMER_BYTE_RATE, IP, PRODUCER_BYTE_RATE, USER
+from kafkatx.broker.state import Broker
+from kafkatx.config.setting import INT_MAX, LONG_MAX
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import QuotaEntity
+from kafkatx.wire.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    EntityData,
+    EntryData,
+    EntryResult,
+    OpData,
+)
+
+FRACTION = 1e-6
+"""What a number may be away from a whole one."""
+
+MAX_NAME_BYTES = 32_767
+"""The longest client id that a request can carry."""
+
+_OF_CLIENTS = {
+    PRODUCER_BYTE_RATE: LONG_MAX,
+    CONSUMER_BYTE_RATE: LONG_MAX,
+    "request_percentage": None,
+    "controller_mutation_rate": None,
+}
+_OF_ADDRESSES = {"connection_creation_rate": INT_MAX}
+"""The quotas there are (``QuotaConfigs``), and the largest value of those that are whole numbers."""
+
+
+def answer(broker: Broker, request: AlterClientQuotasRequest, context: RequestContext) -> Any:
+    """Check every entity, and change those that are right."""
+    times = Counter(_key(entry) for entry in request.entries)
+    changes: dict[QuotaEntity, dict[str, float | None]] = {}
+    results = []
+    for entry in request.entries:
+        try:
+            if times[_key(entry)] > 1:
+                raise _invalid(f"Ignoring duplicate entity {_text(entry)}")
+            changes.update({_entity(entry.entity): _changes(entry)})
+        except RequestError as error:
+            results.append(_result(entry, error.code, message(error)))
+        else:
+            results.append(_result(entry, ErrorCode.NONE, None))
+    response = AlterClientQuotasResponse(entries=results)
+    if request.validate_only or not changes:
+        return response
+    altering: Deferred[None] = broker.coordinator.alter_client_quotas(changes)
+    return altering.addCallback(lambda _: response)
+
+
+def _key(entry: EntryData) -> QuotaEntity:
+    """The entity, right or wrong, with its types in order."""
+    return tuple(sorted(((e.entity_type, e.entity_name) for e in entry.entity), key=repr))
+
+
+def _text(entry: EntryData) -> str:
+    return ", ".join(f"{e.entity_type}={e.entity_name or '<default>'}" for e in entry.entity)
+
+
+def _entity(parts: list[EntityData]) -> QuotaEntity:
+    """The entity.
+
+    :raises RequestError: INVALID_REQUEST.
+    """
+    names: dict[str, str | None] = {}
+    for part in parts:
+        kind, name = part.entity_type, part.entity_name
+        if kind in names:
+            raise _invalid(f"Invalid client quota entity, duplicate entity entry {kind}")
+        if kind not in (USER, CLIENT_ID, IP):
+            raise _invalid(f"Unhandled client quota entity type: {kind}")
+        if name is not None and not 0 < len(name.encode()) <= MAX_NAME_BYTES:
+            raise _invalid(f"{'A too long' if name else 'Empty'} {kind} not supported")
+        names[kind] = name
+    if not names:
+        raise _invalid("Invalid empty client quota entity")
+    if IP in names:
+        if len(names) > 1:
+            raise _invalid("Invalid quota entity combination: ip with user or client-id")
+        _check_address(names[IP])
+    return tuple(sorted(names.items()))
+
+
+def _check_address(text: str | None) -> None:
+    """:raises RequestError: it is no address; names of hosts are not looked up."""
+    try:
+        if text is not None:
+            ipaddress.ip_address(text)
+    except ValueError:
+        raise _invalid(f"{text} is not a valid IP address") from None
+
+
+def _changes(entry: EntryData) -> dict[str, float | None]:
+    """The values by name, None for those to remove.
+
+    :raises RequestError: INVALID_REQUEST.
+    """
+    known = _OF_ADDRESSES if entry.entity[0].entity_type == IP else _OF_CLIENTS
+    changes: dict[str, float | None] = {}
+    for op in entry.ops:
+        if op.key in changes:
+            raise _invalid(f"Duplicate quota key {op.key} not updating quota for this entity {_text(entry)}")
+        if op.key not in known:
+            raise _invalid(f"Invalid configuration key {op.key}")
+        changes[op.key] = None if op.remove else _value(op, known[op.key])
+    return changes
+
+
+def _value(op: OpData, largest: int | None) -> float:
+    """The value, a whole number where it must be one.
+
+    :raises RequestError: INVALID_REQUEST.
+    """
+    if not op.value > 0:  # which "nan" is not either
+        raise _invalid(f"Quota {op.key} must be greater than 0")
+    if largest is None:
+        return op.value
+    if op.value > largest:
+        raise _invalid(f"Proposed value for {op.key} is too large for {largest.bit_length() + 1} bits.")
+    whole = float(int(op.value + FRACTION))
+    if abs(whole - op.value) > FRACTION:
+        raise _invalid(f"{op.key} cannot be a fractional value.")
+    if not whole:
+        raise _invalid(f"Quota {op.key} must be greater than 0")
+    return whole
+
+
+def _invalid(why: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_REQUEST, why)
+
+
+def _result(entry: EntryData, code: int, why: str | None) -> EntryResult:
+    return EntryResult(code, why, entry.entity)
+
+
+def refuse(
+    request: AlterClientQuotasRequest, context: RequestContext, code: ErrorCode, why: str
+) -> AlterClientQuotasResponse:
+    """The same error for every entity."""
+    return AlterClientQuotasResponse(entries=[_result(entry, code, why) for entry in request.entries])

@@ -1,0 +1,65 @@
+"""AlterPartitionReassignments (key 45), version 0: let other brokers hold partitions (KIP-455).
+
+There is one broker, which holds them all: to stay there is granted, anything else is refused, and there is
+never a reassignment under way that could be cancelled.
+"""
+
+from __future__ import annotations
+
+from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.replicas import check_replicas, find_state
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+
+
+def answer(
+    broker: Broker, request: AlterPartitionReassignmentsRequest, context: RequestContext
+) -> AlterPartitionReassignmentsResponse:
+    """Answer for each partition."""
+    return AlterPartitionReassignmentsResponse(
+        0,
+        0,
+        None,
+        [
+            ReassignableTopicResponse(topic.name, [_result(broker, topic.name, p) for p in topic.partitions])
+            for topic in request.topics
+        ],
+    )
+
+
+def _result(broker: Broker, topic: str, asked: ReassignablePartition) -> ReassignablePartitionResponse:
+    try:
+        _reassign(broker, topic, asked)
+    except RequestError as error:
+        return ReassignablePartitionResponse(asked.partition_index, error.code, message(error))
+    return ReassignablePartitionResponse(asked.partition_index)
+
+
+def _reassign(broker: Broker, topic: str, asked: ReassignablePartition) -> None:
+    """Let a partition be where it is.
+
+    :raises RequestError: it is to be elsewhere, or what is not under way is to be cancelled.
+    """
+    state = find_state(broker, topic, asked.partition_index)
+    if asked.replicas is None:
+        raise RequestError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+    check_replicas(broker, asked.replicas)
+    if tuple(asked.replicas) != state.replicas:
+        raise RequestError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"partitions are not moved between brokers: it stays at {list(state.replicas)}",
+        )
+
+
+def refuse(
+    request: AlterPartitionReassignmentsRequest, context: RequestContext, code: ErrorCode, why: str
+) -> AlterPartitionReassignmentsResponse:
+    """The error of the whole."""
+    return AlterPartitionReassignmentsResponse(0, code, why)

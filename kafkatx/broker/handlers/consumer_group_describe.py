@@ -1,0 +1,48 @@
+"""ConsumerGroupDescribe (key 69), version 0: groups of KIP-848; of the classic protocol none is found."""
+
+from __future__ import annotations
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.handlers.describe_groups import GROUP_OPERATIONS, NOT_ASKED
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode
+from kafkatx.group.consumer.group import ConsumerGroup
+from kafkatx.wire.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+
+
+def answer(
+    broker: Broker, request: ConsumerGroupDescribeRequest, context: RequestContext
+) -> ConsumerGroupDescribeResponse:
+    """Describe the groups."""
+    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+    return ConsumerGroupDescribeResponse(
+        groups=[_describe(broker, group_id, operations) for group_id in request.group_ids]
+    )
+
+
+def _describe(broker: Broker, group_id: str, operations: int) -> DescribedGroup:
+    error = broker.groups.check(group_id)
+    if error:
+        return DescribedGroup(error, group_id=group_id)
+    group = broker.groups.find(group_id)
+    if not isinstance(group, ConsumerGroup):
+        what = (
+            f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group."
+        )
+        return DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, what, group_id)
+    described = group.consumer_describe()
+    described.authorized_operations = operations
+    return described
+
+
+def refuse(
+    request: ConsumerGroupDescribeRequest, context: RequestContext, code: ErrorCode, message: str
+) -> ConsumerGroupDescribeResponse:
+    """The same error for every group."""
+    return ConsumerGroupDescribeResponse(
+        groups=[DescribedGroup(code, message, group_id) for group_id in request.group_ids]
+    )

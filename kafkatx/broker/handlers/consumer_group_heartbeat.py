@@ -1,0 +1,86 @@
+"""ConsumerGroupHeartbeat (key 68), versions 0-1: members of KIP-848 join, stay and leave.
+
+Deviations from Apache Kafka: a regular expression is resolved before the answer goes, not after it; the RE2
+syntax that cannot matter for topic names is not there (``kafkatx.group.consumer.expression``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.config import groups as settings
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.group.actions import Action, Client
+from kafkatx.group.classic.group import ClassicGroup
+from kafkatx.group.consumer.group import ConsumerGroup
+from kafkatx.group.consumer.heartbeat import check_request
+from kafkatx.group.consumer.member import JOINING_EPOCH
+from kafkatx.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+
+PROTOCOL = "consumer"
+
+
+def answer(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Any:
+    """Serve a member. The first group of all has to wait for ``__consumer_offsets`` to be made."""
+    if PROTOCOL not in broker.config[settings.GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
+        raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
+    if broker.groups.topic.exists:
+        return _serve(broker, request, context)
+    return Deferred.fromCoroutine(_serve_when_ready(broker, request, context))
+
+
+async def _serve_when_ready(
+    broker: Broker, request: ConsumerGroupHeartbeatRequest, context: RequestContext
+) -> Any:
+    await broker.groups.topic.ensure()
+    serving = _serve(broker, request, context)
+    return await serving if isinstance(serving, Deferred) else serving
+
+
+def _serve(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Any:
+    groups, version = broker.groups, context.version
+    check_request(request, version, groups.settings)
+    error = groups.check(request.group_id)
+    if error:
+        raise RequestError(error)
+    client = Client(context.client_id or "", f"/{context.peer.host}")
+    group = groups.find(request.group_id)
+    if isinstance(group, ConsumerGroup):
+        known = group
+        return groups.ask(
+            known, lambda token, now_ms: known.consumer_heartbeat(request, version, client, token, now_ms)
+        )
+    if request.member_epoch != JOINING_EPOCH:
+        what = "Consumer group {} not found." if group is None else "Group {} is not a consumer group."
+        raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, what.format(request.group_id))
+    return _join_new(broker, group, request, version, client)
+
+
+def _join_new(
+    broker: Broker, former: Any, request: ConsumerGroupHeartbeatRequest, version: int, client: Client
+) -> Any:
+    """Let a member join a group that is not there, or that is of the classic protocol so far."""
+    group = broker.groups.new_consumer(request.group_id)
+    if not isinstance(former, ClassicGroup):
+        broker.groups.add(group)
+
+    def call(token: object, now_ms: int) -> list[Action]:
+        if isinstance(former, ClassicGroup):
+            return group.take_over(former, request, version, client, token, now_ms)
+        return group.consumer_heartbeat(request, version, client, token, now_ms)
+
+    return broker.groups.ask(group, call)
+
+
+def refuse(
+    request: ConsumerGroupHeartbeatRequest, context: RequestContext, code: ErrorCode, message: str
+) -> ConsumerGroupHeartbeatResponse:
+    """The error, and why."""
+    return ConsumerGroupHeartbeatResponse(0, code, message)

@@ -1,0 +1,108 @@
+"""CreatePartitions (key 37), versions 0-3: more partitions for topics (KIP-195).
+
+The new ones can be written to when the reply is there. Deviations from Apache Kafka: with ``timeout_ms`` the
+reply is not cut short; ``__consumer_offsets`` keeps its number, for a group's partition is found by it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.replicas import check_replicas
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import INTERNAL_TOPICS
+from kafkatx.types import Topic
+from kafkatx.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+
+def answer(
+    broker: Broker, request: CreatePartitionsRequest, context: RequestContext
+) -> Deferred[CreatePartitionsResponse]:
+    """Let the topics grow, one after the other."""
+    return Deferred.fromCoroutine(_grow_all(broker, request))
+
+
+async def _grow_all(broker: Broker, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    times = Counter(asked.name for asked in request.topics)
+    results = []
+    for asked in {asked.name: asked for asked in request.topics}.values():
+        try:
+            if times[asked.name] > 1:
+                raise RequestError(
+                    ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' stands twice in the request."
+                )
+            await _grow(broker, asked, request.validate_only)
+        except RequestError as error:
+            results.append(CreatePartitionsTopicResult(asked.name, error.code, message(error)))
+        else:
+            results.append(CreatePartitionsTopicResult(asked.name))
+    return CreatePartitionsResponse(0, results)
+
+
+async def _grow(broker: Broker, asked: CreatePartitionsTopic, validate_only: bool) -> None:
+    """Let one topic grow, or only check that it could.
+
+    :raises RequestError: it cannot grow as asked.
+    """
+    topic = broker.coordinator.state.topics.get(asked.name)
+    if topic is None:
+        raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {asked.name}")
+    if asked.name in INTERNAL_TOPICS:
+        raise RequestError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION, f"{asked.name} keeps the partitions that it was created with"
+        )
+    count = len(topic.partitions)
+    if asked.count == count:
+        raise RequestError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")
+    if asked.count < count:
+        raise RequestError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"The topic {asked.name} currently has {count} partition(s); {asked.count} would not be an"
+            " increase.",
+        )
+    assignment = _assignment(broker, asked, topic)
+    if not validate_only:
+        await broker.topics.add_partitions(asked.name, count, assignment)
+
+
+def _assignment(broker: Broker, asked: CreatePartitionsTopic, topic: Topic) -> list[tuple[int, ...]]:
+    """The replicas of each new partition, as asked for or as the broker sees fit.
+
+    :raises RequestError: INVALID_REPLICA_ASSIGNMENT, or of ``Topics.plan``.
+    """
+    count = len(topic.partitions)
+    replication_factor = len(topic.partitions[0].replicas)
+    planned = broker.topics.plan(asked.count - count, replication_factor, count)
+    if asked.assignments is None:
+        return planned
+    if len(asked.assignments) != len(planned):
+        raise RequestError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"{len(planned)} partition(s) are to be added, but {len(asked.assignments)} assignment(s) given",
+        )
+    for given in asked.assignments:
+        check_replicas(broker, given.broker_ids)
+        if len(given.broker_ids) != replication_factor:
+            raise RequestError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"{given.broker_ids}: the other partitions have {replication_factor} replica(s)",
+            )
+    return [tuple(given.broker_ids) for given in asked.assignments]
+
+
+def refuse(
+    request: CreatePartitionsRequest, context: RequestContext, code: ErrorCode, why: str
+) -> CreatePartitionsResponse:
+    """The same error for every topic."""
+    return CreatePartitionsResponse(
+        0, [CreatePartitionsTopicResult(asked.name, code, why) for asked in request.topics]
+    )

@@ -1,0 +1,82 @@
+"""ElectLeaders (key 43), versions 0-2: let the preferred replica lead again, or any replica at all (KIP-460).
+
+*   0 knows preferred elections only; 1 adds unclean ones; 2 is flexible.
+
+One broker holds every partition, so that where its log can be used there is nothing to elect, and where its
+log dir is offline nobody to elect. Asked about all partitions (null), it names those that would need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.replicas import find_state
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+
+PREFERRED, UNCLEAN = 0, 1
+
+
+def answer(broker: Broker, request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
+    """Say of each partition why nothing changes."""
+    kind = request.election_type
+    if kind not in (PREFERRED, UNCLEAN):
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"unknown election type {kind}")
+    if request.topic_partitions is None:
+        return _response(_all(broker, kind))
+    return _response(
+        ReplicaElectionResult(asked.topic, [_result(broker, asked.topic, n, kind) for n in asked.partitions])
+        for asked in request.topic_partitions
+    )
+
+
+def _all(broker: Broker, kind: int) -> Iterable[ReplicaElectionResult]:
+    """Every partition without the leader that it should have."""
+    for name, topic in broker.coordinator.state.topics.items():
+        results = [_result(broker, name, number, kind) for number in range(len(topic.partitions))]
+        needed = [result for result in results if result.error_code != ErrorCode.ELECTION_NOT_NEEDED]
+        if needed:
+            yield ReplicaElectionResult(name, needed)
+
+
+def _result(broker: Broker, topic: str, number: int, kind: int) -> PartitionResult:
+    try:
+        state = find_state(broker, topic, number)
+    except RequestError as error:
+        return PartitionResult(number, error.code, message(error))
+    partition = broker.topics.find(topic, number)
+    led = state.leader in broker.coordinator.state.brokers and not (partition and partition.offline)
+    if led and (kind == UNCLEAN or state.leader == state.replicas[0]):
+        return PartitionResult(
+            number, ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+        )
+    if kind == UNCLEAN:
+        return PartitionResult(number, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "no replica can lead")
+    return PartitionResult(
+        number, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "the preferred replica cannot lead"
+    )
+
+
+def _response(results: Iterable[ReplicaElectionResult]) -> ElectLeadersResponse:
+    return ElectLeadersResponse(0, 0, list(results))
+
+
+def refuse(
+    request: ElectLeadersRequest, context: RequestContext, code: ErrorCode, why: str
+) -> ElectLeadersResponse:
+    """The error of the whole; version 0 has it for each partition only."""
+    return ElectLeadersResponse(
+        0,
+        code,
+        [
+            ReplicaElectionResult(asked.topic, [PartitionResult(n, code, why) for n in asked.partitions])
+            for asked in request.topic_partitions or ()
+        ],
+    )

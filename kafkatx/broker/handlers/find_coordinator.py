@@ -1,0 +1,88 @@
+"""FindCoordinator (key 10), versions 0-4: which broker serves a group. Version 0 is 0.8's ConsumerMetadata.
+
+Deviations from Apache Kafka: the first request of all waits until ``__consumer_offsets`` is made, where
+Apache Kafka answers COORDINATOR_NOT_AVAILABLE and lets the client ask again. The coordinator of a transaction
+is refused with UNSUPPORTED_VERSION and a message: there are no transactions. With that a Java producer's
+``initTransactions`` fails at once and quotes the message; on COORDINATOR_NOT_AVAILABLE it would ask again
+until its time is up, and not know why.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import BrokerNode
+from kafkatx.wire.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+GROUP, TRANSACTION = 0, 1
+MANY_SINCE = 4
+NO_NODE = BrokerNode(-1, "", -1)
+
+
+def answer(broker: Broker, request: FindCoordinatorRequest, context: RequestContext) -> Any:
+    """Find the coordinator; it is this broker, once it has somewhere to write to."""
+    if request.key_type == TRANSACTION:
+        raise RequestError(
+            ErrorCode.UNSUPPORTED_VERSION, "this broker does not offer transactions: unset transactional.id"
+        )
+    if request.key_type != GROUP:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"there is no coordinator of type {request.key_type}")
+    if broker.groups.topic.exists:
+        return _found(broker, request, context.version)
+    return Deferred.fromCoroutine(_find_when_ready(broker, request, context.version))
+
+
+async def _find_when_ready(
+    broker: Broker, request: FindCoordinatorRequest, version: int
+) -> FindCoordinatorResponse:
+    await broker.groups.topic.ensure()
+    return _found(broker, request, version)
+
+
+def _found(broker: Broker, request: FindCoordinatorRequest, version: int) -> FindCoordinatorResponse:
+    if version >= MANY_SINCE:
+        return FindCoordinatorResponse(coordinators=[_find(broker, key) for key in request.coordinator_keys])
+    found = _find(broker, request.key)
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+def _find(broker: Broker, group_id: str) -> Coordinator:
+    """The leader of the group's partition."""
+    try:
+        partition = broker.groups.topic.find(group_id)
+    except RequestError as error:
+        return _failed(group_id, error.code, message(error))
+    node = broker.coordinator.state.brokers.get(partition.leader)
+    if node is None or partition.offline:
+        return _failed(group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the group's partition has no leader")
+    return Coordinator(group_id, node.id, node.host, node.port, 0, None)
+
+
+def _failed(group_id: str, code: ErrorCode, why: str) -> Coordinator:
+    return Coordinator(group_id, NO_NODE.id, NO_NODE.host, NO_NODE.port, code, why)
+
+
+def refuse(
+    request: FindCoordinatorRequest, context: RequestContext, code: ErrorCode, why: str
+) -> FindCoordinatorResponse:
+    """The same error for every key."""
+    if context.version >= MANY_SINCE:
+        return FindCoordinatorResponse(coordinators=[_failed(k, code, why) for k in request.coordinator_keys])
+    return FindCoordinatorResponse(
+        error_code=code, error_message=why, node_id=NO_NODE.id, host=NO_NODE.host, port=NO_NODE.port
+    )

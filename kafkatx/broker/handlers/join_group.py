@@ -1,0 +1,61 @@
+"""JoinGroup (key 11), versions 0-9: members wait until the group is complete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode
+from kafkatx.group.actions import Client
+from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+NAME_NULL_SINCE = 7
+"""From here on a response without a protocol has null for its name (KIP-559)."""
+
+
+def answer(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Any:
+    """Have a member join. The first group of all has to wait for ``__consumer_offsets`` to be made."""
+    if broker.groups.topic.exists:
+        return _join(broker, request, context)
+    return Deferred.fromCoroutine(_join_when_ready(broker, request, context))
+
+
+async def _join_when_ready(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Any:
+    await broker.groups.topic.ensure()
+    joining = _join(broker, request, context)
+    return await joining if isinstance(joining, Deferred) else joining
+
+
+def _join(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Any:
+    """Check in Apache Kafka's order (GroupCoordinator.handleJoinGroup), then ask the group."""
+    groups, settings = broker.groups, broker.groups.settings
+    error = groups.check(request.group_id)
+    if error:
+        return _error(request, context, error)
+    least_ms, most_ms = settings.min_session_timeout_ms, settings.max_session_timeout_ms
+    if not least_ms <= request.session_timeout_ms <= most_ms:
+        return _error(request, context, ErrorCode.INVALID_SESSION_TIMEOUT)
+    group = groups.find(request.group_id)
+    if group is None:
+        if request.member_id:  # the group it was in is gone
+            return _error(request, context, ErrorCode.UNKNOWN_MEMBER_ID)
+        group = groups.make(request.group_id)
+    client = Client(context.client_id or "", f"/{context.peer.host}")
+    return groups.ask(
+        group, lambda token, now_ms: group.join(request, context.version, client, token, now_ms)
+    )
+
+
+def _error(request: JoinGroupRequest, context: RequestContext, code: ErrorCode) -> JoinGroupResponse:
+    name = None if context.version >= NAME_NULL_SINCE else ""
+    return JoinGroupResponse(0, code, -1, None, name, "", False, request.member_id, [])
+
+
+def refuse(
+    request: JoinGroupRequest, context: RequestContext, code: ErrorCode, message: str
+) -> JoinGroupResponse:
+    """The error."""
+    return _error(request, context, code)

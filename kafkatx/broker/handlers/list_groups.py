@@ -1,0 +1,33 @@
+"""ListGroups (key 16), versions 0-5: all, or those in some states (KIP-518), of some types (KIP-848)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+
+
+def answer(broker: Broker, request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
+    """List the groups. While some are being loaded, those that are there, and an error, as Kafka does."""
+    error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if broker.groups.loading else ErrorCode.NONE
+    return ListGroupsResponse(0, error, list(_listed(broker, request)))
+
+
+def _listed(broker: Broker, request: ListGroupsRequest) -> Iterator[ListedGroup]:
+    """The groups that the filters leave; their words are compared without regard to case."""
+    states = {state.lower() for state in request.states_filter}
+    kinds = {kind.lower() for kind in request.types_filter}
+    for group in broker.groups.groups.values():
+        state, kind = group.state, group.kind
+        if (not states or state.lower() in states) and (not kinds or kind.lower() in kinds):
+            yield ListedGroup(group.group_id, group.protocol_type, state, kind)
+
+
+def refuse(
+    request: ListGroupsRequest, context: RequestContext, code: ErrorCode, message: str
+) -> ListGroupsResponse:
+    """The error."""
+    return ListGroupsResponse(0, code, [])

@@ -1,0 +1,200 @@
+"""OffsetCommit (key 8), versions 0-9.
+
+*   0, which Apache Kafka wrote to ZooKeeper, is stored as the others are.
+*   1 brings its own commit timestamp, 2-4 a retention time: the offset then has an expire timestamp.
+*   Without a generation (a simple consumer, or an admin) a group that is not there is made.
+
+Deviation from Apache Kafka: the length of metadata is counted in code points, not in UTF-16 units.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.commits import Change, Commit, write_now
+from kafkatx.broker.dispatch import RequestContext, Staging
+from kafkatx.broker.state import Broker
+from kafkatx.config import groups as g
+from kafkatx.errors import ErrorCode
+from kafkatx.group.offset_records import Committed
+from kafkatx.types import NO_TIMESTAMP
+from kafkatx.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+MEMBER_EPOCHS_SINCE = 9
+LONGEST_STRING_BYTES = 2**15 - 1
+"""What a record of ``__consumer_offsets`` can hold."""
+MOST_UTF8_BYTES = 4
+NO_RETENTION_TIME = -1
+LATEST_MS = 2**63 - 1
+
+Valid = list[tuple[str, OffsetCommitRequestPartition, OffsetCommitResponsePartition]]
+"""The partitions that are there: topic, what is asked for, and the part of the response."""
+
+
+class StagedCommit(Staging):
+    """The response to a commit, true once its records are written."""
+
+    __slots__ = ("_commit", "_response")
+
+    def __init__(self, commit: Commit, response: OffsetCommitResponse) -> None:
+        self._commit = commit
+        self._response = response
+
+    def respond(self, failed: dict[object, OSError]) -> OffsetCommitResponse | Deferred[OffsetCommitResponse]:
+        """The response; a Deferred where ``flush.messages`` makes it wait for the disk."""
+        flushed = self._commit.flushed()
+        if flushed is not None:
+            return Deferred.fromCoroutine(_respond_flushed(self._commit, self._response, flushed))
+        return self._response
+
+
+async def _respond_flushed(
+    commit: Commit, response: OffsetCommitResponse, flushed: Deferred[int]
+) -> OffsetCommitResponse:
+    try:
+        await flushed
+    except OSError:
+        commit.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+    return response
+
+
+def answer(broker: Broker, request: OffsetCommitRequest, context: RequestContext) -> Any:
+    """Stage the offsets. The first commit of all has to wait for ``__consumer_offsets`` to be made."""
+    if not broker.groups.topic.exists:
+        return Deferred.fromCoroutine(_commit_when_ready(broker, request, context.version))
+    commit, response = _prepare(broker, request, context.version)
+    if commit is None:
+        return response
+    broker.commits.setdefault(commit.partition, []).append(commit)
+    return StagedCommit(commit, response)
+
+
+async def _commit_when_ready(
+    broker: Broker, request: OffsetCommitRequest, version: int
+) -> OffsetCommitResponse:
+    await broker.groups.topic.ensure()
+    commit, response = _prepare(broker, request, version)
+    if commit is not None:
+        write_now(commit, broker)
+        flushed = commit.flushed()
+        if flushed is not None:
+            return await _respond_flushed(commit, response, flushed)
+    return response
+
+
+def _prepare(
+    broker: Broker, request: OffsetCommitRequest, version: int
+) -> tuple[Commit | None, OffsetCommitResponse]:
+    """What is to be written, and the response; None where nothing is.
+
+    As in Apache Kafka, partitions that are not there are told first, and what is left of the request is the
+    group's.
+    """
+    valid, response = _existing(broker, request)
+    if not valid:
+        return None, response
+    error = _check(broker, request, version)
+    if error:
+        for _, _, result in valid:
+            result.error_code = error
+        return None, response
+    changes = _changes(broker, request, valid)
+    if not changes:
+        return None, response
+    group_id = request.group_id
+    return Commit(group_id, broker.groups.topic.find(group_id), changes), response
+
+
+def _existing(broker: Broker, request: OffsetCommitRequest) -> tuple[Valid, OffsetCommitResponse]:
+    """The partitions that are there, and a response that refuses those that are not."""
+    find = broker.topics.find
+    valid: Valid = []
+    topics = []
+    for topic in request.topics:
+        name, results = topic.name, []
+        for asked in topic.partitions:
+            number = asked.partition_index
+            result = OffsetCommitResponsePartition(number, 0)
+            if find(name, number) is None:
+                result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                valid.append((name, asked, result))
+            results.append(result)
+        topics.append(OffsetCommitResponseTopic(name, results))
+    return valid, OffsetCommitResponse(0, topics)
+
+
+def _check(broker: Broker, request: OffsetCommitRequest, version: int) -> int:
+    """Whether the group takes offsets from who sends them; NONE or the error.
+
+    As in ``OffsetMetadataManager.validateOffsetCommit``.
+    """
+    groups, group_id = broker.groups, request.group_id
+    error = groups.check(group_id, True)
+    if error:
+        return error
+    generation = request.generation_id_or_member_epoch
+    group = groups.find(group_id)
+    if group is None:
+        if generation >= 0:
+            old = version < MEMBER_EPOCHS_SINCE
+            return ErrorCode.ILLEGAL_GENERATION if old else ErrorCode.GROUP_ID_NOT_FOUND
+        if _is_too_long(group_id):
+            return ErrorCode.INVALID_GROUP_ID
+        group = groups.make(group_id)
+    error = group.check_commit(
+        request.member_id, request.group_instance_id, generation, version, groups.now_ms()
+    )
+    if error == ErrorCode.STALE_MEMBER_EPOCH and version < MEMBER_EPOCHS_SINCE:
+        return ErrorCode.UNSUPPORTED_VERSION  # such a client has no name for it
+    return error
+
+
+def _changes(broker: Broker, request: OffsetCommitRequest, valid: Valid) -> list[Change]:
+    """What is to be changed; metadata that is too long is refused."""
+    now_ms = broker.now_ms()
+    most = broker.config[g.OFFSET_METADATA_MAX_BYTES]
+    expire_ms = NO_TIMESTAMP
+    if request.retention_time_ms != NO_RETENTION_TIME:
+        expire_ms = min(max(now_ms + request.retention_time_ms, 0), LATEST_MS)
+    changes = []
+    for topic, asked, result in valid:
+        metadata = asked.committed_metadata or ""
+        if len(metadata) > most or _is_too_long(metadata):
+            result.error_code = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            continue
+        commit_ms = now_ms if asked.commit_timestamp == NO_TIMESTAMP else asked.commit_timestamp
+        committed = Committed(
+            asked.committed_offset, asked.committed_leader_epoch, metadata, commit_ms, expire_ms
+        )
+        changes.append((topic, asked.partition_index, committed, result))
+    return changes
+
+
+def _is_too_long(text: str) -> bool:
+    """Whether a record cannot hold a string."""
+    return len(text) > LONGEST_STRING_BYTES // MOST_UTF8_BYTES and len(text.encode()) > LONGEST_STRING_BYTES
+
+
+def refuse(
+    request: OffsetCommitRequest, context: RequestContext, code: ErrorCode, message: str
+) -> OffsetCommitResponse:
+    """The same error for every partition."""
+    return OffsetCommitResponse(
+        0,
+        [
+            OffsetCommitResponseTopic(
+                topic.name,
+                [OffsetCommitResponsePartition(asked.partition_index, code) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ],
+    )

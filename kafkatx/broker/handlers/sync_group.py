@@ -1,0 +1,39 @@
+"""SyncGroup (key 14), versions 0-5: members wait for what the group's leader assigns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def answer(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> Any:
+    """Give a member its assignment, when there is one.
+
+    While the group is being loaded its last rebalance is lost, and the member is to join again. Apache
+    Kafka says so too (GroupCoordinator.handleSyncGroup): old clients do not expect 14 here.
+    """
+    groups = broker.groups
+    error = groups.check(request.group_id)
+    if error:
+        return _error(ErrorCode.REBALANCE_IN_PROGRESS if error == LOADING else error)
+    group = groups.find(request.group_id)
+    if group is None:
+        return _error(ErrorCode.UNKNOWN_MEMBER_ID)
+    return groups.ask(group, lambda token, now_ms: group.sync(request, context.version, token, now_ms))
+
+
+def _error(code: ErrorCode) -> SyncGroupResponse:
+    return SyncGroupResponse(0, code, None, None, b"")
+
+
+def refuse(
+    request: SyncGroupRequest, context: RequestContext, code: ErrorCode, message: str
+) -> SyncGroupResponse:
+    """The error."""
+    return _error(code)

@@ -1,0 +1,88 @@
+"""How many bytes a second a client moves, and how long it must pause when that is too much.
+
+Measured as Apache Kafka does (``Rate`` over ``SampledStat``, ``QuotaUtils.throttleTime``)::
+
+    samples:   |--- 1 s ---|--- 1 s ---|  ...  |- now    quota.window.num of them
+    rate     = bytes of all samples / time since the oldest began
+
+A sample begins with the first bytes after the one before it has lasted its time. Where there are fewer full
+samples than the window has, the missing ones count as time without bytes: so a client may move the bytes of
+the whole window at once. Bytes are forgotten a window after the last of their sample came.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import attrs
+
+from kafkatx.config.setting import INT_MAX
+
+
+@attrs.frozen
+class Window:
+    """Over which time a rate is taken."""
+
+    samples: int  #: quota.window.num
+    sample_ms: int  #: quota.window.size.seconds
+
+    @property
+    def whole_ms(self) -> int:
+        """After so long, bytes are forgotten."""
+        return self.samples * self.sample_ms
+
+    def largest(self, limit: float) -> float:
+        """How many bytes may come at once, after a silence, without exceeding *limit* bytes a second."""
+        return limit * max(self.samples - 1, 1) * self.sample_ms / 1000
+
+
+@attrs.define
+class _Sample:
+    start_ms: int
+    last_ms: int
+    size: int = 0
+
+
+class Rate:
+    """The bytes of one client. Times are of any clock; where it goes back, what was before is forgotten."""
+
+    __slots__ = ("_samples", "_window")
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._samples: deque[_Sample] = deque()
+
+    def add(self, size: int, now_ms: int) -> None:
+        """Note bytes; a negative number takes them back."""
+        samples = self._samples
+        if samples and now_ms < samples[-1].last_ms:
+            samples.clear()
+        if not samples or now_ms - samples[-1].start_ms >= self._window.sample_ms:
+            samples.append(_Sample(now_ms, now_ms))
+        samples[-1].size += size
+        samples[-1].last_ms = now_ms
+
+    def total(self, now_ms: int) -> int:
+        """The bytes that are not forgotten."""
+        samples = self._samples
+        while samples and now_ms - samples[0].last_ms >= self._window.whole_ms:
+            samples.popleft()
+        return sum(sample.size for sample in samples)
+
+    def throttle_time_ms(self, limit: float, now_ms: int) -> int:
+        """How long nothing may come until the rate is down to *limit* bytes a second: 0 where it is already.
+
+        With the rate O over a time W, that is X where O * W / (W + X) is the limit.
+        """
+        total = self.total(now_ms)
+        elapsed_ms = self._elapsed_ms(now_ms)
+        rate = total * 1000 / elapsed_ms
+        if rate <= limit:
+            return 0
+        return min(round((rate - limit) / limit * elapsed_ms), INT_MAX)
+
+    def _elapsed_ms(self, now_ms: int) -> int:
+        """Since the oldest sample began, and as long before that as the window needs."""
+        elapsed_ms = now_ms - self._samples[0].start_ms if self._samples else 0
+        missing = self._window.samples - 1 - elapsed_ms // self._window.sample_ms
+        return max(elapsed_ms + max(missing, 0) * self._window.sample_ms, 1)

@@ -1,0 +1,48 @@
+"""ConsumerGroupDescribe: groups of KIP-848, and those that are none."""
+
+from __future__ import annotations
+
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from tests.broker.handlers.test_consumer_group_heartbeat import ConsumerGroupTestCase
+
+DESCRIBE = 69
+
+
+class DescribeTests(ConsumerGroupTestCase):
+    def test_describe(self) -> None:
+        """A group is described with its members; operations only where they are asked for."""
+        self.beat("a", rack_id="r")
+        self.beat("b")
+        (group,) = self.ask(DESCRIBE, 0, ConsumerGroupDescribeRequest(["g"])).groups
+        self.assertEqual(
+            (group.error_code, group.group_id, group.group_state, group.assignor_name),
+            (0, "g", "Reconciling", "uniform"),
+        )
+        self.assertEqual(
+            (group.group_epoch, group.assignment_epoch, group.authorized_operations), (2, 2, -(2**31))
+        )
+        a, b = group.members
+        self.assertEqual(
+            (a.member_id, a.rack_id, a.client_id, a.client_host), ("a", "r", "tests", "/127.0.0.1")
+        )
+        self.assertEqual([one.partitions for one in a.assignment.topic_partitions], [[0, 1, 2, 3]])
+        self.assertEqual(len(b.target_assignment.topic_partitions[0].partitions), 2)
+        self.assertEqual(b.target_assignment.topic_partitions[0].topic_name, "t")
+        (group,) = self.ask(DESCRIBE, 0, ConsumerGroupDescribeRequest(["g"], True)).groups
+        self.assertEqual(group.authorized_operations, 1 << 3 | 1 << 6 | 1 << 8)
+
+    def test_others(self) -> None:
+        """Each group has an error of its own; those of the classic protocol are not found."""
+        self.beat()
+        self.broker.groups.make("classic")
+        groups = self.ask(DESCRIBE, 0, ConsumerGroupDescribeRequest(["none", "classic", "", "g"])).groups
+        self.assertEqual(
+            [(group.group_id, ErrorCode(group.error_code), group.error_message) for group in groups],
+            [
+                ("none", ErrorCode.GROUP_ID_NOT_FOUND, "Group none not found."),
+                ("classic", ErrorCode.GROUP_ID_NOT_FOUND, "Group classic is not a consumer group."),
+                ("", ErrorCode.INVALID_GROUP_ID, None),
+                ("g", ErrorCode.NONE, None),
+            ],
+        )

@@ -1,0 +1,144 @@
+"""CreatePartitions: what grows, and every reason why not."""
+
+from __future__ import annotations
+
+import attrs
+
+from kafkatx.broker.topics import MOST_PARTITIONS
+from kafkatx.errors import ErrorCode
+from kafkatx.types import BrokerNode
+from kafkatx.wire.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.broker.running import NODE, BrokerTestCase, codes
+
+VERSIONS = range(4)
+
+
+def topic(count: int, name: str = "t", assignments: list[list[int]] | None = None) -> CreatePartitionsTopic:
+    """A topic that shall have so many partitions."""
+    given = None if assignments is None else [CreatePartitionsAssignment(ids) for ids in assignments]
+    return CreatePartitionsTopic(name, count, given)
+
+
+class CreatePartitionsTests(BrokerTestCase):
+    def setUp(self) -> None:
+        """Make a topic of two partitions."""
+        super().setUp()
+        self.make_topic("t", 2)
+
+    def grow(
+        self, *topics: CreatePartitionsTopic, version: int = 3, validate_only: bool = False
+    ) -> list[CreatePartitionsTopicResult]:
+        """The results for these topics."""
+        request = CreatePartitionsRequest(list(topics), 1000, validate_only)
+        results: list[CreatePartitionsTopicResult] = self.ask(37, version, request).results
+        return results
+
+    def check_refused(self, asked: CreatePartitionsTopic, code: ErrorCode) -> str:
+        """The topic does not grow, for a reason; gives the message."""
+        for validate_only in (True, False):
+            (result,) = self.grow(asked, validate_only=validate_only)
+            self.assertEqual((result.name, ErrorCode.of(result.error_code)), (asked.name, code))
+        self.assertEqual(len(self.broker.topics.partitions["t"]), 2)
+        self.assertEqual(len(self.broker.coordinator.state.topics["t"].partitions), 2)
+        return result.error_message or ""
+
+    def test_every_version(self) -> None:
+        """In every version the new partitions can be written to, and metadata has them."""
+        for version in VERSIONS:
+            count = 3 + version
+            (result,) = self.grow(topic(count), version=version)
+            self.assertEqual((result.name, result.error_code, result.error_message), ("t", 0, None))
+            self.fill(b"v", partition=count - 1)
+            asked = MetadataRequest([MetadataRequestTopic(name="t")])
+            (described,) = self.ask(3, 12, asked).topics
+            self.assertEqual([p.partition_index for p in described.partitions], list(range(count)))
+            self.assertEqual({p.leader_id for p in described.partitions}, {0})
+
+    def test_many_topics(self) -> None:
+        """Each topic has its result; one that cannot grow does not keep the others."""
+        self.make_topic("u")
+        results = self.grow(topic(2), topic(3, "u"), topic(3, "none"))
+        self.assertEqual(
+            {result.name: result.error_code for result in results},
+            {"t": ErrorCode.INVALID_PARTITIONS, "u": 0, "none": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
+        )
+
+    def test_validate_only(self) -> None:
+        """Nothing is made where only the question is asked."""
+        before = self.broker.coordinator.state
+        self.assertEqual(codes(self.grow(topic(3), validate_only=True)), [0])
+        self.assertIs(self.broker.coordinator.state, before)
+        self.assertEqual(len(self.broker.store.logs), 2)
+
+    def test_no_increase(self) -> None:
+        """The same number, fewer, none, and less than none."""
+        code = ErrorCode.INVALID_PARTITIONS
+        self.assertEqual(self.check_refused(topic(2), code), "Topic already has 2 partition(s).")
+        self.assertEqual(
+            self.check_refused(topic(1), code),
+            "The topic t currently has 2 partition(s); 1 would not be an increase.",
+        )
+        for count in (0, -1, -(2**31)):
+            self.check_refused(topic(count), code)
+
+    def test_too_many(self) -> None:
+        """One request adds as many as one request creates."""
+        for count in (MOST_PARTITIONS + 3, 2**31 - 1):
+            self.check_refused(topic(count), ErrorCode.POLICY_VIOLATION)
+
+    def test_twice(self) -> None:
+        """A topic that stands twice in the request does not grow, and has one result."""
+        self.assertEqual(codes(self.grow(topic(3), topic(4))), [ErrorCode.INVALID_REQUEST])
+        self.assertEqual(len(self.broker.topics.partitions["t"]), 2)
+
+    def test_assignments(self) -> None:
+        """Who shall hold each new partition may be said."""
+        self.assertEqual(codes(self.grow(topic(4, assignments=[[0], [0]]))), [0])
+        states = self.broker.coordinator.state.topics["t"].partitions
+        self.assertEqual([state.replicas for state in states], [(0,)] * 4)
+
+    def test_assignments_refused(self) -> None:
+        """Too few and too many; unknown brokers, none, and one twice: INVALID_REPLICA_ASSIGNMENT."""
+        code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        for assignments in ([], [[0]], [[0]] * 3):
+            why = self.check_refused(topic(4, assignments=assignments), code)
+            self.assertIn(f"2 partition(s) are to be added, but {len(assignments)}", why)
+        for wrong in ([1], [], [0, 0], [-1]):
+            why = self.check_refused(topic(4, assignments=[[0], wrong]), code)
+            self.assertEqual(why, f"{wrong} must be different brokers out of [0]")
+
+    def add_broker(self) -> None:
+        """Let there be a second broker."""
+        coordinator = self.broker.coordinator
+        brokers = {0: NODE, 1: BrokerNode(1, "127.0.0.1", 9093)}
+        coordinator.state = attrs.evolve(coordinator.state, brokers=brokers)
+
+    def test_two_brokers(self) -> None:
+        """New partitions go on where the old ones end, or where they are wanted; each as often as the old."""
+        self.add_broker()
+        for count in (3, 5):
+            self.assertEqual(codes(self.grow(topic(count))), [0])
+        self.assertEqual(codes(self.grow(topic(6, assignments=[[0]]))), [0])
+        states = self.broker.coordinator.state.topics["t"].partitions
+        self.assertEqual([state.replicas for state in states[2:]], [(0,), (1,), (0,), (0,)])
+        (result,) = self.grow(topic(7, assignments=[[0, 1]]))
+        self.assertEqual(result.error_code, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
+        self.assertEqual(result.error_message, "[0, 1]: the other partitions have 1 replica(s)")
+
+    def test_too_few_brokers(self) -> None:
+        """Where there are fewer brokers than replicas nothing can be added."""
+        self.successResultOf(self.broker.coordinator.create_topic("wide", [[0, 1]], {}))
+        (result,) = self.grow(topic(2, "wide", [[0]]))
+        self.assertEqual(result.error_code, ErrorCode.INVALID_REPLICATION_FACTOR)
+
+    def test_internal_topic(self) -> None:
+        """A group's partition is found by the number of partitions, which must stay."""
+        self.make_topic("__consumer_offsets", 3)
+        (result,) = self.grow(topic(4, "__consumer_offsets"))
+        self.assertEqual(result.error_code, ErrorCode.INVALID_TOPIC_EXCEPTION)

@@ -1,0 +1,76 @@
+"""DeleteGroups: groups without members go, with all that was kept of them."""
+
+from __future__ import annotations
+
+import errno
+
+from kafkatx.errors import ErrorCode
+from kafkatx.group.offset_records import Committed
+from kafkatx.names import CONSUMER_OFFSETS
+from kafkatx.wire.messages.delete_groups import DeleteGroupsRequest
+from tests.broker.members import MembersTestCase
+
+VERSIONS = range(3)
+
+
+class DeleteGroupsTests(MembersTestCase):
+    def delete(self, *groups: str, version: int = 2) -> list[tuple[str, ErrorCode]]:
+        """The results."""
+        results = self.ask(42, version, DeleteGroupsRequest(list(groups))).results
+        return [(result.group_id, ErrorCode.of(result.error_code)) for result in results]
+
+    def make_empty(self, group: str = "g") -> None:
+        """A group that has lost its member, and has an offset."""
+        (member,) = self.settle(group=group)
+        self.leave(member, group=group)
+        self.broker.groups.offsets.set(group, "t", 0, Committed(5))
+
+    def values(self) -> list[bytes | None]:
+        """All that stands in ``__consumer_offsets``."""
+        return [value for number in range(3) for value in self.stored(CONSUMER_OFFSETS, number)]
+
+    def test_every_version(self) -> None:
+        """A group without members is deleted; its tombstone and its offset's are in the log."""
+        for version in VERSIONS:
+            self.make_empty()
+            before = len(self.values())
+            self.assertEqual(self.delete("g", version=version), [("g", ErrorCode.NONE)])
+            self.assertEqual(self.broker.groups.groups, {})
+            self.assertEqual(self.broker.groups.offsets.of("g"), {})
+            self.assertEqual(self.values()[before:], [None, None])
+
+    def test_refused(self) -> None:
+        """One with members stays; what is not there, or has no name, cannot go. Others are not disturbed."""
+        self.settle(group="busy")
+        self.make_empty()
+        self.assertEqual(
+            self.delete("busy", "other", "", "g", "g"),
+            [
+                ("busy", ErrorCode.NON_EMPTY_GROUP),
+                ("other", ErrorCode.GROUP_ID_NOT_FOUND),
+                ("", ErrorCode.GROUP_ID_NOT_FOUND),
+                ("g", ErrorCode.NONE),
+            ],
+        )
+        self.assertEqual(list(self.broker.groups.groups), ["busy"])
+
+    def test_not_written(self) -> None:
+        """A group whose tombstones cannot be written stays as it was."""
+        self.make_empty()
+
+        def fail() -> None:
+            log.truncate_to(log.log_end_offset)  # drops what is staged
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        log = self.broker.groups.topic.find("g").log
+        self.patch(log, "write", fail)
+        self.assertEqual(self.delete("g"), [("g", ErrorCode.NOT_COORDINATOR)])
+        self.assertEqual(list(self.broker.groups.groups), ["g"])
+        self.assertEqual(self.broker.groups.offsets.get("g", "t", 0), Committed(5))
+
+    def test_loading(self) -> None:
+        """A group that may be about to be loaded is not deleted."""
+        self.make_empty()
+        self.set_loading()
+        self.assertEqual(self.delete("g"), [("g", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)])
+        self.assertIn("g", self.broker.groups.groups)

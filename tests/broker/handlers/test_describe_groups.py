@@ -1,0 +1,61 @@
+"""DescribeGroups: states, members, and what may be done with a group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
+from tests.broker.members import MembersTestCase
+
+VERSIONS = range(6)
+NOT_ASKED = -2147483648
+READ_DELETE_DESCRIBE = 1 << 3 | 1 << 6 | 1 << 8
+
+
+class DescribeGroupsTests(MembersTestCase):
+    def describe(self, *groups: str, version: int = 5, operations: bool = False) -> list[Any]:
+        """The groups as described."""
+        request = DescribeGroupsRequest(list(groups), operations)
+        described: list[Any] = self.ask(15, version, request).groups
+        return described
+
+    def test_every_version(self) -> None:
+        """A stable group shows its protocol, and of its members who they are and what they have."""
+        (member,) = self.settle()
+        for version in VERSIONS:
+            (group,) = self.describe("g", version=version)
+            self.assertEqual((group.error_code, group.group_id, group.group_state), (0, "g", "Stable"))
+            self.assertEqual((group.protocol_type, group.protocol_data), ("consumer", "range"))
+            (shown,) = group.members
+            self.assertEqual(
+                (shown.member_id, shown.client_id, shown.client_host), (member, "tests", "/127.0.0.1")
+            )
+            self.assertEqual((shown.member_metadata, shown.member_assignment), (b"metadata", member.encode()))
+
+    def test_unknown(self) -> None:
+        """A group that is not there is dead; that is no error."""
+        for version in VERSIONS:
+            (group,) = self.describe("other", version=version)
+            self.assertEqual((group.error_code, group.group_state, group.members), (0, "Dead", []))
+        self.assertEqual(self.describe("")[0].group_state, "Dead")
+
+    def test_operations(self) -> None:
+        """From version 3 on a client may ask what is allowed: where nothing is forbidden, all there is."""
+        self.settle()
+        for name in ("g", "other"):
+            self.assertEqual(self.describe(name)[0].authorized_operations, NOT_ASKED)
+            for version in (3, 4, 5):
+                (group,) = self.describe(name, version=version, operations=True)
+                self.assertEqual(group.authorized_operations, READ_DELETE_DESCRIBE)
+
+    def test_twice(self) -> None:
+        """A name that comes a thousand times does not make the response a thousand times as large."""
+        self.settle()
+        self.assertEqual([g.group_id for g in self.describe("g", "other", "g", "g")], ["g", "other"])
+
+    def test_loading(self) -> None:
+        """A group that is being loaded is an error of its own."""
+        self.set_loading()
+        (group,) = self.describe("g")
+        self.assertEqual(group.error_code, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -1,0 +1,96 @@
+"""FindCoordinator: this broker serves the groups, as soon as it has somewhere to keep them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkatx.errors import ErrorCode
+from kafkatx.names import CONSUMER_OFFSETS
+from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from tests.broker.running import NODE, BrokerTestCase, Held
+
+KEY = 10
+VERSIONS = range(5)
+MANY_SINCE = 4
+TRANSACTION = 1
+
+HERE = (0, None, NODE.id, NODE.host, NODE.port)
+NOWHERE = (-1, "", -1)
+
+
+class FindCoordinatorTests(BrokerTestCase):
+    def request(self, version: int, *keys: str, key_type: int = 0) -> FindCoordinatorRequest:
+        """A request for these."""
+        if version >= MANY_SINCE:
+            return FindCoordinatorRequest(key_type=key_type, coordinator_keys=list(keys))
+        return FindCoordinatorRequest(keys[0], key_type)
+
+    def rows(self, version: int, response: FindCoordinatorResponse) -> list[Any]:
+        """Error, message and node of each."""
+        parts: list[Any] = list(response.coordinators) if version >= MANY_SINCE else [response]
+        return [(p.error_code, p.error_message or None, p.node_id, p.host, p.port) for p in parts]
+
+    def find(self, version: int, *keys: str, key_type: int = 0) -> list[Any]:
+        """Ask."""
+        return self.rows(version, self.ask(KEY, version, self.request(version, *keys, key_type=key_type)))
+
+    def test_every_version(self) -> None:
+        """Every version is told the address that Metadata tells; any id will do, the empty one as well."""
+        for version in VERSIONS:
+            for group in ("g", "", "g" * 300):
+                self.assertEqual(self.find(version, group), [HERE], version)
+
+    def test_many(self) -> None:
+        """From 4 on there are many keys, and each is named in the answer."""
+        response = self.ask(KEY, 4, self.request(4, "a", "b", "a"))
+        self.assertEqual([c.key for c in response.coordinators], ["a", "b", "a"])
+        self.assertEqual(self.rows(4, response), [HERE] * 3)
+        self.assertEqual(self.find(4), [])
+
+    def test_makes_the_topic(self) -> None:
+        """The first to ask waits for ``__consumer_offsets``; others do not wait longer than that."""
+        held = Held()
+        self.broker = self.make_broker(held)
+        self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))
+        waiting = [self.answer(KEY, 3, self.request(3, "g")) for _ in range(2)]
+        for one in waiting:
+            self.assertNoResult(one)
+        held.work()
+        for one in waiting:
+            response = self.response(KEY, 3, self.successResultOf(one))
+            self.assertEqual(self.rows(3, response), [HERE])
+        self.assertEqual(len(self.broker.topics.partitions[CONSUMER_OFFSETS]), 50)
+        self.assertEqual(self.find(3, "g"), [HERE])
+
+    def test_cannot_be_made(self) -> None:
+        """Where the topic cannot be made there is no coordinator, for now."""
+
+        def create(*args: Any) -> Any:
+            raise OSError("full")
+
+        self.patch(self.broker.store, "create", create)
+        for version in VERSIONS:
+            ((code, _, *node),) = self.find(version, "g")
+            self.assertEqual((code, tuple(node)), (ErrorCode.COORDINATOR_NOT_AVAILABLE, NOWHERE))
+
+    def test_offline(self) -> None:
+        """A group whose partition is in a log dir that failed has no coordinator; others have one."""
+        self.find(4, "g")
+        self.broker.groups.topic.find("hello").go_offline()
+        lost, found = self.find(4, "hello", "Hello World")
+        self.assertEqual((lost[0], lost[2:]), (ErrorCode.COORDINATOR_NOT_AVAILABLE, NOWHERE))
+        self.assertEqual(found, HERE)
+
+    def test_transactions(self) -> None:
+        """There is no coordinator of transactions, and the message says why: clients quote it."""
+        for version in VERSIONS[1:]:
+            ((code, why, *node),) = self.find(version, "x", key_type=TRANSACTION)
+            self.assertEqual((code, tuple(node)), (ErrorCode.UNSUPPORTED_VERSION, NOWHERE))
+            self.assertIn("transactional.id", why)
+        self.assertFalse(self.broker.groups.topic.exists)
+
+    def test_unknown_type(self) -> None:
+        """Other types are no request that makes sense."""
+        for key_type in (-1, 2):
+            ((code, *_),) = self.find(4, "x", key_type=key_type)
+            self.assertEqual(code, ErrorCode.INVALID_REQUEST)

@@ -1,0 +1,136 @@
+"""JoinGroup: what is checked before a group is asked, and what becomes of those who wait."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError, Deferred, fail
+
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import CONSUMER_OFFSETS
+from tests.broker.members import DELAY_S, SESSION_MS, WITHOUT_ID_UNTIL, MembersTestCase
+
+VERSIONS = range(10)
+
+
+class JoinGroupTests(MembersTestCase):
+    def test_every_version(self) -> None:
+        """A member joins a new group, from version 4 on with the id that it is given first."""
+        for version in VERSIONS:
+            group, member_id = f"group {version}", ""
+            if version > WITHOUT_ID_UNTIL:
+                told = self.successResultOf(self.join(version=version, group=group))
+                self.assertEqual(told.error_code, ErrorCode.MEMBER_ID_REQUIRED)
+                member_id = told.member_id
+            joining = self.join(member_id, version, group)
+            self.assertNoResult(joining)
+            self.clock.advance(DELAY_S)
+            joined = self.successResultOf(joining)
+            self.assertEqual((joined.error_code, joined.generation_id), (0, 1), version)
+            self.assertEqual((joined.protocol_name, joined.leader), ("range", joined.member_id))
+            self.assertEqual([m.metadata for m in joined.members], [b"metadata"])
+            self.assertTrue(joined.member_id.startswith("tests-"))
+
+    def test_bad_group_id(self) -> None:
+        """A group must have a name; 300 characters are one."""
+        self.assertEqual(self.join_code(group=""), ErrorCode.INVALID_GROUP_ID)
+        self.assertEqual(self.join_code(group="x" * 300, version=9), ErrorCode.MEMBER_ID_REQUIRED)
+
+    def test_session_timeout(self) -> None:
+        """A session must be within the broker's limits; no group is made for one that is not."""
+        for session_ms in (-1, 5999, 1_800_001):
+            for member_id in ("", "somebody"):
+                code = self.join_code(member_id=member_id, session_ms=session_ms)
+                self.assertEqual(code, ErrorCode.INVALID_SESSION_TIMEOUT)
+        self.assertEqual(self.broker.groups.groups, {})
+        for session_ms in (6000, 1_800_000):
+            self.assertEqual(self.join_code(session_ms=session_ms, version=4), ErrorCode.MEMBER_ID_REQUIRED)
+
+    def test_group_that_is_gone(self) -> None:
+        """Who names a member id of a group that is not there has to begin anew."""
+        response = self.successResultOf(self.join("somebody"))
+        self.assertEqual(
+            (response.error_code, response.member_id, response.generation_id),
+            (ErrorCode.UNKNOWN_MEMBER_ID, "somebody", -1),
+        )
+        self.assertEqual(self.broker.groups.groups, {})
+
+    def test_protocol_name(self) -> None:
+        """An error has no protocol: null from version 7 on, and before that empty."""
+        for version in VERSIONS:
+            response = self.successResultOf(self.join("somebody", version))
+            self.assertEqual(response.protocol_name, None if version >= 7 else "")
+
+    def test_wrong_protocol(self) -> None:
+        """Members must have a protocol type and a protocol in common; who has not leaves nothing behind."""
+        self.assertEqual(self.join_code(protocols=()), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        self.assertEqual(self.join_code(protocol_type=""), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        self.assertEqual(self.broker.groups.groups, {})
+        self.settle()
+        self.assertEqual(self.join_code(protocol_type="connect"), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        self.assertEqual(self.join_code(protocols=("other",)), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
+    def test_given_id_never_used(self) -> None:
+        """A group that somebody was to join and did not is forgotten when its session would have ended."""
+        self.assertEqual(self.join_code(version=9), ErrorCode.MEMBER_ID_REQUIRED)
+        self.clock.advance(SESSION_MS / 1000 - 0.001)
+        self.assertIn("g", self.broker.groups.groups)
+        self.clock.advance(0.001)
+        self.assertEqual(self.broker.groups.groups, {})
+
+    def test_loading(self) -> None:
+        """While the group may be about to be loaded nobody joins it."""
+        self.successResultOf(self.broker.groups.topic.ensure())
+        self.set_loading()
+        self.assertEqual(self.join_code(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+
+class DroppedTests(MembersTestCase):
+    def test_new_member(self) -> None:
+        """A member whose connection goes while it waits to join for the first time is kept for its time."""
+        kept = self.join()
+        dropped = self.join()
+        dropped.cancel()
+        self.failureResultOf(dropped, CancelledError)
+        self.clock.advance(DELAY_S)
+        self.clock.advance(DELAY_S)
+        self.assertEqual(len(self.successResultOf(kept).members), 2)
+
+    def test_member(self) -> None:
+        """One that had joined stays until its session ends; then the others go on without it."""
+        leader, second, third = self.settle(3)
+        kept, dropped = self.join(leader), self.join(second)
+        dropped.cancel()
+        self.failureResultOf(dropped, CancelledError)
+        self.successResultOf(self.join(third))
+        self.assertEqual(len(self.successResultOf(kept).members), 3)
+        for _ in range(2):
+            self.assertEqual({self.beat(name, 2) for name in (leader, third)}, {ErrorCode.NONE})
+            self.clock.advance(SESSION_MS / 2000)
+        self.assertEqual(self.beat(leader, 2), ErrorCode.REBALANCE_IN_PROGRESS)
+        kept = self.join(leader)
+        self.successResultOf(self.join(third))
+        left = [member.member_id for member in self.successResultOf(kept).members]
+        self.assertEqual(sorted(left), sorted([leader, third]))
+
+
+class NoTopicTests(MembersTestCase):
+    def test_made(self) -> None:
+        """The first member of all has ``__consumer_offsets`` made."""
+        self.assertNotIn(CONSUMER_OFFSETS, self.broker.topics.partitions)
+        self.assertEqual(self.join_code(version=9), ErrorCode.MEMBER_ID_REQUIRED)
+        self.assertEqual(len(self.broker.topics.partitions[CONSUMER_OFFSETS]), 3)
+
+    def test_takes_its_time(self) -> None:
+        """Members that come while it is being made wait, and join then."""
+        ready: Deferred[None] = Deferred()
+        self.patch(self.broker.groups.topic, "ensure", lambda: ready)
+        joining = self.join(version=9)
+        self.assertNoResult(joining)
+        self.assertEqual(self.broker.groups.groups, {})
+        ready.callback(None)
+        self.assertEqual(self.successResultOf(joining).error_code, ErrorCode.MEMBER_ID_REQUIRED)
+
+    def test_cannot_be_made(self) -> None:
+        """Where it cannot be made there is no coordinator."""
+        error = RequestError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no disk")
+        self.patch(self.broker.groups.topic, "ensure", lambda: fail(error))
+        self.assertEqual(self.join_code(), ErrorCode.COORDINATOR_NOT_AVAILABLE)

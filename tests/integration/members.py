@@ -1,0 +1,101 @@
+"""Members of consumer groups in processes of their own, as a test sees them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from tests.integration.clients import DEADLINE_S
+
+LOOK_EVERY_S = 0.02
+
+
+class Member:
+    """One process of ``tests.integration.member``.
+
+    :ivar owned: the partitions that it has, as it says.
+    :ivar rebalances: how often it has said so.
+    :ivar records: the (partition, offset, value) that it was given.
+    """
+
+    def __init__(
+        self,
+        client: str,
+        bootstrap: str,
+        group: str,
+        topic: str,
+        session_ms: int = 1000,
+        instance_id: str = "",
+        **settings: str,
+    ) -> None:
+        self.owned: set[int] = set()
+        self.rebalances = 0
+        self.records: list[tuple[int, int, str]] = []
+        command = [sys.executable, "-m", "tests.integration.member", client, bootstrap, group, topic]
+        command += ["--session-ms", str(session_ms), "--instance-id", instance_id]
+        for name, value in settings.items():
+            command += ["--set", f"{name.replace('_', '.') if client == 'confluent-kafka' else name}={value}"]
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            said = json.loads(line)
+            if "owned" in said:
+                self.owned = set(said["owned"])
+                self.rebalances += 1
+            else:
+                partition, offset, value = said["record"]
+                self.records.append((partition, offset, value))
+
+    def leave(self) -> None:
+        """Have it leave the group and end."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Have it end without a word."""
+        self._end(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """Let it do nothing, and keep its connections."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def _end(self, number: int) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+            self.thaw()
+        self._process.wait(DEADLINE_S)
+        self._reader.join(DEADLINE_S)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+def wait_until(true: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+    """Wait for something that the members are to come to.
+
+    :raises AssertionError: it did not come.
+    """
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            raise AssertionError(f"within {seconds:.0f} s it did not come that {what}")
+        time.sleep(LOOK_EVERY_S)
+
+
+def share(members: Iterable[Member], partitions: int) -> bool:
+    """Whether the members have all partitions, each one of them once, and nobody has none."""
+    owned = [number for member in members for number in member.owned]
+    return sorted(owned) == list(range(partitions)) and all(member.owned for member in members)

@@ -1,0 +1,169 @@
+"""The brokers that scenarios are run against: ours, and Apache Kafka's as a control."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from typing import Protocol
+
+from kafkatx.testing import EmbeddedBroker
+from tests.clients.features import PARTITIONS
+from tests.clients.toolchains import BUILT, java
+
+START_S = 60.0
+CONSUMER_SESSION_S = 6.0
+"""The session time-out that brokers give to members of the consumer protocol (KIP-848)."""
+
+SETTINGS = {
+    "num.partitions": str(PARTITIONS),
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": f"{CONSUMER_SESSION_S * 1000:.0f}",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "offsets.topic.replication.factor": "1",
+}
+
+_APACHE = {
+    **SETTINGS,
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "3",
+    "offsets.topic.num.partitions": "5",
+    "log.initial.task.delay.ms": "100",
+}
+_CLUSTER_ID = "a2Fma2F0eC1jbGllbnRzIQ"
+_API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+
+
+class Broker(Protocol):
+    """What the runner asks of a broker."""
+
+    bootstrap: str
+
+    def start(self) -> object:
+        """Start it, or start it again with the data and the address that it had."""
+
+    def stop(self) -> None:
+        """Stop it as SIGTERM does."""
+
+    def kill(self) -> None:
+        """Kill it as ``kill -9`` does."""
+
+    def close(self) -> None:
+        """Kill it and remove its data."""
+
+    def output(self) -> str:
+        """The last of what it logged."""
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def offered(bootstrap: str) -> set[int]:
+    """The keys of the APIs that a broker offers, by ApiVersions v0."""
+    host, _, port = bootstrap.rpartition(":")
+    with socket.create_connection((host, int(port)), START_S) as connection:
+        connection.sendall(_API_VERSIONS)
+        stream = connection.makefile("rb")
+        (size,) = struct.unpack(">i", stream.read(4))
+        body = stream.read(size)
+    _correlation_id, error, count = struct.unpack_from(">ihi", body)
+    if error:
+        raise AssertionError(f"ApiVersions v0 was answered with error {error}")
+    return {struct.unpack_from(">hhh", body, 10 + 6 * number)[0] for number in range(count)}
+
+
+class OurBroker(EmbeddedBroker):
+    """A kafkatx process on a port that it keeps."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="kafkatx-clients-")
+        settings = {**SETTINGS, "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
+        super().__init__(settings, data_dir=self._folder, run_in="process")
+
+    def close(self) -> None:
+        """Kill it and remove its data: a clean stop would flush hundreds of partitions for nothing."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class ApacheBroker:
+    """A broker of Apache Kafka in KRaft mode, of one of the versions that are also clients here."""
+
+    def __init__(self, version: str) -> None:
+        self._jars = os.path.join(BUILT, f"java-{version}")
+        self._folder = tempfile.mkdtemp(prefix="kafkatx-control-")
+        self._config = os.path.join(self._folder, "server.properties")
+        self._log = os.path.join(self._folder, "kafka.log")
+        self._process: subprocess.Popen[bytes] | None = None
+        broker, controller = free_port(), free_port()
+        self.bootstrap = f"127.0.0.1:{broker}"
+        addresses = {
+            "listeners": f"PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{broker}",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "log.dirs": os.path.join(self._folder, "data"),
+        }
+        with open(self._config, "w") as file:
+            file.writelines(f"{name}={value}\n" for name, value in (_APACHE | addresses).items())
+        self._run("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", self._config)
+
+    def _run(self, *command: str) -> None:
+        done = subprocess.run(
+            java(self._jars, *command), capture_output=True, text=True, timeout=START_S, check=False
+        )
+        if done.returncode:
+            raise AssertionError(done.stdout + done.stderr)
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        with open(self._log, "ab") as log:
+            command = java(self._jars, "kafka.Kafka", self._config)
+            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        end = time.monotonic() + START_S
+        while time.monotonic() < end and self._process.poll() is None:
+            try:
+                offered(self.bootstrap)
+                return
+            except (OSError, struct.error):
+                time.sleep(0.1)
+        raise AssertionError(f"Apache Kafka did not start:\n{self.output()}")
+
+    def stop(self) -> None:
+        """Stop it as SIGTERM does."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill it as ``kill -9`` does."""
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+            self._process.wait(START_S)
+
+    def close(self) -> None:
+        """Kill it and remove its data."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def output(self) -> str:
+        """The last of what it logged."""
+        with open(self._log, errors="replace") as file:
+            return "".join(file.readlines()[-50:])

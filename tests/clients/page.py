@@ -1,0 +1,127 @@
+"""The table client x feature, for a terminal and as ``docs/clients.md``, and the results it is made from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+
+from tests.clients.features import FAIL, FEATURES, MEMBERS, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Result
+from tests.clients.matrix import CLIENTS
+from tests.clients.runner import Outcome
+from tests.clients.toolchains import HERE, ROOT
+
+PAGE = os.path.join(ROOT, "docs", "clients.md")
+RESULTS = os.path.join(HERE, "results")
+
+Results = Mapping[str, Result]
+Kept = dict[str, Outcome]
+
+_HEAD = """\
+# Clients
+
+Unmodified clients against this broker, each asked for every feature in its own way. `make clients` runs the
+scenarios, in `tests/clients`, and writes this page; the Python clients and kcat are also among the tests.
+The column "control" tells how the same scenario went with Apache Kafka: a scenario that fails there is wrong.
+
+"""
+
+
+def table(found: Mapping[str, Results]) -> str:
+    """A line per client, a column per feature, aligned."""
+    return _lines(["client", *FEATURES], [[name, *_cells(results)] for name, results in found.items()])
+
+
+def _cells(results: Results) -> list[str]:
+    return [results[name].result if name in results else NOT_TRIED for name in FEATURES]
+
+
+def _lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table whose columns are aligned."""
+    everything = [list(head), *map(list, rows)]
+    widths = [max(len(row[column]) for row in everything) for column in range(len(head))]
+    everything.insert(1, ["-" * width for width in widths])
+    padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in everything]
+    return "".join("| " + " | ".join(row) + " |\n" for row in padded)
+
+
+def load(broker: str) -> Kept:
+    """The results kept of a broker, ``kafkatx`` or ``apache``; empty where there are none."""
+    path = os.path.join(RESULTS, f"{broker}.json")
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        kept = json.load(file)
+    return {
+        name: Outcome(
+            row["version"], {feature: Result(*result) for feature, result in row["results"].items()}
+        )
+        for name, row in kept.items()
+    }
+
+
+def keep(broker: str, outcomes: Mapping[str, Outcome]) -> None:
+    """Keep the results of these clients beside those of others; one without its toolchain changes nothing."""
+    kept = load(broker)
+    for name, outcome in outcomes.items():
+        absent = any(result.result == NO_TOOLCHAIN for result in outcome.results.values())
+        if name not in kept or not absent:
+            kept[name] = outcome
+    rows = {
+        client.name: {"version": kept[client.name].version, "results": _lasting(kept[client.name].results)}
+        for client in CLIENTS
+        if client.name in kept
+    }
+    os.makedirs(RESULTS, exist_ok=True)
+    with open(os.path.join(RESULTS, f"{broker}.json"), "w") as file:
+        json.dump(rows, file, indent=1)
+        file.write("\n")
+
+
+def _lasting(results: Results) -> dict[str, list[str]]:
+    """What is kept: the first line of each detail, but no figures, which differ from run to run."""
+    return {
+        name: [result, "" if name in MEMBERS and result == PASS else detail.partition("\n")[0]]
+        for name, (result, detail) in sorted(results.items(), key=lambda item: list(FEATURES).index(item[0]))
+    }
+
+
+def page(ours: Kept, control: Kept) -> str:
+    """The text of ``docs/clients.md``."""
+    rows = [
+        [name, outcome.version or "-", *_cells(outcome.results), _control(control.get(name))]
+        for name, outcome in ours.items()
+    ]
+    meanings = [[f"{name}", meaning] for name, meaning in FEATURES.items()]
+    return (
+        _HEAD
+        + _lines(["client", "version", *FEATURES, "control"], rows)
+        + "\n## What a feature is\n\n"
+        + _lines(["feature", "passes when"], meanings)
+        + "\n## What failed, what is not offered, and what passed with a remark\n\n"
+        + _reasons(ours)
+    )
+
+
+def _control(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return NOT_TRIED
+    failed = [name for name, found in outcome.results.items() if found.result == FAIL]
+    passed = sum(found.result == PASS for found in outcome.results.values())
+    return f"fails: {', '.join(failed)}" if failed else f"{passed} pass"
+
+
+def _reasons(kept: Kept) -> str:
+    """A line for each reason, with the features of a client that it is the reason of."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for name, outcome in kept.items():
+        for feature, (result, detail) in outcome.results.items():
+            if result in (FAIL, NOT_OFFERED) or (result == PASS and detail):
+                reasons.setdefault((name, f"{result}: {detail}"), []).append(feature)
+    return "".join(f"* {name}: {', '.join(features)}: {why}\n" for (name, why), features in reasons.items())
+
+
+def write_page() -> None:
+    """Write ``docs/clients.md`` from all results that are kept."""
+    with open(PAGE, "w") as file:
+        file.write(page(load("kafkatx"), load("apache")))

@@ -1,0 +1,143 @@
+"""What the scenarios written in Python share: the command line, the lines they print, their records."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+import traceback
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+Pair = tuple[bytes, bytes]
+
+WAIT_S = 20.0
+POLL_S = 0.1
+SENT = [(b"key-%d" % (number % 17), b"value-%d" % number) for number in range(300)]
+"""Keys and values, in the order in which they are produced."""
+
+BIG = [(b"key-%d" % (number % 17), b"value-%d|" % number * 20) for number in range(300)]
+"""The same, worth compressing."""
+
+
+def say(**line: object) -> None:
+    """Print a line for the runner."""
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def new_name(kind: str = "topic") -> str:
+    """A topic or group that nobody else has."""
+    return f"{kind}-{uuid.uuid4().hex[:10]}"
+
+
+def same(found: object, expected: object, what: str) -> None:
+    """Raise unless two values are equal."""
+    if found != expected:
+        raise AssertionError(f"{what}: {found!r:.300} instead of {expected!r:.300}")
+
+
+def until(what: str, done: Callable[[], object], wait_s: float = WAIT_S) -> None:
+    """Ask again and again until something is so: what a broker has promised may take a moment to be seen.
+
+    :raises AssertionError: it never was.
+    """
+    end = time.monotonic() + wait_s
+    while not done():
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {wait_s:.0f} s: {what}")
+        time.sleep(0.02)
+
+
+def check_keyed(found: Iterable[tuple[int, bytes, bytes]], sent: Sequence[Pair] = SENT) -> None:
+    """Raise unless (partition, key, value) are *sent*, each key's in one partition and in order."""
+    places: dict[bytes, set[int]] = defaultdict(set)
+    values: dict[bytes, list[bytes]] = defaultdict(list)
+    for partition, key, value in found:
+        places[key].add(partition)
+        values[key].append(value)
+    expected: dict[bytes, list[bytes]] = defaultdict(list)
+    for key, value in sent:
+        expected[key].append(value)
+    for key in sorted(set(values) | set(expected)):
+        same(values[key], expected[key], f"values of {key!r}")
+    same(
+        {key: len(found_in) for key, found_in in places.items()},
+        dict.fromkeys(places, 1),
+        "partitions of keys",
+    )
+    if len(set().union(*places.values())) < 2:
+        raise AssertionError("all keys are in one partition")
+
+
+class Told:
+    """What a member tells the runner, and what the runner tells it: to leave, by closing its input."""
+
+    def __init__(self) -> None:
+        self.leave = threading.Event()
+        self._owned: set[int] = set()
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def _wait(self) -> None:
+        sys.stdin.read()
+        self.leave.set()
+
+    def assigned(self, partitions: Iterable[int]) -> None:
+        """More partitions have come; with an eager protocol all others were revoked before."""
+        self._owned |= set(partitions)
+        say(owns=sorted(self._owned))
+
+    def revoked(self, partitions: Iterable[int]) -> None:
+        """These partitions have gone."""
+        self._owned -= set(partitions)
+        say(owns=sorted(self._owned))
+
+    def read(self, places: Iterable[tuple[int, int]]) -> None:
+        """These (partition, offset) were processed."""
+        say(read=list(places))
+
+
+class Scenario:
+    """The features of one client: a method for each, named as the feature is; it raises where that fails.
+
+    :ivar bootstrap: the broker's address.
+    :ivar variant: which of the client's rows in the table this is; each scenario has its own.
+    """
+
+    def __init__(self, variant: str, bootstrap: str) -> None:
+        self.variant = variant
+        self.bootstrap = bootstrap
+
+    def version(self) -> str:
+        """The version of the client library."""
+        raise NotImplementedError
+
+    def member(self, told: Told, group: str, topic: str, session_ms: int) -> None:
+        """Be a member of a group until ``told.leave`` is set, then leave it."""
+        raise NotImplementedError
+
+    def run(self, features: Sequence[str]) -> None:
+        """Try these features and report each."""
+        say(version=self.version())
+        for feature in features:
+            try:
+                detail = getattr(self, feature.replace(" ", "_"))()
+            except Exception as error:
+                line = traceback.extract_tb(error.__traceback__)[:2][-1]  # in the feature, not what it called
+                where = f"{line.name}, line {line.lineno}"
+                say(feature=feature, result="fail", detail=f"{type(error).__name__}: {error} ({where})")
+            else:
+                say(feature=feature, result="pass", detail=detail or "")
+
+
+def main(make: Callable[[str, str], Scenario]) -> None:
+    """Do what the command line asks of a scenario."""
+    variant, what, bootstrap, *rest = sys.argv[1:]
+    scenario = make(variant, bootstrap)
+    if what == "member":
+        group, topic, session_ms = rest
+        scenario.member(Told(), group, topic, int(session_ms))
+    else:
+        scenario.run(rest)

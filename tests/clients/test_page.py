@@ -1,0 +1,65 @@
+"""``docs/clients.md`` is made of what is kept, and nothing that failed is lost in it."""
+
+from __future__ import annotations
+
+import os
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from tests.clients import page
+from tests.clients.features import FAIL, FEATURES, NO_TOOLCHAIN, NOT_OFFERED, PASS, Result
+from tests.clients.runner import Outcome
+from tests.clients.toolchains import HERE
+
+
+def outcome(result: str, detail: str = "") -> Outcome:
+    """The same of every feature."""
+    return Outcome("1.2", {name: Result(result, detail) for name in FEATURES})
+
+
+class PageTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Keep results apart from the real ones."""
+        folder = self.mktemp()
+        self.patch(page, "RESULTS", folder)
+
+    def test_up_to_date(self) -> None:
+        """The page is what the results in the repository give."""
+        self.patch(page, "RESULTS", os.path.join(HERE, "results"))
+        with open(page.PAGE) as file:
+            self.assertEqual(file.read(), page.page(page.load("kafkatx"), page.load("apache")))
+
+    def test_failure_is_told(self) -> None:
+        """A failure is in the table, and its reason below."""
+        text = page.page({"kcat": outcome(FAIL, "no leader")}, {})
+        self.assertIn("| fail ", text)
+        self.assertIn("fail: no leader", text)
+
+    def test_control(self) -> None:
+        """What fails with Apache Kafka is named in the control column."""
+        control = outcome(PASS)
+        control.results["commit"] = Result(FAIL, "")
+        text = page.page({"kcat": outcome(PASS)}, {"kcat": control})
+        self.assertIn("fails: commit", text)
+
+    def test_keep(self) -> None:
+        """Results of one client take the place of its older ones and leave those of others."""
+        page.keep("kafkatx", {"kcat": outcome(PASS), "aiokafka": outcome(PASS)})
+        page.keep("kafkatx", {"kcat": outcome(FAIL, "why\nand a traceback")})
+        kept = page.load("kafkatx")
+        self.assertEqual(kept["kcat"].results["consume"], (FAIL, "why"))
+        self.assertEqual(kept["aiokafka"].results["consume"], (PASS, ""))
+
+    def test_no_toolchain(self) -> None:
+        """A machine without a client's toolchain leaves what another has found; without that it is shown."""
+        page.keep("kafkatx", {"kafkajs": outcome(NO_TOOLCHAIN)})
+        self.assertEqual(page.load("kafkatx")["kafkajs"].results["consume"].result, NO_TOOLCHAIN)
+        page.keep("kafkatx", {"kafkajs": outcome(PASS)})
+        page.keep("kafkatx", {"kafkajs": outcome(NO_TOOLCHAIN)})
+        self.assertEqual(page.load("kafkatx")["kafkajs"].results["consume"].result, PASS)
+
+    def test_not_offered(self) -> None:
+        """What is not offered has its reason below the table."""
+        self.assertIn(
+            "not offered: it has none", page.page({"kcat": outcome(NOT_OFFERED, "it has none")}, {})
+        )

@@ -90,3 +90,31 @@ class RoundRobinPartitioner:
 
     def batch_sent(self, topic: str) -> None:
         """Nothing depends on it."""
+
+
+class HashPartitioner:
+    """Java's hash of the key modulo the number of partitions, as Kafka 0.7 did; by chance without a key.
+
+    The key is taken for a Java String in UTF-8. (For Integer.MIN_VALUE 0.7 had no partition; here it is 0.)
+    """
+
+    def __init__(self, source: RandomSource | None = None) -> None:
+        self._source = source or random.Random()
+
+    def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
+        """The partition of a record with this key."""
+        if key is None:
+            return self._source.randrange(partitions)
+        return java_hash(bytes(key).decode("utf-8", "replace")) % partitions
+
+    def batch_sent(self, topic: str) -> None:
+        """Nothing depends on it."""
+
+
+def java_hash(text: str) -> int:
+    """The absolute value of ``String.hashCode()``, and 0 for the one whose absolute value Java lacks."""
+    value = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(units), 2):
+        value = (31 * value + (units[at] << 8) + units[at + 1]) & _MASK
+    return (value if value < 1 << 31 else (1 << 32) - value) & 0x7FFFFFFF

@@ -14,9 +14,17 @@ from zope.interface import classImplements
 from zope.interface.verify import verifyObject
 
 from kafkatx.interfaces import IPartitioner
-from kafkatx.partitioners import DefaultPartitioner, RandomPartitioner, RoundRobinPartitioner, murmur2
+from kafkatx.partitioners import (
+    DefaultPartitioner,
+    HashPartitioner,
+    RandomPartitioner,
+    RoundRobinPartitioner,
+    java_hash,
+    murmur2,
+)
+from kafkatx.testing.contracts.producing import PartitionerContract
 
-ALL = (DefaultPartitioner, RandomPartitioner, RoundRobinPartitioner)
+ALL = (DefaultPartitioner, RandomPartitioner, RoundRobinPartitioner, HashPartitioner)
 
 
 class InOrder:
@@ -57,6 +65,7 @@ class ContractTests(SynchronousTestCase):
         classImplements(DefaultPartitioner, IPartitioner)
         classImplements(RandomPartitioner, IPartitioner)
         classImplements(RoundRobinPartitioner, IPartitioner)
+        classImplements(HashPartitioner, IPartitioner)
         for made in ALL:
             self.assertTrue(verifyObject(IPartitioner, made()))
 
@@ -124,3 +133,38 @@ class RoundRobinPartitionerTests(SynchronousTestCase):
         partitioner = RoundRobinPartitioner()
         self.assertEqual([partitioner.partition("t", b"k", 3) for _ in range(4)], [0, 1, 2, 0])
         self.assertEqual(partitioner.partition("u", None, 3), 0)
+
+
+class JavaHashTests(SynchronousTestCase):
+    """String.hashCode(), by which Kafka 0.7 chose partitions."""
+
+    def test_known(self) -> None:
+        """What Java says of these strings, as absolute values."""
+        known = {"": 0, "a": 97, "hello": 99162322, "kafka": 101807910, "polygenelubricants": 0, "ü": 252}
+        known |= {"hello world": 1794106052, "\U0001f600": 1772899}
+        for text, value in known.items():
+            self.assertEqual(java_hash(text), value, text)
+
+    def test_partition(self) -> None:
+        """The partition is the hash modulo their number; by chance without a key."""
+        partitioner = HashPartitioner(InOrder())
+        self.assertEqual(partitioner.partition("t", b"hello", 7), 99162322 % 7)
+        self.assertEqual([partitioner.partition("t", None, 3) for _ in range(4)], [0, 1, 2, 0])
+
+
+class DefaultContractTests(PartitionerContract, SynchronousTestCase):
+    make_partitioner = DefaultPartitioner
+
+
+class RandomContractTests(PartitionerContract, SynchronousTestCase):
+    make_partitioner = RandomPartitioner
+    by_key = False
+
+
+class RoundRobinContractTests(PartitionerContract, SynchronousTestCase):
+    make_partitioner = RoundRobinPartitioner
+    by_key = False
+
+
+class HashContractTests(PartitionerContract, SynchronousTestCase):
+    make_partitioner = HashPartitioner

@@ -13,11 +13,12 @@ For Spark executors and short commands, where a reactor can neither restart nor 
 from kafkatx.blocking.admin import Admin
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Connection
-from kafkatx.blocking.errors import ConnectionFailed, OffsetOutOfRange, ProduceFailed, UnknownTopic
-from kafkatx.blocking.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
-from kafkatx.blocking.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
-from kafkatx.blocking.reader import Columns, Reader
+from kafkatx.blocking.reader import Reader
 from kafkatx.blocking.writer import Writer
+from kafkatx.clientside.columns import Columns
+from kafkatx.clientside.errors import ConnectionFailed, OffsetOutOfRange, ProduceFailed, UnknownTopic
+from kafkatx.clientside.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP
+from kafkatx.clientside.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
 
 __all__ = [
     "Admin",

@@ -3,49 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from kafkatx.blocking import offsets as list_offsets
 from kafkatx.blocking.connection import Channel, Connection
-from kafkatx.blocking.errors import ConnectionFailed, UnknownTopic, describe, retriable
-from kafkatx.blocking.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata, from_response
-from kafkatx.blocking.retry import Backoff
-from kafkatx.errors import ErrorCode, KafkaTXError, RequestError, SettingError
-from kafkatx.types import BrokerNode
+from kafkatx.clientside.backoff import Backoff
+from kafkatx.clientside.bootstrap import Address, parse_bootstrap
+from kafkatx.clientside.errors import ConnectionFailed, UnknownTopic, describe, retriable
+from kafkatx.clientside.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata, from_response
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.types import BrokerNode, TopicPartition
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
-DEFAULT_PORT = 9092
 T = TypeVar("T")
-Address = tuple[str, int]
-
-
-def parse_bootstrap(bootstrap: str | Iterable[str]) -> list[Address]:
-    """Split ``host:port,host:port``; the port may be left out (9092); IPv6 is ``[::1]:9092``.
-
-    :raises SettingError: an entry is not of that form.
-    """
-    entries = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
-    addresses = [_address(entry.strip()) for entry in entries if entry.strip()]
-    if not addresses:
-        raise SettingError("bootstrap servers: none is named; give HOST:PORT, for example 127.0.0.1:9092")
-    return addresses
-
-
-def _address(entry: str) -> Address:
-    if entry.startswith("["):
-        host, closing, rest = entry[1:].partition("]")
-        port = rest[1:] if rest[:1] == ":" else rest
-        good = bool(closing) and rest[:1] in ("", ":")
-    elif entry.count(":") > 1:
-        host, port, good = entry, "", True
-    else:
-        host, _, port = entry.partition(":")
-        good = True
-    if not good or not host or (port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536)):
-        raise SettingError(f"bootstrap server {entry!r}: give HOST:PORT, for example 127.0.0.1:9092")
-    return host, int(port or DEFAULT_PORT)
 
 
 class Cluster:
@@ -117,15 +89,28 @@ class Cluster:
 
         :raises RequestError: there is no such partition, or it has no leader now.
         """
-        node = self.leader_node(topic, partition)
-        return self._shared((node.host, node.port))
+        return self.at(self.leader_node(topic, partition))
 
     def controller(self) -> Channel:
         """The shared connection to the broker that creates and deletes topics."""
+        node = self.brokers().get(self._cache.controller_id)
+        return self.at(node) if node else self.any()
+
+    def brokers(self) -> Mapping[int, BrokerNode]:
+        """Every broker by its id, asked for if none is known yet.
+
+        After it, what fails in a way that may pass is tried again.
+        """
         if not self._cache.brokers:
             self._ask([])
-        node = self._cache.brokers.get(self._cache.controller_id)
-        return self._shared((node.host, node.port)) if node else self.any()
+        return self._cache.brokers
+
+    def at(self, node: BrokerNode) -> Channel:
+        """The shared connection to this broker.
+
+        :raises ConnectionFailed: it does not answer.
+        """
+        return self._shared((node.host, node.port))
 
     def leader_node(self, topic: str, partition: int) -> BrokerNode:
         """Where a partition's leader is reached; raises as :meth:`leader`."""
@@ -231,7 +216,14 @@ class Cluster:
             timestamp; -1 and -1 where there is none.
         :raises RequestError: a partition does not exist, or its leader refused.
         """
-        return self.retrying(lambda: list_offsets.lookup(self, topic, timestamps, isolation_level))
+        asked = {TopicPartition(topic, partition): time for partition, time in timestamps.items()}
+        return {at.partition: found for at, found in self.offsets_of(asked, isolation_level).items()}
+
+    def offsets_of(
+        self, timestamps: Mapping[TopicPartition, int], isolation_level: int = 0
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        """As :meth:`offsets`, for partitions of several topics."""
+        return self.retrying(lambda: list_offsets.lookup(self, timestamps, isolation_level))
 
     def retrying(self, call: Callable[[], T]) -> T:
         """Call until it succeeds or fails for good; metadata is forgotten between attempts.

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from kafkatx import __version__
-from kafkatx.blocking.errors import ConnectionFailed
+from kafkatx.clientside.bootstrap import shown
+from kafkatx.clientside.errors import ClosedByPeer, ConnectionFailed
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.types import FileSlice
 from kafkatx.wire.api import Api, api_for
@@ -100,7 +101,7 @@ class Connection:
     @property
     def address(self) -> str:
         """``host:port`` as a person writes it."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return shown((self.host, self.port))
 
     def open(self) -> None:
         """Connect and negotiate, unless that is done.
@@ -114,7 +115,7 @@ class Connection:
             return
         for version in (3, 0):
             self._connect()
-            with contextlib.suppress(_ClosedByPeer):
+            with contextlib.suppress(ClosedByPeer):
                 self._negotiate(version)
                 self._negotiated = True
                 return
@@ -225,7 +226,7 @@ class Connection:
         if isinstance(error, TimeoutError):
             return self._failed(f"it kept silent for {self._timeout_s:g} s: is it overloaded? see --timeout")
         if error is None or isinstance(error, ConnectionError):
-            failure = _ClosedByPeer(f"the broker at {self.address} closed the connection: its log says why")
+            failure = ClosedByPeer(f"the broker at {self.address} closed the connection: its log says why")
             self._drop_socket()
             self._closed = self._negotiated  # before that, open() tries again with an older version
             return failure
@@ -254,10 +255,6 @@ class Connection:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
-
-
-class _ClosedByPeer(ConnectionFailed):
-    """The peer closed the connection, with or without a reset."""
 
 
 def _reason(error: OSError) -> str:

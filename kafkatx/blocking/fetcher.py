@@ -13,9 +13,9 @@ import attrs
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
-from kafkatx.blocking.errors import OffsetOutOfRange, check, retriable
-from kafkatx.blocking.offsets import EARLIEST, LATEST
 from kafkatx.blocking.retry import Patience
+from kafkatx.clientside.errors import OffsetOutOfRange, check, retriable
+from kafkatx.clientside.list_offsets import EARLIEST, LATEST
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.records.convert import batches
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
@@ -24,6 +24,9 @@ MAX_BYTES = 8 << 20
 MIN_PARTITION_BYTES = 1 << 20
 NEVER_MORE = (1 << 31) - 1
 READ_COMMITTED = 1
+
+NAMES_TOPICS_UNTIL = 12
+"""The last version of Fetch that names topics; from 13 on it is their ids."""
 
 
 class Chunk(NamedTuple):
@@ -171,7 +174,8 @@ class Fetcher:
         for address, cursors in by_leader.items():
             lane = self._lanes[address]
             lane.asked = cursors
-            lane.ticket = lane.channel.send(self._request(cursors))
+            version = lane.channel.version_for(FetchRequest, NAMES_TOPICS_UNTIL)
+            lane.ticket = lane.channel.send(self._request(cursors), version)
         # The broker fills a reply in the order asked: let another partition be the first next time.
         self._cursors = self._cursors[1:] + self._cursors[:1]
 

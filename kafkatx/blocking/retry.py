@@ -1,31 +1,13 @@
-"""When to try again, and how long to wait before."""
+"""How long failures in a row are borne, sleeping between attempts."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import attrs
 
-
-@attrs.frozen
-class Backoff:
-    """Pauses that double from ``first_ms`` up to ``longest_ms``; ``retries`` of them.
-
-    The default waits 100, 200, 400, 800 ms and then 1 s each time: 9.5 s in all, longer than a broker
-    takes to restart.
-    """
-
-    retries: int = 12
-    first_ms: int = 100
-    longest_ms: int = 1000
-
-    def pauses_s(self) -> Iterator[float]:
-        """Each pause in seconds, in order."""
-        pause_ms = self.first_ms
-        for _ in range(self.retries):
-            yield pause_ms / 1000
-            pause_ms = min(pause_ms * 2, self.longest_ms)
+from kafkatx.clientside.backoff import Backoff
 
 
 @attrs.define

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Protocol
 
-from kafkatx.blocking.batch import NO_SEQUENCE, Batch, sequence_after
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.delivery import Delivery, Written
-from kafkatx.blocking.errors import check
+from kafkatx.clientside.accumulator import BATCH_BYTES, Accumulator, Limits
+from kafkatx.clientside.batches import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Identity, pieces
+from kafkatx.clientside.outbox import Outbox
+from kafkatx.clientside.produce import identity_request, identity_told
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.partitioners import DefaultPartitioner
-from kafkatx.records.builder import BatchBuilder, build_values
 from kafkatx.records.compression import codec_named
-from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
-
-BATCH_BYTES = 1_000_000
-"""Below Kafka's default ``max.message.bytes`` of 1 MiB and 12 bytes, by more than a header."""
-
-RECORD_OVERHEAD_BYTES = 24
-"""More than the varints of a record without headers take."""
 
 
 class Partitioner(Protocol):
@@ -70,23 +63,22 @@ class Writer:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.topic = topic
-        self._codec = codec_named(compression)
-        self._batch_bytes = batch_bytes
         self._clock = clock
         self._by_record = partitioner is not None
         self._partitioner: Partitioner = partitioner or DefaultPartitioner()
         self._partitions = len(cluster.topic(topic, allow_auto_create=True).partitions)
-        self._producer_id, self._producer_epoch = (
-            _producer_id(cluster) if idempotent and acks == -1 else (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+        identity = _identity(cluster) if idempotent and acks == -1 else NOT_IDEMPOTENT
+        pipelined = identity != NOT_IDEMPOTENT or acks == 0
+        self._accumulator = Accumulator(
+            Limits(batch_bytes, batch_bytes, in_flight=max_in_flight if pipelined else 1),
+            codec_named(compression),
+            self._partitioner.batch_sent,
+            identity,
         )
-        self._sequences: dict[int, int] = {}
-        self._builders: dict[int, BatchBuilder] = {}
-        self._payload_bytes: dict[int, int] = {}
         self._delivery = Delivery(
             cluster,
-            topic,
+            self._accumulator,
             acks=acks,
-            max_in_flight=max_in_flight if self._producer_id != NO_PRODUCER_ID or acks == 0 else 1,
             request_timeout_s=request_timeout_s,
             delivery_timeout_s=delivery_timeout_s,
         )
@@ -122,21 +114,11 @@ class Writer:
         if partition is None:
             alone = self._partitions == 1 and not self._by_record
             partition = 0 if alone else self._partitioner.partition(self.topic, key, self._partitions)
-        payload = len(value or b"") + len(key or b"")
-        size = payload + RECORD_OVERHEAD_BYTES
-        for name, data in headers:
-            size += len(name) * 4 + len(data or b"") + RECORD_OVERHEAD_BYTES
-        builder = self._builders.get(partition)
-        if builder is not None and builder.size_bytes + size > self._limit_bytes():
-            self._close_batch(partition)
-            builder = None
-        if builder is None:
-            builder = self._builders[partition] = BatchBuilder(self._codec)
-            self._payload_bytes[partition] = 0
-        builder.append(
-            key, value, int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms, headers
-        )
-        self._payload_bytes[partition] += payload
+        now_ms = int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms
+        outbox = self._outbox(partition)
+        self._accumulator.append(outbox, key, value, now_ms, headers, None, 0.0)
+        if outbox.waiting:
+            self._guarded(self._delivery.send)
 
     def send_values(
         self, values: Sequence[bytes], partition: int | None = None, timestamp_ms: int | None = None
@@ -153,22 +135,17 @@ class Writer:
             for value in values:
                 self.send(value, timestamp_ms=timestamp_ms)
             return
-        self._close_batches()
+        self._accumulator.close_all()
+        self._guarded(self._delivery.send)
         now_ms = int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms
-        for piece, size in _pieces(values, self._limit_bytes()):
+        for piece, _ in pieces(values, self._limit_bytes()):
             target = partition
             if target is None:
                 target = self._partitioner.partition(self.topic, None, self._partitions)
-                self._partitioner.batch_sent(self.topic)
-            data = build_values(
-                piece,
-                now_ms,
-                self._codec,
-                self._producer_id,
-                self._producer_epoch,
-                self._take_sequences(target, len(piece)),
-            )
-            self._put(Batch(target, data, len(piece), size))
+            outbox = self._outbox(target)
+            self._accumulator.append_values(outbox, piece, now_ms, None, 0.0)
+            self._accumulator.close(outbox)
+            self._guarded(self._delivery.send)
 
     def send_lines(self, lines: Iterable[bytes], partition: int | None = None) -> None:
         """Send each item as a record's value, in large groups; raises as :meth:`send`."""
@@ -182,7 +159,7 @@ class Writer:
 
     def flush(self) -> None:
         """Send what is gathered and wait until all is acknowledged; raises as :meth:`send`."""
-        self._close_batches()
+        self._accumulator.close_all()
         self._guarded(self._delivery.drain)
 
     def close(self) -> None:
@@ -192,32 +169,12 @@ class Writer:
         finally:
             self._delivery.close()
 
+    def _outbox(self, partition: int) -> Outbox:
+        return self._accumulator.outbox(self.topic, partition)
+
     def _limit_bytes(self) -> int:
         """How large a batch may be: less than was asked for once the broker has refused that."""
-        return min(self._batch_bytes, self._delivery.batch_bytes)
-
-    def _close_batches(self) -> None:
-        for partition in list(self._builders):
-            self._close_batch(partition)
-
-    def _close_batch(self, partition: int) -> None:
-        builder = self._builders.pop(partition)
-        builder.producer_id = self._producer_id
-        builder.producer_epoch = self._producer_epoch
-        builder.base_sequence = self._take_sequences(partition, builder.count)
-        self._partitioner.batch_sent(self.topic)
-        self._put(Batch(partition, builder.build(), builder.count, self._payload_bytes.pop(partition)))
-
-    def _take_sequences(self, partition: int, count: int) -> int:
-        """Reserve sequence numbers for a batch and return the first; -1 without idempotence."""
-        if self._producer_id == NO_PRODUCER_ID:
-            return NO_SEQUENCE
-        first = self._sequences.get(partition, 0)
-        self._sequences[partition] = sequence_after(first, count)
-        return first
-
-    def _put(self, batch: Batch) -> None:
-        self._guarded(lambda: self._delivery.put(batch))
+        return self._accumulator.most_bytes()
 
     def _guarded(self, call: Callable[[], None]) -> None:
         """After a failure nothing more may be sent: what follows would not be in order."""
@@ -230,30 +187,15 @@ class Writer:
             raise
 
 
-def _producer_id(cluster: Cluster) -> tuple[int, int]:
-    """Ask for a producer id and epoch; -1 and -1 from a broker that has none to give."""
+def _identity(cluster: Cluster) -> Identity:
+    """Ask for a producer id and epoch; a broker that has none to give is written to without."""
 
-    def attempt() -> tuple[int, int]:
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
-        response = cluster.any().request(request)
-        check(response.error_code, "producer id")
-        return response.producer_id, response.producer_epoch
+    def attempt() -> Identity:
+        return identity_told(cluster.any().request(identity_request()))
 
     try:
         return cluster.retrying(attempt)
     except RequestError as error:
         if error.code is not ErrorCode.UNSUPPORTED_VERSION:
             raise
-        return NO_PRODUCER_ID, NO_PRODUCER_EPOCH
-
-
-def _pieces(values: Sequence[bytes], limit: int) -> Iterator[tuple[Sequence[bytes], int]]:
-    """Halve until each piece fits in a batch; with each piece the sum of its values' sizes."""
-    size = sum(map(len, values))
-    if len(values) <= 1 or size + RECORD_OVERHEAD_BYTES * len(values) <= limit:
-        if values:
-            yield values, size
-        return
-    half = len(values) // 2
-    yield from _pieces(values[:half], limit)
-    yield from _pieces(values[half:], limit)
+        return NOT_IDEMPOTENT

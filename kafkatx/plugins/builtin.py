@@ -1,7 +1,17 @@
 """The extensions that come with kafkatx."""
 
 from kafkatx.extension import Extension
-from kafkatx.interfaces import ICoordinator, ILogStore, IPartitioner, IRetentionPolicy
+from kafkatx.interfaces import (
+    IBalancer,
+    ICoordinator,
+    IDecoder,
+    IEncoder,
+    IEventHandler,
+    ILogStore,
+    IPartitioner,
+    IProducerCallbacks,
+    IRetentionPolicy,
+)
 
 file_store = Extension(
     ILogStore, "file", "kafkatx.log.store:FileLogStore", "Segment files laid out as Apache Kafka's."
@@ -47,4 +57,28 @@ round_robin_partitioner = Extension(
     "round-robin",
     "kafkatx.partitioners:RoundRobinPartitioner",
     "Each partition in turn.",
+)
+hash_partitioner = Extension(
+    IPartitioner,
+    "hash",
+    "kafkatx.partitioners:HashPartitioner",
+    "Java's hash of the key as a String, as in Kafka 0.7; any partition without a key.",
+)
+
+bytes_encoder = Extension(IEncoder, "bytes", "kafkatx.encoders:BytesEncoder", "Messages as they are.")
+string_encoder = Extension(IEncoder, "string", "kafkatx.encoders:StringEncoder", "Text as UTF-8.")
+json_encoder = Extension(IEncoder, "json", "kafkatx.encoders:JsonEncoder", "JSON in UTF-8.")
+bytes_decoder = Extension(IDecoder, "bytes", "kafkatx.encoders:BytesEncoder", "Messages as they are.")
+string_decoder = Extension(IDecoder, "string", "kafkatx.encoders:StringEncoder", "Text as UTF-8.")
+json_decoder = Extension(IDecoder, "json", "kafkatx.encoders:JsonEncoder", "JSON in UTF-8.")
+
+plain_callbacks = Extension(
+    IProducerCallbacks, "none", "kafkatx.client.hooks:ProducerCallbacks", "Nobody is told."
+)
+plain_event_handler = Extension(
+    IEventHandler, "default", "kafkatx.client.hooks:EventHandler", "Batches are sent to the broker."
+)
+
+group_balancer = Extension(
+    IBalancer, "group", "kafkatx.client.balancing:GroupBalancer", "Kafka's group protocol."
 )

@@ -74,6 +74,7 @@ __all__ = [
     "TIMESTAMP_TYPE",
     "TRANSACTIONAL",
     "check",
+    "decode_headers",
     "iter_records",
     "parse_header",
     "payload",
@@ -133,31 +134,35 @@ def read_columns(
     values: list[bytes | None],
     headers: list[Headers] | None = None,
     limit_bytes: int = LIMIT_BYTES,
+    encoded_headers: list[bytes] | None = None,
+    header: BatchHeader | None = None,
 ) -> int:
     """Append the fields of a batch's records to one list each; the CRC is not checked.
 
     :param batch: begins with the batch; what follows it is left alone.
     :param headers: None where they are not wanted: they are then skipped.
     :param limit_bytes: how large the decompressed records may be.
+    :param encoded_headers: gets the headers as they stand there, for :func:`decode_headers`; empty where a
+        record has none. Instead of *headers*.
+    :param header: the batch's, where it is known already.
     :return: the number of records.
     :raises CorruptRecords: the records are not what the header promises; the lists may then hold
         some of them.
     :raises UnsupportedCompression: the codec is unknown or not installed.
     """
-    header = parse_header(batch)
+    header = header or parse_header(batch)
     data = payload(batch, header, limit_bytes)
     known = len(offsets)
     try:
-        end = _decode(data, header, offsets, timestamps, keys, values, headers)
+        end = _decode(data, header, offsets, timestamps, keys, values, headers, encoded_headers)
     except IndexError:
         raise CorruptRecords("the batch ends within a record") from None
     if end != len(data):
         raise CorruptRecords(f"{len(data) - end} bytes follow the batch's {header.count} records")
     if header.count < 0:
         raise CorruptRecords(f"a batch of {header.count} records")
-    if header.count and not (
-        header.base_offset <= min(offsets[known:]) and max(offsets[known:]) <= header.last_offset
-    ):
+    added = offsets[known:] if known else offsets
+    if header.count and not (header.base_offset <= min(added) and max(added) <= header.last_offset):
         raise CorruptRecords("a record's offset is outside of its batch")
     if header.log_append_time:
         timestamps[known:] = [header.max_timestamp] * header.count
@@ -172,6 +177,7 @@ def _decode(
     keys: list[bytes | None],
     values: list[bytes | None],
     headers: list[Headers] | None,
+    encoded_headers: list[bytes] | None,
 ) -> int:
     """Read ``header.count`` records; return the position after the last.
 
@@ -244,8 +250,13 @@ def _decode(
             at += 1
             if headers is not None:
                 headers.append([])
+            elif encoded_headers is not None:
+                encoded_headers.append(b"")
         elif headers is None:
+            start = at
             at = _skip(data, at, twice_end >> 1)
+            if encoded_headers is not None:
+                encoded_headers.append(data[start:at])
         else:
             found, at = _headers(data, at)
             headers.append(found)
@@ -259,6 +270,19 @@ def _skip(data: bytes, at: int, end: int) -> int:
     if end <= at:
         raise CorruptRecords(f"a record with headers that ends {end - at} bytes after they begin")
     return end
+
+
+def decode_headers(data: bytes) -> Headers:
+    """Read headers as they stand in a record, from their count to their end; of nothing there are none.
+
+    :raises CorruptRecords: they are not what they promise.
+    """
+    if not data:
+        return []
+    found, end = _headers(data, 0)
+    if end != len(data):
+        raise CorruptRecords(f"headers that end {len(data) - end} bytes before their record does")
+    return found
 
 
 def _headers(data: bytes, at: int) -> tuple[Headers, int]:

@@ -107,6 +107,17 @@ class BatchBuilder:
         self.count += 1
         self.size_bytes += len(length) + len(body)
 
+    def append_values(self, values: Sequence[bytes], timestamp_ms: int) -> None:
+        """Add records, at least one, that have a value and nothing else, all of one time: the fast path."""
+        encoded = encode_values(values, self.count, timestamp_ms - self._base_timestamp if self.count else 0)
+        if self.count == 0:
+            self._base_timestamp = self._max_timestamp = timestamp_ms
+        elif timestamp_ms > self._max_timestamp:
+            self._max_timestamp = timestamp_ms
+        self._parts.append(encoded)
+        self.count += len(values)
+        self.size_bytes += len(encoded)
+
     def build(self, base_offset: int = 0, leader_epoch: int = NO_LEADER_EPOCH) -> bytes:
         """Return the batch; the builder may be appended to and built again.
 
@@ -151,15 +162,20 @@ class _Heads(dict[int, bytes]):
 
     _MOST = 1 << 14
 
-    def __init__(self, offset_bytes: int) -> None:
+    def __init__(self, varying_bytes: int, time: bytes = b"\0\0") -> None:
+        """:param varying_bytes: what offset and timestamp take, less a byte.
+
+        :param time: attributes and timestamp delta, if they are to be in it.
+        """
         super().__init__()
-        self._overhead = 4 + offset_bytes  # attributes, timestamp, offset, key, headers
+        self._overhead = 4 + varying_bytes  # attributes, timestamp, offset, key, headers
+        self._time = time
 
     def __missing__(self, size: int) -> bytes:
         if len(self) >= self._MOST:
             self.clear()
-        # the count of headers, none, of the record before; length, attributes, timestamp delta 0
-        head = b"\0" + encode(self._overhead + len(encode(size)) + size) + b"\0\0"
+        # the count of headers, none, of the record before; then the length
+        head = b"\0" + encode(self._overhead + len(encode(size)) + size) + self._time
         self[size] = head
         return head
 
@@ -175,31 +191,43 @@ class _Sizes(dict[int, bytes]):
         return middle
 
 
-_HEADS = [_Heads(offset_bytes) for offset_bytes in range(6)]
+_HEADS = [_Heads(varying_bytes) for varying_bytes in range(6)]
+_LENGTHS = [_Heads(varying_bytes, b"") for varying_bytes in range(15)]  # a timestamp has up to ten bytes
 _SIZES = _Sizes()
 _OFFSET_CLASSES = (0, 1 << 6, 1 << 13, 1 << 20, 1 << 27, 1 << 31)
 """Offset deltas from entry i - 1 on and below entry i take i bytes."""
 
 
-def encode_values(values: Sequence[bytes]) -> bytes:
-    """Encode records that have a value and nothing else, all of the batch's base timestamp.
+def encode_values(values: Sequence[bytes], first: int = 0, timestamp_delta: int = 0) -> bytes:
+    """Encode records that have a value and nothing else, all of one time.
 
     Every step runs over all values at once in C: four pieces a record, interleaved by slice assignment
-    and joined. What differs from record to record in the first and third piece is its size only.
+    and joined. What differs from record to record in the first and third piece is its size only. Of another
+    time than the batch's base timestamp there is a fifth, the same for all.
+
+    :param first: the offset delta of the first record.
     """
     count = len(values)
     sizes = list(map(len, values))
+    time = b"\0\0" if timestamp_delta == 0 else b"\0" + encode(timestamp_delta)
     heads: list[bytes] = []
+    end = first + count
     for offset_bytes in range(1, 6):
         low, high = _OFFSET_CLASSES[offset_bytes - 1 : offset_bytes + 1]
-        if low >= count:
+        if low >= end:
             break
-        heads += map(_HEADS[offset_bytes].__getitem__, sizes[low:high])
-    pieces: list[bytes] = [b""] * (4 * count)
-    pieces[0::4] = heads
-    pieces[1::4] = SMALL[:count] if count <= len(SMALL) else [encode(delta) for delta in range(count)]
-    pieces[2::4] = map(_SIZES.__getitem__, sizes)
-    pieces[3::4] = values
+        if high > first:
+            table = _HEADS if timestamp_delta == 0 else _LENGTHS
+            of_class = sizes[max(low - first, 0) : high - first]
+            heads += map(table[offset_bytes + len(time) - 2].__getitem__, of_class)
+    step = 4 if timestamp_delta == 0 else 5
+    pieces: list[bytes] = [b""] * (step * count)
+    pieces[0::step] = heads
+    if timestamp_delta:
+        pieces[1::step] = [time] * count
+    pieces[step - 3 :: step] = SMALL[first:end] if end <= len(SMALL) else map(encode, range(first, end))
+    pieces[step - 2 :: step] = map(_SIZES.__getitem__, sizes)
+    pieces[step - 1 :: step] = values
     pieces[0] = pieces[0][1:]
     pieces.append(b"\0")
     return b"".join(pieces)

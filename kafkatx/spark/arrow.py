@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from kafkatx.blocking.reader import Columns
+    from kafkatx.clientside.columns import Columns
 
 MAX_ROWS = 65_536
 MAX_BYTES = 32 << 20

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from kafkatx.blocking.cluster import Cluster
-from kafkatx.blocking.errors import ConnectionFailed
+from kafkatx.clientside.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode
 from kafkatx.records.batch import parse_header
 from kafkatx.wire.api import api_for
@@ -171,43 +171,50 @@ class FakeCluster:
 
     def answer_list_offsets(self, node: int, request: Any, version: int, error: int) -> Any:
         """-1, -2, and any other time stands for offset 1 with timestamp 11."""
-        topic = request.topics[0]
-        answers = []
-        for asked in topic.partitions:
-            log = self.topics[topic.name][asked.partition_index]
-            code = error or (0 if log.leader == node else int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-            offset, timestamp = {-1: (log.end, -1), -2: (log.start, -1)}.get(asked.timestamp, (1, 11))
-            answers.append(
-                list_offsets.ListOffsetsPartitionResponse(
-                    partition_index=asked.partition_index, error_code=code, offset=offset, timestamp=timestamp
-                )
-            )
         return list_offsets.ListOffsetsResponse(
-            topics=[list_offsets.ListOffsetsTopicResponse(topic.name, answers)]
+            topics=[
+                list_offsets.ListOffsetsTopicResponse(
+                    topic.name, [self._offset(node, topic.name, asked, error) for asked in topic.partitions]
+                )
+                for topic in request.topics
+            ]
+        )
+
+    def _offset(self, node: int, topic: str, asked: Any, error: int) -> Any:
+        log = self.topics[topic][asked.partition_index]
+        code = error or (0 if log.leader == node else int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        offset, timestamp = {-1: (log.end, -1), -2: (log.start, -1)}.get(asked.timestamp, (1, 11))
+        return list_offsets.ListOffsetsPartitionResponse(
+            partition_index=asked.partition_index, error_code=code, offset=offset, timestamp=timestamp
         )
 
     def answer_fetch(self, node: int, request: Any, version: int, error: int) -> Any:
         """The batches from the asked offsets on, cut at ``fetch_bytes``; never waits."""
-        topic = request.topics[0]
-        answers = []
-        for asked in topic.partitions:
-            log = self.topics[topic.topic][asked.partition]
-            code = error
-            if not code and not log.start <= asked.fetch_offset <= log.end:
-                code = ErrorCode.OFFSET_OUT_OF_RANGE
-            wanted = [b for b in log.batches if parse_header(b).last_offset >= asked.fetch_offset]
-            limit = min(asked.partition_max_bytes, self.fetch_bytes)
-            data = b"" if code else b"".join(wanted)[:limit]
-            answers.append(
-                fetch.PartitionData(
-                    partition_index=asked.partition,
-                    error_code=code,
-                    high_watermark=log.end,
-                    last_stable_offset=log.end,
-                    records=memoryview(data),
+        return fetch.FetchResponse(
+            responses=[
+                fetch.FetchableTopicResponse(
+                    topic.topic,
+                    partitions=[self._fetched(node, topic.topic, asked, error) for asked in topic.partitions],
                 )
-            )
-        return fetch.FetchResponse(responses=[fetch.FetchableTopicResponse(topic.topic, answers)])
+                for topic in request.topics
+            ]
+        )
+
+    def _fetched(self, node: int, topic: str, asked: Any, error: int) -> Any:
+        log = self.topics[topic][asked.partition]
+        code = error or (0 if log.leader == node else int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        if not code and not log.start <= asked.fetch_offset <= log.end:
+            code = ErrorCode.OFFSET_OUT_OF_RANGE
+        wanted = [b for b in log.batches if parse_header(b).last_offset >= asked.fetch_offset]
+        limit = min(asked.partition_max_bytes, self.fetch_bytes)
+        return fetch.PartitionData(
+            partition_index=asked.partition,
+            error_code=code,
+            high_watermark=log.end,
+            last_stable_offset=log.end,
+            log_start_offset=log.start,
+            records=memoryview(b"" if code else b"".join(wanted)[:limit]),
+        )
 
     def answer_create_topics(self, node: int, request: Any, version: int, error: int) -> Any:
         """Create, unless it is there."""
@@ -268,8 +275,9 @@ class FakeChannel:
         self._opened = True
 
     def version_for(self, message: type[Any], at_most: int | None = None) -> int:
-        """The highest, unless the test set another."""
-        return self._cluster.versions.get(message, api_for(message.API_KEY).versions[-1])
+        """The highest, unless the test or the caller wants less."""
+        highest = self._cluster.versions.get(message, api_for(message.API_KEY).versions[-1])
+        return highest if at_most is None else min(highest, at_most)
 
     def request(self, message: Any, version: int | None = None) -> Any:
         """Send and receive."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking.admin import Admin
-from kafkatx.blocking.errors import UnknownTopic
+from kafkatx.clientside.errors import UnknownTopic
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.create_partitions import CreatePartitionsRequest
 from kafkatx.wire.messages.create_topics import CreateTopicsRequest
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
+from tests.blocking.fake_settings import FakeSettings
 from tests.blocking.fakes import FakeCluster, Log
 
 
@@ -51,6 +53,24 @@ class AdminTests(SynchronousTestCase):
         """Deleting what is not there is an error at once."""
         self.assertRaises(UnknownTopic, self.admin.delete_topic, "nope")
         self.assertEqual(self.fake.slept, [])
+
+    def test_create_partitions(self) -> None:
+        """The count is that of all partitions, and the new ones are known at once."""
+        fake = FakeSettings({"t": [Log()]})
+        cluster = fake.client()
+        self.assertEqual(cluster.partitions("t"), [0])
+        Admin(cluster).create_partitions("t", 3)
+        self.assertEqual(cluster.partitions("t"), [0, 1, 2])
+        self.assertIsNone(fake.sent(CreatePartitionsRequest)[0].topics[0].assignments)
+
+    def test_create_partitions_refused(self) -> None:
+        """No more than there are is the broker's error; a topic that is not there is not waited for."""
+        fake = FakeSettings({"t": [Log()]})
+        admin = Admin(fake.client())
+        error = self.assertRaises(RequestError, admin.create_partitions, "t", 1)
+        self.assertEqual((error.code, str(error)), (ErrorCode.INVALID_PARTITIONS, "topic 't': t has 1"))
+        self.assertRaises(UnknownTopic, admin.create_partitions, "nope", 3)
+        self.assertEqual(fake.slept, [])
 
     def test_list(self) -> None:
         """Internal topics are listed only if asked for, and names are in order."""

@@ -1,32 +1,15 @@
-"""Tests of kafkatx.blocking.cluster, metadata and offsets."""
+"""Tests of kafkatx.blocking.cluster and offsets."""
 
 from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.blocking.cluster import parse_bootstrap
-from kafkatx.blocking.errors import ConnectionFailed, UnknownTopic
-from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.clientside.errors import ConnectionFailed, UnknownTopic
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.list_offsets import ListOffsetsRequest
 from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.blocking.fakes import LOSE_REQUEST, FakeCluster, Log
-
-
-class BootstrapTests(SynchronousTestCase):
-    def test_forms(self) -> None:
-        """A port may be missing, IPv6 has brackets, spaces and empty entries do not matter."""
-        self.assertEqual(
-            parse_bootstrap("a:1, b,[::1]:3,[::2],::3,"),
-            [("a", 1), ("b", 9092), ("::1", 3), ("::2", 9092), ("::3", 9092)],
-        )
-        self.assertEqual(parse_bootstrap(["a:1", "b:2"]), [("a", 1), ("b", 2)])
-
-    def test_bad_forms(self) -> None:
-        """What is no HOST:PORT is refused with a message that names it."""
-        for text in ("a:b", ":9092", "a:0", "a:65536", "[::1", "[::1]9092", "a:-1", "a:²"):
-            error = self.assertRaises(SettingError, parse_bootstrap, text)
-            self.assertIn(repr(text), str(error))
-        self.assertRaises(SettingError, parse_bootstrap, " , ")
 
 
 class ClusterTests(SynchronousTestCase):
@@ -138,14 +121,19 @@ class ClusterTests(SynchronousTestCase):
         self.fake.faults[ListOffsetsRequest].append(LOSE_REQUEST)
         self.assertEqual(self.cluster.offsets("t", {0: -2}), {0: (0, -1)})
 
-    def test_offsets_version_0(self) -> None:
-        """The list of offsets that version 0 answers is understood."""
-        from kafkatx.blocking.offsets import answers
-        from kafkatx.wire.messages import list_offsets as m
+    def test_offsets_of_several_topics(self) -> None:
+        """One request to each leader, whatever number of topics there is."""
+        self.fake.topics["u"] = [Log(leader=2, end=7)]
+        asked = {TopicPartition("t", 0): -1, TopicPartition("t", 1): -1, TopicPartition("u", 0): -1}
+        found = self.cluster.offsets_of(asked)
+        self.assertEqual(found, {("t", 0): (0, -1), ("t", 1): (0, -1), ("u", 0): (7, -1)})
+        self.assertEqual(len(self.fake.sent(ListOffsetsRequest)), 2)
 
-        partition = m.ListOffsetsPartitionResponse(partition_index=3, old_style_offsets=[8, 0])
-        response = m.ListOffsetsResponse(topics=[m.ListOffsetsTopicResponse("t", [partition])])
-        self.assertEqual(answers(response), {3: (8, -1)})
+    def test_brokers(self) -> None:
+        """The brokers are asked for once, and reached by the connections that all share."""
+        self.assertEqual(list(self.cluster.brokers()), [1, 2])
+        self.assertIs(self.cluster.at(self.cluster.brokers()[2]), self.cluster.leader("t", 1))
+        self.assertEqual(len(self.fake.sent(MetadataRequest)), 2)
 
     def test_leaderless_partition(self) -> None:
         """A partition without a leader is waited for; the others can be used meanwhile."""

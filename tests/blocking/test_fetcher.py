@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.blocking.errors import ConnectionFailed, OffsetOutOfRange
 from kafkatx.blocking.fetcher import Fetcher
+from kafkatx.clientside.errors import ConnectionFailed, OffsetOutOfRange
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.builder import build_values
 from kafkatx.wire.messages.fetch import FetchRequest

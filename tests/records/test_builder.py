@@ -60,6 +60,21 @@ class BatchBuilderTests(SynchronousTestCase):
             batches.append(builder.build())
         self.assertGreater(len(batches[0]), len(batches[1]))
 
+    def test_lists(self) -> None:
+        """Lists and records in any order make the batch that records alone make, offsets of every length."""
+        for sizes in ((1, 62, 1, 3), (60, 40, 5), (8190, 5, 1), (0, 9000), (63, 2), (64, 8200)):
+            one, lists = BatchBuilder(), BatchBuilder()
+            for number, size in enumerate(sizes):
+                timestamp = 1_700_000_000_000 + (number * 7919) % 5 * 1000 - 2000
+                values = [b"%d" % i * (i % 40) for i in range(size)]
+                for value in [*values, b"one"]:
+                    one.append(None, value, timestamp)
+                if values:
+                    lists.append_values(values, timestamp)
+                lists.append(None, b"one", timestamp)
+                self.assertEqual((lists.count, lists.size_bytes), (one.count, one.size_bytes))
+            self.assertEqual(lists.build(), one.build())
+
     def test_empty(self) -> None:
         """A batch without records is not built: brokers refuse it."""
         self.assertRaises(ValueError, BatchBuilder().build)

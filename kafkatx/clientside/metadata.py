@@ -49,6 +49,17 @@ class TopicMetadata:
         """Whether there is a topic to speak of; single partitions may still lack a leader."""
         return not self.error and bool(self.partitions)
 
+    def following(self, older: TopicMetadata | None) -> TopicMetadata:
+        """This one, with those partitions of *older* that are of a later epoch; of the same topic id only."""
+        if older is None or older.topic_id != self.topic_id:
+            return self
+        ahead = {
+            number: before
+            for number, before in older.partitions.items()
+            if number in self.partitions and before.leader_epoch > self.partitions[number].leader_epoch >= 0
+        }
+        return attrs.evolve(self, partitions={**self.partitions, **ahead}) if ahead else self
+
 
 @attrs.frozen
 class ClusterMetadata:
@@ -62,6 +73,15 @@ class ClusterMetadata:
     def merged(self, older: ClusterMetadata) -> ClusterMetadata:
         """This one, with the topics that only *older* knows added."""
         return attrs.evolve(self, topics={**older.topics, **self.topics})
+
+    def following(self, older: ClusterMetadata, kept: Mapping[str, TopicMetadata]) -> ClusterMetadata:
+        """This one with the topics *kept* added, and without going back where *older* was further.
+
+        A broker may be behind the one that was asked before: where its leader of a partition is of an earlier
+        epoch, the leader that was known stays (KIP-320).
+        """
+        topics = {name: topic.following(older.topics.get(name)) for name, topic in self.topics.items()}
+        return attrs.evolve(self, topics={**kept, **topics})
 
 
 def from_response(response: MetadataResponse) -> ClusterMetadata:

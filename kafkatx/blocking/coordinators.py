@@ -1,0 +1,62 @@
+"""Which broker coordinates a group: FindCoordinator, and again when its answer is out of date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from kafkatx.clientside.errors import check
+from kafkatx.errors import KafkaTXError
+from kafkatx.types import BrokerNode
+from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
+
+if TYPE_CHECKING:
+    from kafkatx.blocking.cluster import Cluster
+    from kafkatx.blocking.connection import Channel
+
+_GROUP = 0
+_ONE_KEY = 3
+"""The last version that asks for one key; later ones ask for many (KIP-699)."""
+
+T = TypeVar("T")
+
+
+class Coordinators:
+    """Finds and remembers the coordinators of groups."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._nodes: dict[str, BrokerNode] = {}
+
+    def node(self, group_id: str) -> BrokerNode:
+        """The broker that coordinates a group.
+
+        :raises RequestError: COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, ...
+        """
+        known = self._nodes.get(group_id)
+        if known is None:
+            channel = self._cluster.any()
+            version = channel.version_for(FindCoordinatorRequest, _ONE_KEY)
+            response = channel.request(FindCoordinatorRequest(key=group_id, key_type=_GROUP), version)
+            check(response.error_code, f"coordinator of group {group_id!r}", response.error_message)
+            known = self._nodes[group_id] = BrokerNode(response.node_id, response.host, response.port)
+        return known
+
+    def ask(self, group_id: str, call: Callable[[Channel], T]) -> T:
+        """Call with the connection to a group's coordinator until it succeeds or fails for good.
+
+        After COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR and the like, and after a lost connection, the
+        coordinator is looked up anew, as often as the cluster's *retries* say.
+
+        :raises KafkaTXError: what the last attempt raised.
+        """
+
+        def attempt() -> T:
+            try:
+                return call(self._cluster.at(self.node(group_id)))
+            except KafkaTXError:
+                self._nodes.pop(group_id, None)
+                raise
+
+        self._cluster.brokers()
+        return self._cluster.retrying(attempt)

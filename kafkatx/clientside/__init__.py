@@ -1,0 +1,1 @@
+"""What the Twisted client and the blocking client share: no Twisted, no sockets, no threads."""

@@ -1,0 +1,82 @@
+"""Records column by column: one list per field, filled a batch at a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Any, NamedTuple
+
+from kafkatx.records.batch import MAGIC_AT, TIMESTAMP_TYPE, Headers
+from kafkatx.records.compression import LIMIT_BYTES
+from kafkatx.records.convert import read_columns
+
+NO_TIMESTAMP_TYPE = -1
+CREATE_TIME = 0
+LOG_APPEND_TIME = 1
+
+_ATTRIBUTES_LOW_BYTE_AT = (17, 17, 22)  # by magic
+
+
+class Columns(NamedTuple):
+    """Records as one list per field, all of the same length.
+
+    Timestamps are in ms, -1 where there is none; their types as Kafka numbers them: -1 none (magic 0),
+    0 the producer's time, 1 the broker's. ``headers`` stays empty where they are not wanted.
+    """
+
+    offsets: list[int]
+    timestamps: list[int]
+    timestamp_types: list[int]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[Headers]
+
+    @classmethod
+    def empty(cls) -> Columns:
+        """Columns without rows."""
+        return cls([], [], [], [], [], [])
+
+    def cut(self, known: int, start: int, end: int | None) -> None:
+        """Drop, from row *known* on, those with offsets outside of *start* to *end* (exclusive).
+
+        Offsets must increase.
+        """
+        offsets = self.offsets
+        low = bisect_left(offsets, start, known)
+        high = len(offsets) if end is None else bisect_left(offsets, end, known)
+        column: list[Any]
+        for column in self:
+            del column[high:]
+            del column[known:low]
+
+    def limit(self, rows: int) -> None:
+        """Keep the first *rows* rows only."""
+        column: list[Any]
+        for column in self:
+            del column[rows:]
+
+
+def append_batch(
+    raw: memoryview,
+    columns: Columns,
+    check_crcs: bool = True,
+    with_headers: bool = True,
+    limit_bytes: int = LIMIT_BYTES,
+) -> None:
+    """Append the records of one stored batch of any magic; a control batch has none.
+
+    :param with_headers: false leaves ``columns.headers`` alone.
+    :param limit_bytes: how large it may become when it is decompressed.
+    :raises CorruptRecords: its CRC does not match, or the records are not what the header promises.
+    :raises UnsupportedCompression: the codec is unknown or not installed.
+    """
+    offsets, timestamps, timestamp_types, keys, values, headers = columns
+    wanted = headers if with_headers else None
+    read_columns(raw, offsets, timestamps, keys, values, wanted, check_crcs, limit_bytes)
+    timestamp_types += [_timestamp_type(raw)] * (len(offsets) - len(timestamp_types))
+
+
+def _timestamp_type(raw: memoryview) -> int:
+    magic = raw[MAGIC_AT]
+    if magic == 0:
+        return NO_TIMESTAMP_TYPE
+    return LOG_APPEND_TIME if raw[_ATTRIBUTES_LOW_BYTE_AT[magic]] & TIMESTAMP_TYPE else CREATE_TIME

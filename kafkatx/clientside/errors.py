@@ -1,0 +1,149 @@
+"""What a client raises besides the errors that every floor shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+
+
+class ConnectionFailed(KafkaTXError):
+    """A broker cannot be reached, closed the connection, kept silent, or does not speak Kafka's protocol.
+
+    The message names host and port and says what to do.
+    """
+
+
+class ClosedByPeer(ConnectionFailed):
+    """The broker closed the connection, with or without a reset."""
+
+
+class RequestTimedOut(ConnectionFailed):
+    """No reply came in time; the request may have been carried out nevertheless."""
+
+
+class ClientClosed(KafkaTXError):
+    """The client was closed before this was done, or is used after it was closed."""
+
+
+class BufferExhausted(KafkaTXError):
+    """A producer had no room (``buffer.memory``) within ``max.block.ms``: more comes than leaves."""
+
+
+class ProduceFailed(RequestError):
+    """A batch was refused, or could not be delivered in time; it is not in the log as far as is known."""
+
+    def __init__(self, code: ErrorCode, topic: str, partition: int, message: str = "") -> None:
+        super().__init__(code, f"{topic} [{partition}]: {message or describe(code)}")
+        self.topic = topic
+        self.partition = partition
+
+
+class OffsetOutOfRange(RequestError):
+    """A reader asked for an offset that the log no longer has, or does not have yet.
+
+    ``earliest`` and ``latest`` are what the log has (latest is exclusive); -1 if the broker did not say.
+    """
+
+    def __init__(self, topic: str, partition: int, offset: int, earliest: int, latest: int) -> None:
+        super().__init__(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"{topic} [{partition}] has no offset {offset}: the earliest is {earliest}, the latest {latest}",
+        )
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.earliest = earliest
+        self.latest = latest
+
+
+class NoOffset(KafkaTXError):
+    """A partition has no committed offset, and ``auto.offset.reset=none`` says that this is an error."""
+
+    def __init__(self, topic: str, partition: int) -> None:
+        super().__init__(
+            f"{topic} [{partition}] has no committed offset, and auto.offset.reset is none: seek to one"
+        )
+        self.topic = topic
+        self.partition = partition
+
+
+class Undecodable(KafkaTXError):
+    """A key or value is not what ``key.deserializer`` or ``value.deserializer`` reads; seek past it to go on.
+
+    :ivar records: those of its batch that stand before it.
+    """
+
+    def __init__(
+        self, topic: str, partition: int, offset: int, why: str, records: Sequence[Any] = ()
+    ) -> None:
+        super().__init__(f"{topic} [{partition}] offset {offset}: the record cannot be decoded: {why}")
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.records = records
+
+
+class UnknownTopic(RequestError):
+    """The cluster does not have the topic, and was not asked to create it: trying again will not help."""
+
+    def __init__(self, topic: str, advice: str = ": create it with `kafkatx topics create NAME`") -> None:
+        super().__init__(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic!r}{advice}")
+        self.topic = topic
+
+
+class CommitFailed(RequestError):
+    """Offsets were not committed, for the group has given the partitions to others since they were read."""
+
+
+class NotAssigned(KafkaTXError):
+    """A partition was named that the consumer does not have, or no longer."""
+
+    def __init__(self, topic: str, partition: int) -> None:
+        super().__init__(f"{topic} [{partition}] is not assigned to this consumer")
+        self.topic = topic
+        self.partition = partition
+
+
+def describe(code: ErrorCode) -> str:
+    """A code in words, for messages where the broker sent none: ``message too large``."""
+    return code.name.lower().replace("_", " ")
+
+
+_FATAL = frozenset(
+    {
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode.SASL_AUTHENTICATION_FAILED,
+        ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+        ErrorCode.ILLEGAL_SASL_STATE,
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.FENCED_INSTANCE_ID,
+    }
+)
+
+
+def retriable(error: BaseException) -> bool:
+    """Whether the same call may succeed later, perhaps at another broker."""
+    if isinstance(error, (ProduceFailed, UnknownTopic, CommitFailed)):
+        return False
+    if isinstance(error, (ConnectionFailed, BufferExhausted)):
+        return True
+    return isinstance(error, RequestError) and error.code.retriable
+
+
+def fatal(error: BaseException) -> bool:
+    """Whether the client is of no use any more: another must take its place, or a person must help."""
+    return isinstance(error, ClientClosed) or (isinstance(error, RequestError) and error.code in _FATAL)
+
+
+def check(error_code: int, subject: str, message: str | None = None) -> None:
+    """Raise the :class:`RequestError` of a reply's error code; 0 passes.
+
+    :param subject: what the request was about (``topic 'x'``), for the error's message.
+    """
+    if error_code:
+        code = ErrorCode.of(error_code)
+        raise RequestError(code, f"{subject}: {message or describe(code)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -50,6 +50,17 @@ def connect(bootstrap: str, timeout_s: float) -> Cluster:
     return Cluster(bootstrap, timeout_s=timeout_s, connect_timeout_s=min(timeout_s, CONNECT_TIMEOUT_S))
 
 
+def client_settings(bootstrap: str, timeout_s: float) -> dict[str, object]:
+    """The same for a client of :mod:`kafkatx.client`."""
+    timeout_ms = max(1, round(timeout_s * 1000))
+    return {
+        "bootstrap.servers": bootstrap,
+        "client.id": "kafkatx",
+        "request.timeout.ms": timeout_ms,
+        "default.api.timeout.ms": timeout_ms,
+    }
+
+
 def pairs(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
     """Split ``name=value`` options.
 
@@ -62,3 +73,19 @@ def pairs(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
             raise click.UsageError(f"{option} {text}: give NAME=VALUE")
         found.append((name, value))
     return found
+
+
+def check_changes(values: Mapping[str, str], deleted: Iterable[str]) -> None:
+    """Refuse settings that are to be set and deleted.
+
+    :raises click.UsageError: there is one.
+    """
+    both = sorted(set(values) & set(deleted))
+    if both:
+        raise click.UsageError(f"{both[0]} cannot be set and deleted at once")
+
+
+def changes_text(values: Mapping[str, str], deleted: Iterable[str]) -> str:
+    """``set a=1, deleted b``."""
+    done = [f"set {name}={value}" for name, value in values.items()]
+    return ", ".join([*done, *(f"deleted {name}" for name in deleted)])

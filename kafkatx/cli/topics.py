@@ -1,4 +1,4 @@
-"""``kafkatx topics``: create, list, describe, delete."""
+"""``kafkatx topics``: create, list, describe, alter, delete."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kafkatx.cli.options import cluster_options, connect, pairs
+from kafkatx.cli.options import changes_text, check_changes, cluster_options, connect, pairs
 from kafkatx.cli.terminal import interactive, print_rows, print_table
 from kafkatx.errors import ErrorCode, RequestError
 
 if TYPE_CHECKING:
-    from kafkatx.blocking.admin import TopicDescription
-    from kafkatx.blocking.metadata import TopicMetadata
+    from kafkatx.clientside.admin import TopicDescription
+    from kafkatx.clientside.metadata import TopicMetadata
 
 
 @click.group()
 def topics() -> None:
-    """Create, list, describe and delete topics."""
+    """Create, list, describe, alter and delete topics."""
 
 
 @topics.command()
@@ -165,6 +165,42 @@ def _description(topic: TopicDescription) -> dict[str, Any]:
         ],
         "configs": {entry.name: entry.value for entry in topic.configs.values()},
     }
+
+
+@topics.command()
+@click.argument("name")
+@click.option("-p", "--partitions", type=click.IntRange(min=1), help="Have so many partitions in all.")
+@click.option("-c", "--config", "configs", metavar="NAME=VALUE", multiple=True, help="Set this; repeatable.")
+@click.option("-d", "--delete-config", "deleted", metavar="NAME", multiple=True, help="Undo it; repeatable.")
+@cluster_options
+def alter(
+    name: str,
+    partitions: int | None,
+    configs: tuple[str, ...],
+    deleted: tuple[str, ...],
+    bootstrap: str,
+    timeout: float,
+) -> None:
+    """Change settings of the topic NAME, or give it more partitions.
+
+    More partitions cannot be taken back. Messages stay where they are, and new ones of the same key may go
+    to another partition.
+    """
+    from kafkatx.blocking import Admin
+    from kafkatx.blocking.configs import Configs
+    from kafkatx.clientside.configs import Resource, ResourceType
+
+    values = dict(pairs("--config", configs))
+    if partitions is None and not values and not deleted:
+        raise click.UsageError("there is nothing to change: give --partitions, --config or --delete-config")
+    check_changes(values, deleted)
+    with connect(bootstrap, timeout) as cluster:
+        if values or deleted:
+            Configs(cluster).alter(Resource(ResourceType.TOPIC, name), values, deleted)
+            click.echo(f"topic {name}: {changes_text(values, deleted)}", err=True)
+        if partitions is not None:
+            Admin(cluster).create_partitions(name, partitions)
+            click.echo(f"topic {name}: has {partitions} partitions now", err=True)
 
 
 @topics.command()

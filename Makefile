@@ -12,11 +12,14 @@ OPTIONS ?=
 CONFIG ?= etc/server.properties
 # make demo INPUT=access.log
 INPUT ?=
+# make clients CLIENTS="kcat aiokafka" CONTROL=1
+CLIENTS ?=
+CONTROL ?=
 # make tests TESTS=tests.wire
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo test tests lint docs documents clean interop faults
+.PHONY: help install run demo test tests lint docs documents clean interop clients faults
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -26,6 +29,7 @@ help:
 	@echo 'make test                 lint, types, import floors, docs, then every test'
 	@echo 'make tests [TESTS=tests.wire]  the tests alone, or some of them'
 	@echo 'make interop              Apache Kafka reads our files and we read its (needs Java and Maven)'
+	@echo 'make clients              Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are)'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (some 7 minutes; needs root)'
 	@echo 'make lint                 ruff, mypy --strict, import-linter'
 	@echo 'make docs                 build the documentation into docs/_build/html'
@@ -70,13 +74,15 @@ docs: install
 
 documents: install
 	$(BIN)/python -m kafkatx.config.documents etc/server.properties docs/settings.md
+	$(BIN)/python -m kafkatx.clientside.documents docs/client-settings.md
 	$(BIN)/python -m kafkatx.wire.documents docs/protocol.md
+	$(BIN)/python -m kafkatx.group.classic.diagram docs/group-states.md
 
 tests: install
 	@$(BIN)/python -m tests.run $(TESTS)
 
 interop: install .interop/jars
-	@$(BIN)/python -m tests.run tests.interop.dump_tool tests.interop.kafka_logs
+	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.dump_tool tests.interop.kafka_logs
 
 # Apache Kafka, as tests/interop/pom.xml names it; remove the folder to fetch it anew.
 .interop/jars: tests/interop/pom.xml
@@ -84,9 +90,13 @@ interop: install .interop/jars
 	  -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
 	@touch $@
 
+# CLIENTS="kcat aiokafka" chooses rows, CONTROL=1 runs them against Apache Kafka instead.
+clients: install
+	@$(BIN)/python -m tests.clients --jobs 2 --write $(if $(CONTROL),--broker apache) $(CLIENTS)
+
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.
 faults: install
-	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut
+	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups
 
 test: lint docs
 	@$(MAKE) --no-print-directory tests

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -38,7 +39,13 @@ class CommandLinePageTests(SynchronousTestCase):
             environment = {**os.environ, "KAFKATX_BOOTSTRAP": broker.bootstrap}
             environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
             printed = [self.run_commands(command, folder, environment) for command in commands]
-        self.assertEqual(printed[-1], "paris is 21 at offset 0\nrome is 27 at offset 1\n")
+        self.assertEqual(printed[1], "paris is 21 at offset 0\nrome is 27 at offset 1\n")
+        self.assertEqual(printed[2], "21\n27\n3\n")
+        self.assertEqual(printed[3], "temperatures\t0\t2\toslo\t3\n")
+        groups, configs, bench = (text.splitlines() for text in printed[4:])
+        self.assertIn("weather\ttemperatures\t0\t0\t3\t3\t-\t-\t-", groups)
+        self.assertEqual(list(json.loads(bench[0])), ["records_per_s", "mb_per_s", "latency_ms", "cpu_s"])
+        self.assertEqual(configs[-1], "producer_byte_rate\t1048576\tclient-id 'station'")
 
     def run_commands(self, text: str, folder: Path, environment: dict[str, str]) -> str:
         """Run one block; return what it printed."""

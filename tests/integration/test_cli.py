@@ -27,7 +27,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "KAFKATX_BOOTSTRAP": shared_broker().bootstrap}
 
 
-class CommandLineTests(SynchronousTestCase):
+class ProcessCase(SynchronousTestCase):
+    """Runs commands as processes."""
+
     def setUp(self) -> None:
         """A topic that does not exist yet."""
         self.topic = new_topic()
@@ -55,6 +57,8 @@ class CommandLineTests(SynchronousTestCase):
         self.addCleanup(process.kill)
         return process
 
+
+class CommandLineTests(ProcessCase):
     def kcat(self, *arguments: str, data: bytes = b"") -> bytes:
         """What kcat prints."""
         command = ["kcat", "-b", shared_broker().bootstrap, "-q", *arguments]
@@ -123,7 +127,7 @@ class CommandLineTests(SynchronousTestCase):
         for text in (b"one\n", b"two\n"):
             self.run_command("produce", self.topic, data=text)
             assert process.stdout is not None
-            self.assertEqual(_line(process.stdout), text)
+            self.assertEqual(next_line(process.stdout), text)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=TIMEOUT_S)
         self.assertEqual(process.returncode, 130)
@@ -148,7 +152,7 @@ class CommandLineTests(SynchronousTestCase):
         self.run_command("produce", self.topic, data=b"x" * 99 + b"\n" + (b"y" * 99 + b"\n") * 50_000)
         process = self.start("consume", self.topic)
         assert process.stdout is not None and process.stderr is not None
-        self.assertEqual(_line(process.stdout), b"x" * 99 + b"\n")
+        self.assertEqual(next_line(process.stdout), b"x" * 99 + b"\n")
         process.stdout.close()
         self.assertEqual(process.wait(TIMEOUT_S), 0)
         self.assertEqual(process.stderr.read(), b"")
@@ -200,7 +204,7 @@ class CommandLineTests(SynchronousTestCase):
             self.assertLess(min(took), SLOWEST_S)
 
 
-def _line(stream: IO[bytes]) -> bytes:
+def next_line(stream: IO[bytes]) -> bytes:
     """The next line, if it comes in time."""
     if not select.select([stream], [], [], TIMEOUT_S)[0]:
         raise TimeoutError("no line was printed")

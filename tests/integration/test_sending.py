@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Callable
 from typing import Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from twisted.internet import reactor as installed_reactor
 from twisted.internet import ssl, tcp
 from twisted.internet.error import ConnectionDone
@@ -21,6 +17,7 @@ from twisted.trial.unittest import TestCase
 
 from kafkatx.net.sender import TURN_BYTES, Chunk, PlainSender, SocketSender, make_sender
 from kafkatx.types import FileSlice, SharedFile
+from tests.integration.certificates import self_signed
 
 reactor: Any = installed_reactor
 MANY_BYTES = 20 << 20
@@ -205,7 +202,7 @@ class SocketSenderTests(LoopbackTestCase):
 class TLSSenderTests(LoopbackTestCase):
     def setUp(self) -> None:
         """Make a certificate."""
-        self.certificate = _certificate()
+        self.certificate = self_signed()
 
     def listen(self, factory: Factory) -> Any:
         """A listening port that speaks TLS."""
@@ -237,27 +234,3 @@ class TLSSenderTests(LoopbackTestCase):
         transport = Plain()
         transport.TLS = True
         self.assertIs(type(make_sender(transport, lambda: None)), PlainSender)
-
-
-def _certificate() -> ssl.PrivateCertificate:
-    """A certificate for a server of this test, signed by itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.timezone.utc)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    pem = certificate.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    loaded: ssl.PrivateCertificate = ssl.PrivateCertificate.loadPEM(pem)
-    return loaded

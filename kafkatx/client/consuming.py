@@ -1,0 +1,188 @@
+"""What a consumer is made of, and how its parts work together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.defer import TimeoutError as TimedOut
+from twisted.logger import Logger
+
+from kafkatx.client.autocommit import AutoCommit
+from kafkatx.client.cluster import Cluster
+from kafkatx.client.fetching import Fetching
+from kafkatx.client.locating import Locating
+from kafkatx.client.membership import Membership
+from kafkatx.client.parts import decoder
+from kafkatx.client.reading import Reading
+from kafkatx.client.rebalancing import Rebalancing
+from kafkatx.clientside.fetched import Decoding
+from kafkatx.clientside.fetches import Fetches
+from kafkatx.clientside.position import COMMITTED
+from kafkatx.clientside.positions import Positions
+from kafkatx.clientside.settings import ClientSettings
+from kafkatx.clientside.shelf import Shelf
+from kafkatx.clientside.tables import consumer
+from kafkatx.errors import KafkaTXError
+from kafkatx.types import TopicPartition
+
+POLLS = 100
+"""How often within ``max.poll.interval.ms`` the membership hears, at most, that the application asks."""
+
+
+class Consuming:
+    """The parts of one consumer.
+
+    :ivar membership: None where there is no ``group.id``.
+    :ivar processing: fires when the processor has ended; None where there is none.
+    """
+
+    _log = Logger()
+
+    def __init__(self, settings: ClientSettings, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.reactor = cluster.reactor
+        self.processing: Deferred[Any] | None = None
+        self.membership: Membership | None = None
+        self.auto_commit: AutoCommit | None = None
+        shelf = Shelf(settings[consumer.READAHEAD_BYTES], settings[consumer.MAX_PARTITION_FETCH_BYTES])
+        self.positions = Positions(shelf)
+        self.reading = Reading(self.reactor, self.positions, self._asks)
+        if settings[consumer.GROUP_ID] is not None:
+            self._join(settings)
+        self.rebalancing = Rebalancing(self.positions, self.reading, self.auto_commit, self.changed)
+        committed = None if self.membership is None else self.membership.fetch_committed
+        self.locating = Locating(cluster, settings, self.positions, committed, self._located)
+        decoding = Decoding(
+            settings[consumer.CHECK_CRCS],
+            decoder(settings, consumer.KEY_DESERIALIZER),
+            decoder(settings, consumer.VALUE_DESERIALIZER),
+        )
+        self.fetching = Fetching(
+            cluster,
+            settings,
+            self.positions,
+            Fetches(settings, shelf, decoding),
+            self.reading.arrived,
+            self.locating.out_of_range,
+        )
+        self._started = False
+        self._poll_every_s = settings[consumer.MAX_POLL_INTERVAL_MS] / 1000 / POLLS
+        self._poll_interval_s = settings[consumer.MAX_POLL_INTERVAL_MS] / 1000
+        self._waiting = False
+        self._polled = float("-inf")
+
+    def _join(self, settings: ClientSettings) -> None:
+        self.membership = Membership(
+            self.cluster, settings, self._assigned, self._revoked, self._lost, self._failed
+        )
+        if settings[consumer.ENABLE_AUTO_COMMIT]:
+            interval_ms = settings[consumer.AUTO_COMMIT_INTERVAL_MS]
+            self.auto_commit = AutoCommit(self.reactor, interval_ms, self.positions, self.membership.commit)
+
+    # -- beginning and end
+
+    def start(self) -> None:
+        """Begin to join, to fetch and to commit."""
+        if self._started:
+            return
+        self._started = True
+        self.fetching.start()
+        if self.membership is not None:
+            self.membership.start()
+        if self.auto_commit is not None:
+            self.auto_commit.start()
+        self.changed()
+
+    async def close(self, timeout_s: float) -> None:
+        """End: let the application finish, commit, leave the group."""
+        self.reading.close()
+        self.fetching.stop()
+        ending = Deferred.fromCoroutine(self._end())
+        ending.addTimeout(timeout_s, self.reactor)
+        try:
+            await ending
+        except TimedOut:
+            self._log.warn("the consumer was not done within {seconds} s of its closing", seconds=timeout_s)
+        finally:
+            self.locating.close()
+            if self.auto_commit is not None:
+                self.auto_commit.stop()
+            if self.membership is not None:
+                self.membership.close()
+            if self.processing is not None:
+                self.processing.cancel()
+            self.positions.remove(self.positions.places)
+
+    async def _end(self) -> None:
+        if self.processing is None:
+            self.positions.settle()
+        else:
+            await self._processed(self.processing)
+        self.reading.settled.fire(None)
+        if self.auto_commit is not None:
+            await self.auto_commit.last()
+        if self.membership is not None:
+            await self.membership.leave()
+
+    async def _processed(self, processing: Deferred[Any]) -> None:
+        """Wait for the processor; what it fails with somebody else hears of."""
+        ended: Deferred[None] = Deferred()
+
+        def end(result: Any) -> Any:
+            if not ended.called:
+                ended.callback(None)
+            return result
+
+        processing.addBoth(end)
+        await ended
+
+    # -- what parts tell each other
+
+    def changed(self) -> None:
+        """Other positions are there, or they want other things than before."""
+        if self._started:
+            self.locating.look()
+            self.fetching.changed()
+        self.reading.arrived()
+
+    def _located(self) -> None:
+        self.fetching.changed()
+        self.reading.arrived()
+
+    def begin(self, places: Iterable[TopicPartition]) -> None:
+        """Have partitions that no group has given."""
+        self.positions.add(places, COMMITTED)
+        self.changed()
+
+    async def _assigned(self, places: set[TopicPartition]) -> None:
+        await self.rebalancing.assigned(places)
+
+    async def _revoked(self, places: set[TopicPartition]) -> None:
+        await self.rebalancing.revoked(places)
+
+    async def _lost(self, places: set[TopicPartition]) -> None:
+        await self.rebalancing.lost(places)
+
+    def _failed(self, error: KafkaTXError) -> None:
+        self.reading.fail(error, for_good=True)
+
+    # -- that the application lives
+
+    def _asks(self, waiting: bool) -> None:
+        """The application asks for records, and gets some unless it has to wait."""
+        self.works(None if waiting else self.reactor.seconds())
+
+    def works(self, since: float | None) -> None:
+        """The application is at work since then; None: it waits."""
+        if self.membership is None:
+            return
+        waiting = since is None
+        if waiting == self._waiting and (since is None or since - self._polled < self._poll_every_s):
+            return
+        if since is not None and self.reactor.seconds() - since >= self._poll_interval_s:
+            return  # the membership knows by itself
+        self._waiting = waiting
+        self._polled = float("-inf") if since is None else since
+        self.membership.poll(waiting, since)

@@ -1,0 +1,142 @@
+"""The processor: a function is called with each record, and more is read only as it gets on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.python.failure import Failure
+
+from kafkatx.client.reading import BREATH_S, Reading
+from kafkatx.clientside.position import Hand
+from kafkatx.clientside.positions import Positions
+
+
+@attrs.define(eq=False)
+class _Work:
+    """One partition's records on their way through the function.
+
+    :ivar since: when the function was last called.
+    """
+
+    hand: Hand
+    since: float
+    done: Deferred[None] | None = None
+
+
+class Processor:
+    """Calls a function with the records of all partitions.
+
+    Of one partition a record comes after the one before it is done; partitions do not wait for each other. A
+    function that returns a Deferred or is a coroutine is done when that is. Back-pressure comes by itself:
+    what a partition has at hand is bounded, and no more is fetched before there is room.
+
+    An error of the function ends the processing: the record is not done, and the next that would be given.
+
+    :param batches: call it with lists of records instead.
+    :param alive: called with the time since when the application has been at work; None: it is idle.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        positions: Positions,
+        reading: Reading,
+        function: Callable[[Any], Any],
+        batches: bool,
+        limit: int,
+        alive: Callable[[float | None], None],
+    ) -> None:
+        self._reactor = reactor
+        self._positions = positions
+        self._reading = reading
+        self._function = function
+        self._batches = batches
+        self._limit = limit
+        self._alive = alive
+        self._works: set[_Work] = set()
+        self._failure: Failure | None = None
+
+    async def run(self) -> None:
+        """Process until the consumer is closed, or the function fails.
+
+        :raises Exception: what the function raised; or an error of the consumer.
+        """
+        self._reading.check()
+        self._reading.begin()
+        try:
+            while not (self._reading.closed or self._failure):
+                self._reading.check()
+                hand = self._positions.give(self._limit)
+                if hand is None:
+                    await self._reading.wait(None)
+                    continue
+                self._start(hand)
+                await self._reading.breathe()
+        finally:
+            try:
+                await self._stop()
+            finally:
+                self._reading.end()
+        if self._failure is not None:
+            self._failure.raiseException()
+
+    async def _stop(self) -> None:
+        """Give out nothing more, and wait for what the function works on."""
+        for work in list(self._works):
+            work.hand.position.interrupt()
+        # Who cancels this cancels the function.
+        await DeferredList([work.done for work in self._works if work.done is not None])
+        self._alive(None)
+
+    def _start(self, hand: Hand) -> None:
+        work = _Work(hand, self._reactor.seconds())
+        self._works.add(work)
+        self._work_on()
+        done = Deferred.fromCoroutine(self._work(work))
+        if work in self._works:
+            work.done = done
+
+    async def _work(self, work: _Work) -> None:
+        hand = work.hand
+        try:
+            if self._batches:
+                records = hand.all()
+                if records:
+                    await self._call(records)
+            else:
+                await self._each(work, hand)
+        except Exception:
+            self._failure = self._failure or Failure()
+            self._positions.fail(hand)
+        else:
+            self._positions.finish(hand)
+        self._works.discard(work)
+        self._work_on()
+        self._reading.settled.fire(None)
+        self._reading.wake()
+
+    async def _each(self, work: _Work, hand: Hand) -> None:
+        function, seconds = self._function, self._reactor.seconds
+        told = work.since
+        for record in hand.rest:
+            hand.last = record
+            result = function(record)
+            if result is not None and hasattr(result, "__await__"):
+                await result
+            work.since = seconds()
+            if work.since - told >= BREATH_S:
+                told = work.since
+                self._work_on()
+                await self._reading.breathe()
+
+    async def _call(self, records: Any) -> None:
+        result = self._function(records)
+        if hasattr(result, "__await__"):
+            await result
+
+    def _work_on(self) -> None:
+        """Tell how long the function has been at what it has been at longest."""
+        self._alive(min((work.since for work in self._works), default=None))

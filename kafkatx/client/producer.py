@@ -1,0 +1,354 @@
+"""The producer: records in, Deferreds out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import TimeoutError as TimedOut
+from twisted.logger import Logger
+
+from kafkatx.client.cluster import Cluster
+from kafkatx.client.gathering import Gathering, Headers
+from kafkatx.client.parts import encoder, part
+from kafkatx.client.receipts import FlushReceipt, ListReceipt, disappoint
+from kafkatx.client.room import Room
+from kafkatx.client.sending import Manner, Sender
+from kafkatx.client.waiting import Waiters
+from kafkatx.clientside.accumulator import Accumulator
+from kafkatx.clientside.backoff import JITTER, Backoff
+from kafkatx.clientside.batches import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, record_bytes
+from kafkatx.clientside.errors import ClientClosed
+from kafkatx.clientside.outgoing import NO_OFFSET, BatchMetadata, ProducerRecord, RecordMetadata
+from kafkatx.clientside.producing import acks_of, is_idempotent, limits_of
+from kafkatx.clientside.settings import ClientSettings
+from kafkatx.clientside.tables import common, producer
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.interfaces import IEventHandler, IPartitioner, IProducerCallbacks
+from kafkatx.records.compression import codec_named
+
+
+class Producer:
+    """Sends records to topics, in batches that are made by themselves::
+
+        producer = Producer(bootstrap_servers="127.0.0.1:9092")
+        await producer.start()
+        await producer.send("events", b"value", key=b"key")
+        await producer.close()
+
+    Records of one partition keep their order whatever fails on the way, and by default (idempotence,
+    acks=all) none is there twice. Whoever sends faster than the brokers take must ``await producer.ready()``
+    now and then: with ``buffer.memory`` full calls fail at once with BufferExhausted.
+
+    Calls never raise: what is wrong is in the Deferred they return. Cancelling that drops the answer, not the
+    record. Used from the reactor thread only.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        reactor: Any = None,
+        cluster: Cluster | None = None,
+        **more: Any,
+    ) -> None:
+        """Make it; :meth:`start` connects.
+
+        :param settings: by Kafka's names, with dots or underscores; *more* likewise.
+        :param reactor: None: the cluster's, or the one that is installed.
+        :param cluster: one to share; it is not closed with the producer.
+        :raises SettingError: a setting is unknown or has a bad value, or two cannot be together.
+        """
+        self.settings = ClientSettings.load("producer", {**settings, **more})
+        chosen = self.settings
+        self._idempotent = is_idempotent(chosen)
+        limits = limits_of(chosen)
+        partitioner = part(chosen, producer.PARTITIONER_CLASS, IPartitioner)
+        self._encode_key = encoder(chosen, producer.KEY_SERIALIZER)
+        self._encode_value = encoder(chosen, producer.VALUE_SERIALIZER)
+        self._callbacks = part(chosen, producer.CALLBACK_HANDLER, IProducerCallbacks)
+        self._handler = part(chosen, producer.EVENT_HANDLER, IEventHandler)
+        self._owns_cluster = cluster is None
+        self.cluster = cluster or Cluster(chosen, reactor or _installed_reactor())
+        self._reactor = self.cluster.reactor
+        self._seconds: Callable[[], float] = self._reactor.seconds
+        self._largest = limits.most_bytes
+        self._buffer_bytes = limits.buffer_bytes
+        self._accumulator = Accumulator(
+            limits,
+            codec_named(chosen[producer.COMPRESSION_TYPE]),
+            partitioner.batch_sent,
+            backoff=Backoff(1, chosen[common.RETRY_BACKOFF_MS], chosen[common.RETRY_BACKOFF_MAX_MS], JITTER),
+        )
+        manner = Manner(
+            acks_of(chosen),
+            chosen[common.REQUEST_TIMEOUT_MS],
+            chosen[producer.MAX_REQUEST_SIZE],
+            chosen[producer.MAX_IN_FLIGHT],
+        )
+        self._sender = Sender(
+            self.cluster, self._accumulator, manner, callbacks=self._callbacks, handler=self._handler
+        )
+        self._gathering = Gathering(
+            self.cluster,
+            self._accumulator,
+            self._sender,
+            partitioner,
+            ignore_keys=chosen[producer.PARTITIONER_IGNORE_KEYS],
+            sync=chosen[producer.PRODUCER_TYPE] == "sync",
+        )
+        self._room = Room(self._reactor, self._accumulator, chosen[producer.MAX_BLOCK_MS] / 1000)
+        self._sender.settled = self._room.relieve
+        self._started = self._closing = self._closed = False
+        self._ends: Waiters[None] = Waiters()
+
+    # -- beginning
+
+    def start(self) -> Deferred[Producer]:
+        """Connect, and get what idempotence needs.
+
+        What was sent before waits for it. Fires with the producer; fails with ConnectionFailed if no broker
+        answers, or with RequestError: then :meth:`close` it.
+        """
+        return Deferred.fromCoroutine(self._start())
+
+    async def _start(self) -> Producer:
+        await self.cluster.start()
+        if self._idempotent:
+            await self._sender.identify()
+        else:
+            self._accumulator.identify(NOT_IDEMPOTENT)
+        self._started = True
+        self._sender.wake()
+        return self
+
+    # -- sending
+
+    def send(
+        self,
+        topic: str,
+        value: Any,
+        key: Any = None,
+        partition: int | None = None,
+        headers: Headers = (),
+        timestamp_ms: int | None = None,
+    ) -> Deferred[RecordMetadata]:
+        """Send one record.
+
+        :param value: what the value's encoder takes: bytes, unless ``value.serializer`` says otherwise.
+        :param partition: None: the partitioner chooses.
+        :param headers: pairs of a name and bytes or None.
+        :param timestamp_ms: None: now.
+        :return: fires with where it is when it is there as ``acks`` says. Fails with ProduceFailed: it was
+            refused, or not delivered within ``delivery.timeout.ms``. UnknownTopic, RequestError: it cannot be
+            sent there. BufferExhausted, ClientClosed. What the encoder raised.
+        """
+        waiting: Deferred[RecordMetadata] = Deferred()
+        try:
+            if self._callbacks is None:
+                self._send(topic, value, key, partition, headers, timestamp_ms, waiting)
+            else:
+                given = ProducerRecord(topic, value, key, partition, headers, timestamp_ms)
+                record = self._callbacks.before_enqueue(given)
+                self._told([record], self._send, *record, waiting)
+        except Exception:
+            return fail()
+        return waiting
+
+    def _send(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        headers: Headers,
+        timestamp_ms: int | None,
+        waiting: Deferred[RecordMetadata],
+    ) -> None:
+        """Encode and enqueue; raises what the Deferred shall fail with."""
+        if self._encode_value is not None:
+            value = self._encode_value(topic, value)
+        if key is not None and self._encode_key is not None:
+            key = self._encode_key(topic, key)
+        if self._closing or self._accumulator.used_bytes >= self._buffer_bytes:
+            raise self._refusal()
+        now_s = self._seconds()
+        if timestamp_ms is None:
+            timestamp_ms = int(now_s * 1000)
+        if headers or key is not None or value is None:
+            size = record_bytes(key, value, headers)
+        else:
+            size = len(value) + RECORD_OVERHEAD_BYTES
+        if size > self._largest:
+            raise RequestError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"a record of up to {size} bytes is above max.request.size, which leaves {self._largest}",
+            )
+        self._gathering.put(topic, key, value, partition, headers, timestamp_ms, size, waiting, now_s)
+
+    def send_batch(
+        self,
+        topic: str,
+        values: Sequence[Any],
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Deferred[BatchMetadata]:
+        """Send a list of values at once: much faster than one by one.
+
+        All go to one partition, in order: the partitioner is asked once. Without a key they are one batch,
+        whatever ``batch.size`` says, unless they are more than ``max.request.size``.
+
+        :param values: none of them None.
+        :param key: of all of them.
+        :return: fires with where they are when all of them are there; fails as :meth:`send` if one is not.
+        """
+        receipt = ListReceipt(len(values))
+        try:
+            if not values:
+                return succeed(BatchMetadata(topic, NO_OFFSET, NO_OFFSET, NO_OFFSET, 0))
+            if self._callbacks is None:
+                self._send_batch(topic, values, key, partition, timestamp_ms, receipt)
+            else:
+                given = [ProducerRecord(topic, value, key, partition, (), timestamp_ms) for value in values]
+                records = [self._callbacks.before_enqueue(record) for record in given]
+                values = [record.value for record in records]
+                self._told(records, self._send_batch, topic, values, key, partition, timestamp_ms, receipt)
+        except Exception:
+            return fail()
+        return receipt.deferred
+
+    def _send_batch(
+        self,
+        topic: str,
+        values: Sequence[Any],
+        key: Any,
+        partition: int | None,
+        timestamp_ms: int | None,
+        receipt: ListReceipt,
+    ) -> None:
+        """Encode and enqueue; raises what the Deferred shall fail with."""
+        encode = self._encode_value
+        if encode is not None:
+            values = [encode(topic, value) for value in values]
+        if key is not None and self._encode_key is not None:
+            key = self._encode_key(topic, key)
+        if self._closing or self._accumulator.full:
+            raise self._refusal()
+        if timestamp_ms is None:
+            timestamp_ms = int(self._seconds() * 1000)
+        self._gathering.put_values(topic, key, values, partition, timestamp_ms, receipt)
+
+    def _told(self, records: list[ProducerRecord], enqueue: Any, *arguments: Any) -> None:
+        """Enqueue, and tell the callbacks of each record whether that was done."""
+        added = False
+        try:
+            enqueue(*arguments)
+            added = True
+        finally:
+            for record in records:
+                try:
+                    self._callbacks.after_enqueue(record, added)
+                except Exception:
+                    self._log.failure("a producer's callback failed")
+
+    def _refusal(self) -> KafkaTXError:
+        if self._closing:
+            return ClientClosed("the producer is closed")
+        return self._room.exhausted("wait for Producer.ready() before you send more")
+
+    def ready(self) -> Deferred[None]:
+        """Wait for room: fires when less than ``buffer.memory`` is on its way, at once if that is so.
+
+        The next call then finds room, whatever its size. Fails with BufferExhausted after ``max.block.ms``,
+        or with ClientClosed.
+        """
+        return self._room.wait()
+
+    # -- the end
+
+    def flush(self) -> Deferred[None]:
+        """Send what is gathered without lingering, and wait for it.
+
+        Fires when all that was sent before is in the log or has failed; who sent it hears which.
+        """
+        return Deferred.fromCoroutine(self._flush())
+
+    async def _flush(self) -> None:
+        await self._gathering.learned()
+        receipt = FlushReceipt()
+        for batch in self._accumulator.unsettled():
+            count = batch.records if batch.builder is None else batch.builder.count
+            batch.entries += (receipt, 0, count, 0)
+            receipt.cut()
+        receipt.delivered()
+        self._sender.hurry += 1
+        self._sender.turn()
+        try:
+            await receipt.deferred
+        finally:
+            self._sender.hurry -= 1
+
+    def close(self, timeout_s: float | None = None) -> Deferred[None]:
+        """Send what is gathered, then let go of everything.
+
+        :param timeout_s: how long that may take; what is not done then fails with ClientClosed. None: as long
+            as ``delivery.timeout.ms`` lets it.
+        :return: fires when it is closed. Cancelling it does not stop the closing.
+        """
+        if self._closed:
+            return succeed(None)
+        waiting = self._ends.wait()
+        if not self._closing:
+            Deferred.fromCoroutine(self._close(timeout_s)).addErrback(self._bug).addCallback(self._ends.fire)
+        return waiting
+
+    async def _close(self, timeout_s: float | None) -> None:
+        if self._callbacks is not None and self._started:
+            self._send_last()
+        self._closing = True
+        if self._started and timeout_s != 0:
+            flushing = self.flush()
+            if timeout_s is not None:
+                flushing.addTimeout(timeout_s, self._reactor)
+            try:
+                await flushing
+            except TimedOut:
+                self._log.warn("a producer is closed before all was sent, after {s:g} s", s=timeout_s)
+            except Exception:
+                self._log.failure("a producer that is closed could not be flushed")
+        self._sender.stop()
+        self._room.close(ClientClosed("the producer is closed"))
+        error = ClientClosed("the producer was closed before this was delivered")
+        self._gathering.close(error)
+        for batch in self._accumulator.abandon():
+            disappoint(batch, error)
+        if self._handler is not None:
+            self._handler.close()
+        if self._owns_cluster:
+            await self.cluster.close()
+        self._closed = True
+
+    def _send_last(self) -> None:
+        """What the callbacks want to be sent before the end."""
+        try:
+            for record in self._callbacks.before_close():
+                self.send(*record).addErrback(
+                    lambda failure: self._log.failure("a callback's last record was not sent", failure)
+                )
+        except Exception:
+            self._log.failure("a producer's callback failed")
+
+    def _bug(self, failure: Any) -> None:
+        self._log.failure("a producer could not be closed", failure)
+        self._closed = True
+
+
+def _installed_reactor() -> Any:
+    from twisted.internet import reactor
+
+    return reactor

@@ -1,0 +1,94 @@
+"""When metadata is asked for: at an age, when somebody says it is wrong, and again until a reply comes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred, fail
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from kafkatx.client.waiting import Waiters
+from kafkatx.clientside.backoff import Backoff
+from kafkatx.clientside.errors import ClientClosed
+from kafkatx.errors import KafkaTXError
+
+
+class Refreshing:
+    """Calls *ask*, never twice at once, and not again before the pause of *backoff* is over."""
+
+    _log = Logger()
+
+    def __init__(
+        self, reactor: Any, ask: Callable[[], Awaitable[None]], backoff: Backoff, age_s: float
+    ) -> None:
+        self._reactor = reactor
+        self._ask = ask
+        self._backoff = backoff
+        self._age_s = age_s
+        self._asked = float("-inf")
+        self._timer: Any = None
+        self._running: Deferred[None] | None = None
+        self._waiting: Waiters[None] = Waiters()
+        self._closed = False
+
+    def fresh(self) -> None:
+        """A reply has come: the next is due at its age."""
+        self._asked = self._reactor.seconds()
+        self._stop_timer()
+        if not self._closed:
+            self._timer = self._reactor.callLater(self._age_s, self.stale)
+
+    def stale(self) -> None:
+        """Ask soon, and until a reply comes."""
+        if self._running is None and not self._closed:
+            self._stop_timer()
+            self._running = Deferred()  # the coroutine may end before its Deferred is there
+            running = Deferred.fromCoroutine(self._run())
+            if self._running is not None:
+                self._running = running
+
+    def next(self) -> Deferred[None]:
+        """Fires after the next reply; fails with ClientClosed."""
+        if self._closed:
+            return fail(ClientClosed("the client is closed"))
+        waiting = self._waiting.wait()
+        self.stale()
+        return waiting
+
+    async def _run(self) -> None:
+        failures = 0
+        while True:
+            pause_s = self._asked + self._backoff.pause_s(failures) - self._reactor.seconds()
+            if pause_s > 0:
+                await deferLater(self._reactor, pause_s)
+            self._asked = self._reactor.seconds()
+            try:
+                await self._ask()
+                break
+            except KafkaTXError as error:
+                # Once, and not for each attempt of a long night.
+                tell = self._log.debug if failures else self._log.warn
+                tell("no metadata, asking again until there is: {error}", error=error)
+                failures += 1
+        if failures:
+            self._log.info("metadata came after {failures} failures", failures=failures)
+        self._running = None
+        self.fresh()
+        self._waiting.fire(None)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None
+
+    def close(self) -> None:
+        """Ask no more; who waits gets ClientClosed."""
+        self._closed = True
+        self._stop_timer()
+        running, self._running = self._running, None
+        if running is not None:
+            running.addErrback(lambda failure: failure.trap(CancelledError, ClientClosed))
+            running.cancel()
+        self._waiting.fail(ClientClosed("the client was closed"))

@@ -1,0 +1,1 @@
+"""Tests of kafkatx.client: a clock, transports of strings, brokers made of answers."""

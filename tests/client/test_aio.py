@@ -1,0 +1,255 @@
+"""Tests of kafkatx.client.aio and .loops: Deferreds as futures, and the reactor underneath."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.client import loops
+from kafkatx.client.aio import Admin, Answer, Consumer, _bridged, _Listener
+from kafkatx.client.loops import Lease
+from kafkatx.clientside.record import Record
+from kafkatx.errors import KafkaTXError, SettingError
+from kafkatx.types import TopicPartition
+
+PLACE = TopicPartition("t", 0)
+NOWHERE = "127.0.0.1:1"
+
+
+def run(main: Callable[[], Awaitable[Any]]) -> Any:
+    """What a coroutine function gives in a loop of its own."""
+
+    async def body() -> Any:
+        return await main()
+
+    return asyncio.run(body())
+
+
+class AnswerTests(SynchronousTestCase):
+    def test_result(self) -> None:
+        """What a Deferred fires with, before or after it is awaited, the future gives."""
+
+        async def main() -> tuple[int, int]:
+            later: Deferred[int] = Deferred()
+            asyncio.get_running_loop().call_soon(later.callback, 2)
+            return await Answer(succeed(1)), await Answer(later)
+
+        self.assertEqual(run(main), (1, 2))
+
+    def test_failure(self) -> None:
+        """What it fails with is raised as it is."""
+        error = KafkaTXError("no")
+
+        async def main() -> None:
+            await Answer(fail(error))
+
+        self.assertIs(self.assertRaises(KafkaTXError, run, main), error)
+
+    def test_cancel(self) -> None:
+        """Cancelling the task cancels the Deferred before the loop turns; what it fires with is let go."""
+        cancelled: list[Deferred[None]] = []
+        waiting: Deferred[None] = Deferred(cancelled.append)
+
+        async def wait() -> None:
+            await Answer(waiting)
+
+        async def main() -> int:
+            task = asyncio.ensure_future(wait())
+            await asyncio.sleep(0)
+            task.cancel()
+            at_once = len(cancelled)
+            await asyncio.gather(task, return_exceptions=True)
+            return at_once if task.cancelled() else -1
+
+        self.assertEqual(run(main), 1)
+
+    def test_cancelled_deferred(self) -> None:
+        """A Deferred that Twisted's side cancels cancels the future."""
+
+        async def main() -> bool:
+            deferred: Deferred[None] = Deferred()
+            answer = Answer(deferred)
+            deferred.cancel()
+            return answer.cancelled()
+
+        self.assertTrue(run(main))
+
+    def test_done(self) -> None:
+        """What is done cannot be cancelled."""
+
+        async def main() -> bool:
+            return Answer(succeed(1)).cancel()
+
+        self.assertFalse(run(main))
+
+
+class BridgeTests(SynchronousTestCase):
+    def test_functions(self) -> None:
+        """Plain functions, coroutine functions of asyncio and functions that return Deferreds all do."""
+
+        async def slow(value: int) -> int:
+            await asyncio.sleep(0)
+            return value + 1
+
+        async def main() -> list[Any]:
+            deferred = succeed(7)
+            self.assertIs(_bridged(lambda: deferred)(), deferred)
+            self.assertEqual(_bridged(lambda value: value)(1), 1)
+            return [await Answer(_bridged(slow)(2)), await Answer(deferred)]
+
+        self.assertEqual(run(main), [3, 7])
+
+    def test_listener(self) -> None:
+        """A listener's coroutine is awaited; a method that it lacks is lacking."""
+
+        async def told(places: set[TopicPartition]) -> int:
+            return len(places)
+
+        async def main() -> int:
+            listener = _Listener(SimpleNamespace(on_partitions_assigned=told))
+            self.assertFalse(hasattr(listener, "on_partitions_revoked"))
+            return await Answer(listener.on_partitions_assigned({PLACE}))
+
+        self.assertEqual(run(main), 1)
+
+
+class LeaseTests(SynchronousTestCase):
+    def test_one_for_all(self) -> None:
+        """Clients of one loop share a reactor, which goes with the last of them, and timers with it."""
+
+        async def main() -> None:
+            loop = asyncio.get_running_loop()
+            one, two = Lease(loop), Lease(loop)
+            reactor = one.reactor
+            self.assertIs(reactor, two.reactor)
+            self.assertTrue(reactor.running)
+            one.end()
+            one.end()
+            await asyncio.sleep(0)
+            self.assertIn(loop, loops._reactors)
+            two.end()
+            await asyncio.sleep(0)
+            self.assertNotIn(loop, loops._reactors)
+            self.assertEqual(reactor.getReaders(), [])
+            third = Lease(loop)
+            self.assertIsNot(third.reactor, reactor)
+            third.end()
+
+        run(main)
+
+    def test_another_comes(self) -> None:
+        """A client that comes as the last one goes keeps the reactor."""
+
+        async def main() -> None:
+            loop = asyncio.get_running_loop()
+            one = Lease(loop)
+            one.end()
+            two = Lease(loop)
+            await asyncio.sleep(0)
+            self.assertIs(one.reactor, two.reactor)
+            self.assertTrue(two.reactor.getReaders())
+            two.end()
+
+        run(main)
+
+    def test_works(self) -> None:
+        """Calls from threads and timers come; pool threads keep no process from ending."""
+
+        async def main() -> bool:
+            lease = Lease(asyncio.get_running_loop())
+            pooled: Deferred[bool] = Deferred()
+            pool = lease.reactor.getThreadPool()
+
+            def work() -> None:
+                import threading
+
+                daemon = threading.current_thread().daemon
+                lease.reactor.callFromThread(lease.reactor.callLater, 0, pooled.callback, daemon)
+
+            pool.callInThread(work)
+            try:
+                return await Answer(pooled)
+            finally:
+                lease.end()
+
+        self.assertTrue(run(main))
+
+    def test_installed(self) -> None:
+        """Where Twisted runs over this very loop already, that reactor is used, and left alone."""
+
+        async def main() -> None:
+            loop = asyncio.get_running_loop()
+            installed = SimpleNamespace(_asyncioEventloop=loop)
+            self.patch(sys, "modules", {**sys.modules, "twisted.internet.reactor": installed})
+            lease = Lease(loop)
+            self.assertIs(lease.reactor, installed)
+            lease.end()
+
+        run(main)
+
+
+class ClientTests(SynchronousTestCase):
+    def test_no_loop(self) -> None:
+        """Outside of a loop a client cannot be made."""
+        self.assertRaises(RuntimeError, Consumer)
+
+    def test_bad_setting(self) -> None:
+        """A client that could not be made keeps no reactor."""
+
+        async def main() -> int:
+            try:
+                Consumer(grup_id="x")
+            except SettingError:
+                await asyncio.sleep(0)
+                return len(loops._reactors)
+            return -1
+
+        self.assertEqual(run(main), 0)
+
+    def test_nobody_answers(self) -> None:
+        """``async with`` raises what start failed with, and has closed the client then."""
+
+        async def main() -> int:
+            try:
+                async with Admin(bootstrap_servers=NOWHERE, default_api_timeout_ms=200):
+                    return -1
+            except KafkaTXError:
+                await asyncio.sleep(0)
+                return len(loops._reactors)
+
+        self.assertEqual(run(main), 0)
+
+    def test_close_twice(self) -> None:
+        """The second close waits for the first."""
+
+        async def main() -> None:
+            client = Admin(bootstrap_servers=NOWHERE)
+            await asyncio.gather(client.close(), client.close())
+            await client.close()
+
+        run(main)
+
+    def test_records_in_a_cancelled_task(self) -> None:
+        """Records that come in the turn in which the task is cancelled are the next again."""
+        coming: Deferred[Any] = Deferred()
+        sought: list[tuple[TopicPartition, int]] = []
+
+        async def main() -> None:
+            consumer = Consumer(bootstrap_servers=NOWHERE)
+            self.patch(consumer.client, "getmany", lambda *_: coming)
+            self.patch(consumer.client, "seek", lambda place, offset: sought.append((place, offset)))
+            task = asyncio.ensure_future(consumer.getmany())
+            await asyncio.sleep(0)
+            coming.callback({PLACE: [Record("t", 0, 4), Record("t", 0, 5)]})
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await consumer.close()
+
+        run(main)
+        self.assertEqual(sought, [(PLACE, 4)])

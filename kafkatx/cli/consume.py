@@ -1,14 +1,16 @@
-"""``kafkatx consume``: print the messages of a topic."""
+"""``kafkatx consume``: print the messages of a topic, or a group's share of several."""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 import click
 
-from kafkatx.cli.options import cluster_options, connect
-from kafkatx.cli.positions import BadPosition, parse, resolve
+from kafkatx.cli.group_consume import consume_group
+from kafkatx.cli.options import client_settings, cluster_options, connect
+from kafkatx.cli.positions import BEGINNING, END, BadPosition, Position, parse, resolve
 from kafkatx.cli.render import (
     BadFormat,
     FormatRenderer,
@@ -39,7 +41,13 @@ The positions of -o:
 
 
 @click.command(epilog=FORMAT_HELP)
-@click.argument("topic")
+@click.argument("topics", nargs=-1, required=True, metavar="TOPIC...")
+@click.option(
+    "-G",
+    "--group",
+    metavar="GROUP",
+    help="Join this group: share the topics with its other members, and commit what is printed.",
+)
 @click.option(
     "-o",
     "--offset",
@@ -64,7 +72,8 @@ The positions of -o:
 @click.option("-D", "--delimiter", metavar="SEP", default="\\n", help="Print this after each message. [\\n]")
 @cluster_options
 def consume(
-    topic: str,
+    topics: tuple[str, ...],
+    group: str | None,
     positions: tuple[str, ...],
     count: int | None,
     stop_at_end: bool,
@@ -76,16 +85,31 @@ def consume(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Print the messages of TOPIC: of all partitions, as they come, and those still to come."""
+    """Print the messages of TOPIC: of all partitions, as they come, and those still to come.
+
+    With a group there may be several topics, and -o (beginning or end) says where to start in what the group
+    has not committed yet.
+    """
+    topic = topics[0]
     try:
         start, stop_ms = parse(positions)
-        rows = _renderer(topic, format_text, key_delimiter, delimiter)
+        rows = renderer(topic, format_text, key_delimiter, delimiter)
     except BadPosition as error:
         raise click.UsageError(f"--offset {error}") from error
     except BadFormat as error:
         raise click.UsageError(f"--format {error}") from error
     if as_json and format_text is not None:
         raise click.UsageError("--json and --format exclude each other")
+    if group is not None:
+        _check_group(start, stop_ms, wanted)
+        make = (
+            None if as_json else partial(renderer, format_text=format_text, key=key_delimiter, end=delimiter)
+        )
+        settings = {**client_settings(bootstrap, timeout), "group.id": group}
+        consume_group(settings, topics, start == END, make, count, stop_at_end, sys.stdout.buffer)
+        return
+    if len(topics) > 1:
+        raise click.UsageError("several topics: only a group reads them (-G), or `kafkatx tail`")
     with connect(bootstrap, timeout) as cluster:
         state = cluster.topic(topic)
         missing = set(wanted) - set(state.partitions)
@@ -100,12 +124,29 @@ def consume(
             copy(cluster, topic, ranges, rows, count, sys.stdout.buffer)
 
 
-def _renderer(topic: str, format_text: str | None, key_delimiter: str | None, delimiter: str) -> Renderer:
+def _check_group(start: Position, stop_ms: int | None, wanted: tuple[int, ...]) -> None:
+    """What a group decides cannot be asked for.
+
+    :raises click.UsageError: it is.
+    """
+    if start not in (BEGINNING, END) or stop_ms is not None:
+        raise click.UsageError(
+            "--offset: with a group there are beginning and end; or `kafkatx groups reset`"
+        )
+    if wanted:
+        raise click.UsageError("--partition and --group exclude each other: a group divides the partitions")
+
+
+def renderer(topic: str, format_text: str | None, key: str | None, end: str) -> Renderer:
+    """How messages of a topic are printed: by the format, else (the key and its delimiter), value and end.
+
+    :raises BadFormat: a letter of the format stands for nothing.
+    """
     if format_text is not None:
         return FormatRenderer(format_text, topic)
-    if key_delimiter is None:
-        return ValueRenderer(unescape(delimiter))
-    literal = [text.replace("%", "%%") for text in (key_delimiter, delimiter)]
+    if key is None:
+        return ValueRenderer(unescape(end))
+    literal = [text.replace("%", "%%") for text in (key, end)]
     return FormatRenderer(f"%k{literal[0]}%s{literal[1]}", topic)
 
 
@@ -141,7 +182,7 @@ def _write_chunk(
     chunk: Chunk, wanted: tuple[int, int | None], rows: Renderer, left: int | None, out: IO[bytes]
 ) -> int:
     """Write at most *left* messages of a chunk, batch by batch; return how many it were."""
-    from kafkatx.blocking.reader import Columns, append_batch
+    from kafkatx.clientside.columns import Columns, append_batch
     from kafkatx.records.convert import batches
 
     written, pieces, size = 0, [], 0

@@ -14,9 +14,13 @@ from typing import Any
 import click
 
 from kafkatx import __version__
+from kafkatx.cli.bench import bench
+from kafkatx.cli.configs import configs
 from kafkatx.cli.consume import consume
+from kafkatx.cli.groups import groups
 from kafkatx.cli.log import log
 from kafkatx.cli.produce import produce
+from kafkatx.cli.tail import tail
 from kafkatx.cli.topics import topics
 from kafkatx.errors import KafkaTXError
 
@@ -46,13 +50,17 @@ class Root(click.Group):
 )
 @click.version_option(__version__, "-V", "--version", message="kafkatx %(version)s")
 def kafkatx() -> None:
-    """Talk to a Kafka broker: manage topics, write and read messages; look after its logs."""
+    """Talk to a Kafka broker: topics, messages, consumer groups, settings; look after its logs."""
 
 
 kafkatx.add_command(topics)
 kafkatx.add_command(produce)
 kafkatx.add_command(consume)
+kafkatx.add_command(tail)
+kafkatx.add_command(groups)
+kafkatx.add_command(configs)
 kafkatx.add_command(log)
+kafkatx.add_command(bench)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,6 +15,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Literal
 
 from kafkatx.errors import KafkaTXError
+from kafkatx.net.reactors import close_reactor, new_reactor
 
 READY = re.compile(r"kafkatx is ready: broker \d+ at (\S+),")
 START_S = 30.0
@@ -115,7 +116,7 @@ class _Thread:
             outcome.append(result)
             ready.set()
 
-        self._reactor = _new_reactor()
+        self._reactor = new_reactor()
         self._reactor.callWhenRunning(self._start_service, settled)
         self._thread = threading.Thread(
             target=self._reactor.run, args=(False,), name="kafkatx broker", daemon=True
@@ -153,7 +154,7 @@ class _Thread:
         assert self._thread is not None
         self._thread.join(STOP_S)
         if not self._thread.is_alive():
-            _close_reactor(self._reactor)
+            close_reactor(self._reactor)
         self._thread = self._reactor = self._service = None
 
     def _stop_service(self) -> None:
@@ -167,23 +168,6 @@ class _Thread:
 
     def output(self) -> str:
         return ""
-
-
-def _new_reactor() -> Any:
-    """A reactor of this platform's best kind, not installed as the process's own."""
-    try:
-        from twisted.internet.epollreactor import EPollReactor as Reactor
-    except ImportError:
-        from twisted.internet.selectreactor import SelectReactor as Reactor
-    return Reactor()
-
-
-def _close_reactor(reactor: Any) -> None:
-    """Give back the files of a reactor that has ended: it was made to last as long as its process."""
-    for waker in reactor._internalReaders:
-        waker.connectionLost(None)
-    if hasattr(reactor, "_poller"):
-        reactor._poller.close()
 
 
 class _Process:

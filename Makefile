@@ -79,10 +79,11 @@ documents: install
 	$(BIN)/python -m kafkatx.group.classic.diagram docs/group-states.md
 
 tests: install
-	@$(BIN)/python -m tests.run $(TESTS)
+	@$(BIN)/python -m $(if $(TESTS),tests.run $(TESTS),tests.together)
 
 interop: install .interop/jars
-	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.dump_tool tests.interop.kafka_logs
+	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.client_consumer tests.interop.dump_tool \
+	  tests.interop.kafka_logs
 
 # Apache Kafka, as tests/interop/pom.xml names it; remove the folder to fetch it anew.
 .interop/jars: tests/interop/pom.xml

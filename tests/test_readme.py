@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from twisted.trial.unittest import SynchronousTestCase
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = re.compile(r"^```(\w+)( foreground)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -44,14 +45,6 @@ def blocks(markdown: str) -> Iterator[Block]:
     """The fenced blocks of a page, in order."""
     for language, foreground, text in _BLOCK.findall(markdown):
         yield Block(language, bool(foreground), text)
-
-
-def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Broker:

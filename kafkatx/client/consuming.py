@@ -48,6 +48,7 @@ class Consuming:
         self.auto_commit: AutoCommit | None = None
         shelf = Shelf(settings[consumer.READAHEAD_BYTES], settings[consumer.MAX_PARTITION_FETCH_BYTES])
         self.positions = Positions(shelf)
+        self.positions.on_told = self.changed
         self.reading = Reading(self.reactor, self.positions, self._asks)
         if settings[consumer.GROUP_ID] is not None:
             self._join(settings)
@@ -116,7 +117,7 @@ class Consuming:
             self.positions.remove(self.positions.places)
 
     async def _end(self) -> None:
-        if self.processing is None:
+        if self.processing is None or self.processing.called:
             self.positions.settle()
         else:
             await self._processed(self.processing)

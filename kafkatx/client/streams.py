@@ -24,19 +24,17 @@ async def records(reading: Reading, limit: int) -> AsyncIterator[Record]:
     """Give records for ever; ends when the consumer is closed.
 
     A record is done when the next is asked for. While records are at hand nothing is awaited, but the
-    reactor gets its turn between hands.
+    reactor gets its turn between hands. If the application leaves the loop, what it was not given is the
+    next for whoever asks.
     """
     while True:
         try:
             hand = await reading.give(limit)
         except ClientClosed:
             return
-        try:
-            for record in hand.rest:
-                hand.last = record
-                yield record
-        finally:  # the application may leave the loop: what it was not given is the next
-            hand.position.interrupt()
+        for record in hand.rest:
+            hand.last = record
+            yield record
 
 
 class BlockingStream:

@@ -16,13 +16,22 @@ _LASTING = (OffsetOutOfRange, NoOffset, Undecodable, CorruptRecords, Unsupported
 """Errors that only a seek gets the application past; others may be gone when it asks again."""
 
 
+def _nothing() -> None:
+    pass
+
+
 class Positions:
-    """Positions by partition; one reader at a time takes records of them."""
+    """Positions by partition; one reader at a time takes records of them.
+
+    :ivar on_told: called when an error that may pass has been handed out: what failed can be tried again.
+    """
 
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
+        self.on_told: Callable[[], None] = _nothing
         self._by_place: dict[TopicPartition, Position] = {}
         self._in_hand: dict[TopicPartition, Position] = {}
+        self._hands: dict[TopicPartition, Hand] = {}
 
     def __iter__(self) -> Iterator[Position]:
         return iter(list(self._by_place.values()))
@@ -50,10 +59,17 @@ class Positions:
         return frozenset(self._by_place)
 
     def add(self, places: Iterable[TopicPartition], begin: int) -> None:
-        """The consumer gets these; it keeps its position in those that it has."""
+        """The consumer gets these; it keeps its position in those that it has.
+
+        A partition that comes back while the application is still at work on a record of it, which it had
+        before it was lost, hands out nothing before that is done.
+        """
         for place in places:
             if place not in self._by_place:
-                self._by_place[place] = Position(place, self.shelf, begin)
+                self._by_place[place] = position = Position(place, self.shelf, begin)
+                position.hand = self._hands.get(place)
+                if position.hand is not None:
+                    self._in_hand[place] = position
         self.shelf.divide(len(self._by_place))
 
     def remove(self, places: Iterable[TopicPartition]) -> None:
@@ -98,6 +114,7 @@ class Positions:
             hand = position.give(limit)
             if hand is not None:
                 self._in_hand[position.place] = position
+                self._hands[position.place] = hand
                 return hand
             if position.error is not None:
                 self._raise(position)
@@ -105,23 +122,25 @@ class Positions:
 
     def finish(self, hand: Hand) -> None:
         """What was given out of a hand is done."""
-        position = hand.position
-        position.finish(hand)
-        self._in_hand.pop(position.place, None)
+        place = hand.position.place
+        position = self._by_place.get(place)
+        if position is not None:
+            position.finish(hand)
+        self._in_hand.pop(place, None)
+        self._hands.pop(place, None)
 
     def fail(self, hand: Hand) -> None:
         """What was given out last of a hand could not be done: it is the next again."""
-        position = hand.position
-        self._in_hand.pop(position.place, None)
-        if position.hand is hand and not hand.stale:
-            position.seek(position.done)
-        position.finish(hand)
+        if not hand.stale:
+            hand.position.seek(hand.position.done)
+        self.finish(hand)
 
     def settle(self) -> None:
         """What was handed out is done: the application asks for more."""
         for position in self._in_hand.values():
             position.settle()
         self._in_hand.clear()
+        self._hands.clear()
 
     @property
     def in_hand(self) -> frozenset[TopicPartition]:
@@ -133,7 +152,7 @@ class Positions:
         assert error is not None
         if not isinstance(error, _LASTING):
             position.error = None
-            self.shelf.on_room()
+            self.on_told()
         raise error
 
     # -- committing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -20,6 +20,7 @@ class PercentileTests(SynchronousTestCase):
         self.assertEqual(percentile([7.0], 0.5), 7.0)
         self.assertIsNone(percentile([], 0.5))
 
+    @settings(deadline=None)
     @given(st.lists(st.floats(0, 1e6), min_size=1).map(sorted), st.floats(0.001, 1))
     def test_any(self, ordered: list[float], part: float) -> None:
         """At least that part of the values is not above it, and less than that part is below it."""

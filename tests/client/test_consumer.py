@@ -248,6 +248,17 @@ class AssignTests(ConsumerTestCase):
         self.network.run(1)  # in which the broker ends the fetch that nobody waits for
         self.assertEqual(len(self.clock.getDelayedCalls()), calls)
 
+    def test_closed_before_it_started(self) -> None:
+        """A consumer that never reached a broker can be closed, and so can one that is just starting."""
+        never = self.unstarted(group_id="g")
+        self.wait(never.close())
+        self.failureResultOf(never.start(), ClientClosed)
+        self.network.hanging.add(0)
+        starting = self.unstarted()
+        waiting = starting.start()
+        self.wait(starting.close())
+        self.failureResultOf(waiting, ClientClosed)
+
     def test_settings(self) -> None:
         """A setting that there is not is an error at once."""
         self.assertRaises(SettingError, Consumer, bootstrap_servers="b", fetch_max_byte=3)
@@ -458,6 +469,13 @@ class GroupTests(ConsumerTestCase):
         self.wait(consumer.close())
         self.assertEqual(self.committed(), 2)
 
+    def test_automatic_commit_without_a_subscription(self) -> None:
+        """What was handed out of partitions assigned by hand is committed at the end, too."""
+        consumer = self.consumer(T0, T1, group_id="g")
+        self.assertEqual(len(self.values(consumer, 3)), 3)
+        self.wait(consumer.close())
+        self.assertEqual(self.committed(), 3)
+
     def committed(self) -> int:
         """How many records the group has committed."""
         offsets = self.broker.groups.offsets
@@ -510,6 +528,18 @@ class GroupTests(ConsumerTestCase):
         self.network.run(3)
         self.assertEqual(first.assignment(), {T0, T1})
         self.successResultOf(waiting)
+
+    def test_commit_when_closed(self) -> None:
+        """A listener can commit what close() revokes; afterwards nothing can be committed."""
+
+        class Listener:
+            async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+                await consumer.commit(dict.fromkeys(partitions, 1))
+
+        consumer = self.member("t", listener=Listener())
+        self.wait(consumer.close())
+        self.assertEqual(self.committed(), 2)
+        self.failureResultOf(consumer.commit(), ClientClosed)
 
     def test_failed_membership(self) -> None:
         """A membership that is over for good is an error of every read."""

@@ -258,6 +258,8 @@ class LocatingTests(FetchingTestCase):
         self.network.pump()
         self.assertRaises(RequestError, self.network.result, self.consumer.position(T0))
         self.assertRaises(RequestError, self.values)
+        self.network.run(1)  # the application was told: it is tried again
+        self.assertEqual(self.network.result(self.consumer.position(T0)), 10)
 
     def test_metadata_is_asked_for(self) -> None:
         """assign() has the metadata of its topics asked for."""
@@ -273,6 +275,9 @@ class CommittedTests(FetchingTestCase):
             result = found.get(T0)
             if isinstance(result, Exception):
                 raise result
+            if isinstance(result, Deferred):
+                await result
+                return {T0: OffsetAndMetadata(6), T1: found[T1]}
             return {place: found.get(place) for place in places}
 
         def prepare(consumer: Consumer) -> None:
@@ -287,6 +292,16 @@ class CommittedTests(FetchingTestCase):
         self.assertEqual(self.network.result(consumer.position(T0)), 6)
         self.assertEqual(self.network.result(consumer.position(T1)), 10)
         self.assertEqual(self.asked_group, [[T0, T1]])
+
+    def test_seek_while_the_group_is_asked(self) -> None:
+        """What is committed does not matter to a partition that was sought in meanwhile."""
+        held: Deferred[Any] = Deferred()
+        consumer = self.located({T0: held, T1: OffsetAndMetadata(4)})
+        consumer.seek(T0, 3)
+        held.callback(None)
+        self.network.run(0.5)
+        self.assertEqual(self.network.result(consumer.position(T0)), 3)
+        self.assertEqual(self.network.result(consumer.position(T1)), 4)
 
     def test_none(self) -> None:
         """With none only what is committed is known."""

@@ -10,6 +10,7 @@ from twisted.internet.task import deferLater
 from kafkatx.clientside.errors import ClientClosed
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import TopicPartition
+from kafkatx.wire.messages.join_group import JoinGroupRequest
 from tests.client.consumers import T0, T1, ConsumerTestCase
 
 
@@ -99,6 +100,19 @@ class ProcessTests(ConsumerTestCase):
         processing = consumer.process(work)
         self.network.run(1)
         self.assertEqual(self.seen, [0, 1, 1, 2])
+
+    def test_failure_after_a_seek(self) -> None:
+        """Where the function has sought before it fails, the partition goes on from there."""
+        consumer = self.consumer(T0)
+
+        def work(record: Any) -> None:
+            consumer.seek_to_end(T0)
+            raise ValueError("no")
+
+        processing = consumer.process(work)
+        self.network.run(1)
+        self.failureResultOf(processing, ValueError)
+        self.assertEqual(self.wait(consumer.position(T0)), 3)
 
     def test_failure_waits_for_others(self) -> None:
         """The Deferred fires when no function is at work any more; nothing new is begun."""
@@ -231,6 +245,21 @@ class ProcessInAGroupTests(ConsumerTestCase):
         self.failureResultOf(processing, CancelledError)
         self.assertLessEqual(self.committed(0), 0)
 
+    def test_read_on_after_a_failure(self) -> None:
+        """What is handed out after the function has failed is done when the consumer is closed."""
+        consumer = self.member("t", enable_auto_commit=True)
+
+        def work(record: Any) -> None:
+            raise ValueError("no")
+
+        processing = consumer.process(work)
+        self.network.run(1)
+        self.failureResultOf(processing, ValueError)
+        self.assertEqual((self.committed(0), self.committed(1)), (-1, -1))
+        self.assertEqual(len(self.values(consumer)), 6)
+        self.wait(consumer.close())
+        self.assertEqual((self.committed(0), self.committed(1)), (3, 3))
+
     def test_revoked_when_the_function_is_done(self) -> None:
         """A partition goes when the function is done with its record; the others are worked on meanwhile."""
         first = self.member("t", enable_auto_commit=True)
@@ -269,6 +298,44 @@ class ProcessInAGroupTests(ConsumerTestCase):
         self.network.run(5)
         self.assertEqual(consumer.assignment(), {T0, T1})
         self.assertIn((0, 0), self.open)  # nobody has committed it, so it comes again
+        self.release()
+
+    def test_two_that_are_slow(self) -> None:
+        """What counts is the record that has been in work for longest, and the next when that is done."""
+        consumer = self.member("t", enable_auto_commit=True, max_poll_interval_ms=10_000)
+        consumer.pause(T1)
+        consumer.process(self.later)
+        self.network.run(5)
+        consumer.resume(T1)
+        self.network.run(4)
+        self.open.pop((0, 0)).callback(None)  # in work since 0; the other since 5, and the next since 9
+        self.network.run(5)
+        self.assertEqual(consumer.assignment(), {T0, T1})
+        self.network.run(2)
+        self.assertEqual(consumer.assignment(), set())
+        self.network.run(5)
+        joined = len(self.network.sent(JoinGroupRequest))
+        self.open.pop((1, 0)).callback(None)  # the other one, which began at 9, has been too long, too
+        self.network.run(5)
+        self.assertEqual((consumer.assignment(), len(self.network.sent(JoinGroupRequest))), (set(), joined))
+        self.release()
+        self.network.run(5)
+        self.assertEqual(consumer.assignment(), {T0, T1})
+
+    def test_lost_and_back(self) -> None:
+        """A partition that comes back while the function is at work on a record of it waits for that."""
+        consumer = self.member("t", max_poll_interval_ms=10_000)
+        consumer.pause(T1)
+        consumer.process(self.later)
+        self.network.run(0.5)
+        working = self.open.pop((0, 0))
+        self.successResultOf(Deferred.fromCoroutine(consumer._parts.rebalancing.lost({T0})))
+        self.successResultOf(Deferred.fromCoroutine(consumer._parts.rebalancing.assigned({T0})))
+        self.network.run(3)
+        self.assertEqual(self.open, {})
+        working.callback(None)
+        self.network.run(0.5)
+        self.assertEqual(list(self.open), [(0, 0)])
         self.release()
 
     def test_slow_but_steady(self) -> None:

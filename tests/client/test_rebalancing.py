@@ -120,6 +120,15 @@ class RebalancingTests(RebalancingTestCase):
         self.successResultOf(self.run_(self.rebalancing.revoked({T0})))
         self.assertEqual(self.positions.places, {T1, T2})
 
+    def test_lost_and_back(self) -> None:
+        """What others may have committed meanwhile is committed anew."""
+        self.successResultOf(self.run_(self.auto_commit.now([T0])))
+        self.successResultOf(self.run_(self.rebalancing.lost({T0})))
+        self.successResultOf(self.run_(self.rebalancing.assigned({T0})))
+        self.positions[T0].found(0)
+        self.successResultOf(self.run_(self.auto_commit.now([T0])))
+        self.assertEqual(self.committed, [{T0: 0}] * 2)
+
     def test_lost(self) -> None:
         """Lost partitions are gone at once, nothing is committed; by default they are revoked."""
         self.fill(T0, 3)

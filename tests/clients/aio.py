@@ -85,6 +85,10 @@ class AioKafka(Scenario):
             told = await admin.create_topics([NewTopic(topic, PARTITIONS, 1, topic_configs=config)])
             same([error[1] for error in told.topic_errors], [0], "errors")
             await eventually("leaders", lambda: self.has_leaders(admin, topic))
+        async with self.consumer() as consumer:
+            await consumer.end_offsets(
+                self.places(topic)
+            )  # answered by leaders that are ready: see topics.py
         return topic
 
     async def has_leaders(self, admin: Any, topic: str) -> bool:

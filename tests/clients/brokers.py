@@ -15,6 +15,7 @@ from typing import Protocol
 from kafkatx.testing import EmbeddedBroker
 from tests.clients.features import PARTITIONS
 from tests.clients.toolchains import BUILT, java
+from tests.ports import free_port
 
 START_S = 60.0
 CONSUMER_SESSION_S = 6.0
@@ -65,14 +66,6 @@ class Broker(Protocol):
 
     def output(self) -> str:
         """The last of what it logged."""
-
-
-def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def offered(bootstrap: str) -> set[int]:

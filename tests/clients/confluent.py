@@ -23,7 +23,6 @@ from confluent_kafka.admin import (
     ConfigEntry,
     ConfigResource,
     NewPartitions,
-    NewTopic,
     OffsetSpec,
     ResourceType,
 )
@@ -42,6 +41,7 @@ from tests.clients.scenario import (
     same,
     until,
 )
+from tests.clients.topics import new_topic
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -60,10 +60,7 @@ class Confluent(Scenario):
 
     def new_topic(self, **config: str) -> str:
         """A topic of 6 partitions."""
-        topic = new_name()
-        made = self._admin.create_topics([NewTopic(topic, PARTITIONS, 1, config=config)])
-        made[topic].result(WAIT_S)
-        return topic
+        return new_topic(self._admin, **config)
 
     def produce(self, topic: str, pairs: Sequence[Pair], timestamp: int = 0, codec: str = "none") -> None:
         """Produce by key; every delivery is confirmed."""

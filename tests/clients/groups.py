@@ -9,6 +9,7 @@ from tests.clients.brokers import CONSUMER_SESSION_S, Broker
 from tests.clients.features import PARTITIONS
 from tests.clients.members import Members
 from tests.clients.scenario import new_name, same, until
+from tests.clients.topics import new_topic
 
 SETTLE_S = 30.0
 LONG_MS, SHORT_MS = 20_000, 3000
@@ -24,13 +25,13 @@ class Feed:
     """Fills a topic, each partition equally; librdkafka does it for every client."""
 
     def __init__(self, bootstrap: str) -> None:
-        from confluent_kafka.admin import AdminClient, NewTopic
+        from confluent_kafka.admin import AdminClient
 
         self._bootstrap = bootstrap
-        self.topic, self.group = new_name(), new_name("group")
+        self.group = new_name("group")
         self._each = 0
         admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-        admin.create_topics([NewTopic(self.topic, PARTITIONS, 1)])[self.topic].result(SETTLE_S)
+        self.topic = new_topic(admin)
 
     def more(self) -> dict[int, int]:
         """Produce some records to each partition; the end offsets."""

@@ -78,6 +78,9 @@ class KafkaPython(Scenario):
         else:
             made = {topic: {"num_partitions": PARTITIONS, "replication_factor": 1, "configs": config}}
             self.admin().create_topics(made, wait_for_metadata=True)
+            consumer = self.consumer()
+            consumer.end_offsets(self.places(topic))  # answered by leaders that are ready: see topics.py
+            consumer.close()
         return topic
 
     def produce(self, topic: str, pairs: Sequence[Pair], timestamp: int | None = None, **conf: Any) -> None:

@@ -30,6 +30,7 @@ from tests.clients.scenario import (
     until,
 )
 from tests.clients.toolchains import BUILT, java
+from tests.clients.topics import new_topic
 
 _TOOLS = "org.apache.kafka.tools"
 TOPICS = f"{_TOOLS}.TopicCommand"
@@ -85,11 +86,7 @@ class Tools(Scenario):
 
     def new_topic(self) -> str:
         """A topic of 6 partitions."""
-        from confluent_kafka.admin import NewTopic
-
-        topic = new_name()
-        self._observer.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(WAIT_S)
-        return topic
+        return new_topic(self._observer)
 
     def produce(self, topic: str, pairs: Sequence[Pair], *options: str) -> None:
         """``kafka-console-producer`` with keys."""

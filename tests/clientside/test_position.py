@@ -122,6 +122,17 @@ class PositionTests(PositionsTestCase):
         self.assertEqual(offsets(self.positions.take(2)[T0]), [3, 4])
         self.assertEqual(self.positions[T0].offset, 5)
 
+    def test_interrupted_in_what_came_back(self) -> None:
+        """A hand may be a part of what came back; all of it comes in order, and the offset is behind it."""
+        self.fill(T0, 6)
+        for limit, given in ((6, 0), (2, 1)):
+            hand = self.give(limit)
+            self.assertEqual(offsets(self.out(hand)), [given])
+            self.positions[T0].interrupt()
+            self.positions.finish(hand)
+        self.assertEqual(offsets(self.positions.take(9)[T0]), [2, 3, 4, 5])
+        self.assertEqual(self.positions[T0].offset, 6)
+
     def test_hand_as_a_whole(self) -> None:
         """Of a hand that is given out at once nothing is done before all is."""
         self.fill(T0, 4)

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.testing import EmbeddedBroker
-from tests.integration.test_kill import free_port
+from tests.ports import free_port
 
 KILLS = 200
 SEED = 20261122

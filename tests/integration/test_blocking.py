@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -29,15 +28,9 @@ from kafkatx.wire.messages.metadata import MetadataRequest
 from kafkatx.wire.messages.produce import ProduceRequest
 from tests.integration.clients import CODECS, messages, new_topic
 from tests.integration.shared import shared_broker
+from tests.ports import free_port
 
 KILLS = 5
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class BlockingTests(SynchronousTestCase):

@@ -24,7 +24,7 @@ from kafkatx.clientside.subscription import Whitelist
 from kafkatx.testing import EmbeddedBroker
 from tests.integration.clients import DEADLINE_S, new_topic
 from tests.integration.shared import shared_broker
-from tests.integration.test_kill import free_port
+from tests.ports import free_port
 
 PAUSE_S = 0.05
 

@@ -32,7 +32,7 @@ from kafkatx.wire.messages.list_offsets import (
 from tests.integration.certificates import self_signed
 from tests.integration.clients import new_topic
 from tests.integration.shared import shared_broker
-from tests.integration.test_kill import free_port
+from tests.ports import free_port
 
 reactor: Any = installed_reactor
 RESTARTS = 5

@@ -22,7 +22,7 @@ from kafkatx.clientside.record import Record
 from kafkatx.testing import EmbeddedBroker
 from tests.integration.clients import CLIENTS, CODECS, Confluent, messages, new_topic
 from tests.integration.shared import shared_broker
-from tests.integration.test_kill import free_port
+from tests.ports import free_port
 
 reactor: Any = installed_reactor
 KILLS = 20

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.test_readme import ROOT, Broker, free_port
+from tests.ports import free_port
+from tests.test_readme import ROOT, Broker
 
 EXAMPLES = ROOT / "docs/examples"
 

@@ -12,7 +12,7 @@ from kafkatx.testing import EmbeddedBroker
 from tests.integration.clients import DEADLINE_S, Confluent, new_topic
 from tests.integration.member import HEARTBEATS
 from tests.integration.members import Member, share, wait_until
-from tests.integration.test_kill import free_port
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     _Case = SynchronousTestCase

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import socket
 import tempfile
 import threading
 import time
@@ -14,18 +13,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.testing import EmbeddedBroker
 from tests.integration.clients import DEADLINE_S, Confluent, new_topic
+from tests.ports import free_port
 
 KILLS = 20
 SEED = 20261121
 MOST_LOAD_S = 0.6
-
-
-def free_port() -> int:
-    """A port that was free a moment ago: clients must find the broker again where it was."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Load(threading.Thread):

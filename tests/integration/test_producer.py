@@ -17,7 +17,7 @@ from kafkatx.client.producer import Producer
 from kafkatx.testing import EmbeddedBroker
 from tests.integration.clients import CODECS, Confluent, messages, new_topic
 from tests.integration.shared import shared_broker
-from tests.integration.test_kill import free_port
+from tests.ports import free_port
 
 reactor: Any = installed_reactor
 KILLS = 20

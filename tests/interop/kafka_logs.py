@@ -15,8 +15,8 @@ from kafkatx.log.inspect.dump import Dump
 from kafkatx.log.inspect.logdir import Check
 from kafkatx.log.inspect.rows import BatchRow, DamageRow, RecordRow
 from tests.integration.clients import CODECS, Confluent, messages
-from tests.integration.test_kill import free_port
 from tests.interop.apache import JARS, TIMEOUT_S, java, run
+from tests.ports import free_port
 
 COUNT = 3000
 CLUSTER_ID = "a2Fma2F0eC1pbnRlcm9wIQ"

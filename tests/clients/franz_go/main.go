@@ -136,6 +136,10 @@ func (s scenario) newTopic(ctx context.Context, configs map[string]*string) stri
 	defer admin.Close()
 	_, err := admin.CreateTopic(ctx, partitions, 1, configs, topic)
 	must(err)
+	until("the leaders are ready: see topics.py", func() bool {
+		ends, err := admin.ListEndOffsets(ctx, topic)
+		return err == nil && ends.Error() == nil && len(ends[topic]) == partitions
+	})
 	return topic
 }
 

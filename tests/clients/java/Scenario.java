@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -158,6 +159,9 @@ public final class Scenario {
         String topic = newName("topic");
         try (Admin admin = Admin.create(conf())) {
             get(admin.createTopics(List.of(new NewTopic(topic, PARTITIONS, (short) 1).configs(configs))).all());
+            // Answered by leaders that are ready: see topics.py.
+            get(admin.listOffsets(places(topic).stream()
+                .collect(Collectors.toMap(place -> place, place -> OffsetSpec.latest()))).all());
         }
         return topic;
     }

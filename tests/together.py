@@ -1,0 +1,97 @@
+"""Run all tests, a few processes at a time: most integration tests wait for time-outs of real clients.
+
+``python -m tests.together [JOBS]``. A job is a package of unit tests, or one module of integration tests, and
+:mod:`tests.run` runs it. What a job prints is shown if a test of it failed; the sum of all comes last.
+"""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+JOBS = 3
+"""More than there are processors: who waits needs none."""
+
+MOST_S = 1500
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
+
+
+class Counted(NamedTuple):
+    """What became of the tests of a job."""
+
+    passed: int
+    failed: int
+    skipped: int
+
+    def __str__(self) -> str:
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+
+def jobs(root: Path) -> list[str]:
+    """The names of packages and modules that hold every test under *root*, the slow ones first."""
+    found: dict[str, None] = {}
+    for path in sorted(root.rglob("test_*.py")):
+        parts = path.relative_to(root.parent).with_suffix("").parts
+        depth = 3 if parts[1] == "integration" else 2
+        found[".".join(parts[:depth])] = None
+    return sorted(found, key=lambda name: not name.startswith("tests.integration."))
+
+
+def counted(output: str) -> Counted:
+    """The counts that a job's closing line tells; one that did not get there counts as a failed test."""
+    lines = CLOSING.findall(output)
+    if not lines:
+        return Counted(0, 1, 0)
+    passed, failed, skipped = lines[-1]
+    return Counted(int(passed), int(failed), int(skipped or 0))
+
+
+def run(name: str) -> tuple[str, Counted, str, float]:
+    """Run one job; give its name, counts, output and seconds."""
+    started_s = time.monotonic()
+    command = [sys.executable, "-m", "tests.run", name]
+    try:
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=MOST_S,
+        )
+        output, status = done.stdout, done.returncode
+    except subprocess.TimeoutExpired as expired:
+        output, status = f"{expired.stdout!r}\n{name} did not end within {MOST_S} s", 1
+    result = counted(output)
+    if status and not result.failed:
+        result = result._replace(failed=1)
+    return name, result, output, time.monotonic() - started_s
+
+
+def main(workers: int) -> int:
+    """Run all jobs, tell of each, print the sum, return the exit status."""
+    names = jobs(Path(__file__).parent)
+    total: collections.Counter[str] = collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        running = [pool.submit(run, name) for name in names]
+        for number, future in enumerate(concurrent.futures.as_completed(running), 1):
+            name, result, output, seconds = future.result()
+            total.update(result._asdict())
+            if result.failed:
+                sys.stdout.write(output)
+            sys.stdout.write(f"[{number}/{len(names)}] {name}: {result} ({seconds:.0f} s)\n")
+            sys.stdout.flush()
+    in_all = Counted(**{field: total[field] for field in Counted._fields})
+    sys.stdout.write(f"{in_all}\n")
+    return 1 if in_all.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else JOBS))

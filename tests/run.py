@@ -1,7 +1,8 @@
 """Run trial and close with one line for people and machines: ``N passed, N failed``.
 
-``python -m tests.run [NAME]...``; without names all tests. The exit status is 1 if one failed. An error
-counts as a failure, and so does a test that was expected to fail and passed. Skipped tests are told of.
+``python -m tests.run [--directory=DIR] [NAME]...``; without names all tests. The exit status is 1 if one
+failed. An error counts as a failure, and so does a test that was expected to fail and passed. Skipped tests are
+told of. Tests work in DIR, which nothing else may use at the same time.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import cast
 
 from twisted.trial.reporter import TestResult, TreeReporter
 from twisted.trial.runner import TestLoader, TrialRunner
+
+DIRECTORY = "--directory="
 
 
 def closing_line(result: TestResult) -> str:
@@ -26,11 +29,14 @@ def failed(result: TestResult) -> int:
     return len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
 
 
-def main(names: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Run the tests of these dotted names, print the closing line, return the exit status."""
-    suite = TestLoader().loadByNames(list(names) or ["tests"], recurse=True)
+    names = [argument for argument in arguments if not argument.startswith(DIRECTORY)]
+    options = [argument.removeprefix(DIRECTORY) for argument in arguments if argument.startswith(DIRECTORY)]
+    directory = options[0] if options else "_trial_temp"
+    suite = TestLoader().loadByNames(names or ["tests"], recurse=True)
     # run() is declared to give an IReporter; it gives what the factory made.
-    result = cast(TestResult, TrialRunner(TreeReporter, workingDirectory="_trial_temp").run(suite))
+    result = cast(TestResult, TrialRunner(TreeReporter, workingDirectory=directory).run(suite))
     sys.stdout.write(closing_line(result) + "\n")
     sys.stdout.flush()
     return 1 if failed(result) or not result.testsRun else 0

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+import kafkatx.client
 from kafkatx.broker.handlers import SERVED
+from kafkatx.clientside.settings import KINDS
+from kafkatx.clientside.tables import common
+from kafkatx.config.setting import by_name
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.wire.api import APIS
 from kafkatx.wire.documents import protocol_page
@@ -60,3 +68,79 @@ class CommandLinePageTests(SynchronousTestCase):
         if done.returncode:
             raise AssertionError(f"exit status {done.returncode}\n{text}{done.stdout}{done.stderr}")
         return done.stdout
+
+
+def resolve(name: str, modules: list[Any]) -> Any:
+    """What a dotted name is in the first of the modules that has it.
+
+    An admin gets its parts (``Admin.groups``) when it is made: their classes stand in the same module.
+
+    :raises AttributeError: nothing is called so.
+    """
+    first, *rest = name.split(".")
+    found = next((getattr(module, first) for module in modules if hasattr(module, first)), None)
+    if found is None:
+        raise AttributeError(name)
+    for part in rest:
+        if part in ("groups", "configs", "quotas"):
+            found = getattr(sys.modules[found.__module__], part.capitalize())
+        else:
+            found = getattr(found, part)
+    return found
+
+
+class MigrationPageTests(SynchronousTestCase):
+    """The tables of ``docs/client/migration.md``: their call in the first column, ours in the second."""
+
+    def setUp(self) -> None:
+        """Read the page, and see to it that the facades can be found."""
+        for module in ("aio", "threads"):
+            importlib.import_module(f"kafkatx.client.{module}")
+        self.page = (ROOT / "docs/client/migration.md").read_text()
+
+    def names(self, column: int, section: str = "") -> Iterator[str]:
+        """What stands as code in a column, and begins with a class, one of our modules or a setting."""
+        for title, text in re.findall(
+            r"^## From (.*?)$(.*?)(?=^## |\Z)", self.page, re.MULTILINE | re.DOTALL
+        ):
+            if section in title:
+                for row in re.findall(r"^\| (.*) \|$", text, re.MULTILINE)[1:]:
+                    cells = row.split(" | ")
+                    self.assertEqual(len(cells), 2, row)
+                    yield from re.findall(r"`([A-Z]\w*(?:\.\w+)?|[A-Za-z]\w*(?:\.\w+)+)`", cells[column])
+
+    def test_ours(self) -> None:
+        """Each call and each setting that is named exists."""
+        tables = [*common.SECTIONS, *(section for kind in KINDS.values() for section in kind.SECTIONS)]
+        settings = by_name(tables)
+        names = [*self.names(1)]
+        self.assertGreater(len(names), 120)
+        for name in names:
+            if name not in settings:
+                self.assertTrue(resolve(name, [kafkatx.client]), name)
+
+    def test_theirs(self) -> None:
+        """So does each call of those clients that are installed here."""
+        for title, modules in (
+            ("kafka-python", ["kafka"]),
+            ("aiokafka", ["aiokafka", "aiokafka.admin"]),
+            ("confluent-kafka", ["confluent_kafka", "confluent_kafka.admin"]),
+        ):
+            names = [*self.names(0, title)]
+            self.assertGreater(len(names), 30)
+            for name in names:
+                resolve(name, [importlib.import_module(module) for module in modules])
+
+    def test_wrong_name(self) -> None:
+        """A name that is not there is found out, wherever it goes wrong."""
+        for name in ("Producent", "Producer.sent", "threads.Admin.groups.offset", "linger.sec"):
+            with self.assertRaises(AttributeError):
+                resolve(name, [kafkatx.client])
+
+
+class ApiPageTests(SynchronousTestCase):
+    def test_complete(self) -> None:
+        """Every public name of ``kafkatx.client`` is on ``docs/client/api.md``."""
+        page = (ROOT / "docs/client/api.md").read_text()
+        shown = set(re.findall(r"autoclass:: (\w+)(?:\(\))?$", page, re.MULTILINE))
+        self.assertEqual(set(kafkatx.client.__all__) - shown, set())

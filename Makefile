@@ -16,7 +16,6 @@ INPUT ?=
 CLIENTS ?=
 CONTROL ?=
 # make tests TESTS=tests.wire
-TESTS ?= tests
 
 .DEFAULT_GOAL := help
 .PHONY: help install run demo test tests lint docs documents clean interop clients faults

@@ -1,8 +1,8 @@
 """Run trial and close with one line for people and machines: ``N passed, N failed``.
 
 ``python -m tests.run [--directory=DIR] [NAME]...``; without names all tests. The exit status is 1 if one
-failed. An error counts as a failure, and so does a test that was expected to fail and passed. Skipped tests are
-told of. Tests work in DIR, which nothing else may use at the same time.
+failed. An error counts as a failure, and so does a test that was expected to fail and passed. Skipped tests
+are told of. Tests work in DIR, which nothing else may use at the same time.
 """
 
 from __future__ import annotations

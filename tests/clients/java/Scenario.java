@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -25,6 +26,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.AppInfoParser;
@@ -159,11 +161,23 @@ public final class Scenario {
         String topic = newName("topic");
         try (Admin admin = Admin.create(conf())) {
             get(admin.createTopics(List.of(new NewTopic(topic, PARTITIONS, (short) 1).configs(configs))).all());
-            // Answered by leaders that are ready: see topics.py.
-            get(admin.listOffsets(places(topic).stream()
-                .collect(Collectors.toMap(place -> place, place -> OffsetSpec.latest()))).all());
+            until("the leaders are ready: see topics.py", () -> led(admin, topic));
         }
         return topic;
+    }
+
+    /** Whether each partition tells its end, which only a leader does. */
+    private static boolean led(Admin admin, String topic) throws Exception {
+        try {
+            get(admin.listOffsets(places(topic).stream()
+                .collect(Collectors.toMap(place -> place, place -> OffsetSpec.latest()))).all());
+            return true;
+        } catch (ExecutionException error) {
+            if (error.getCause() instanceof RetriableException) {
+                return false;
+            }
+            throw error;
+        }
     }
 
     void produce(KafkaProducer<String, String> producer, String topic, List<String> values, Long at) throws Exception {

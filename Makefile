@@ -16,6 +16,7 @@ INPUT ?=
 CLIENTS ?=
 CONTROL ?=
 # make tests TESTS=tests.wire
+TESTS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help install run demo test tests lint docs documents clean interop clients faults

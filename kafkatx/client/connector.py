@@ -8,6 +8,7 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.defer import TimeoutError as TimedOut
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -204,6 +205,9 @@ class ConsumerConnector:
 
     async def _leave(self) -> None:
         """End the streams, and keep where they have come."""
+        # who reads a stream may be what asks for it: the dealing that gave it the record cannot be cancelled
+        # before it has returned
+        await deferLater(self.cluster.reactor, 0)
         if self._dealing is not None:
             self._dealing.cancel()
         self._end(ClientClosed("the connector was shut down"))

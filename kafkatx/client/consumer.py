@@ -336,7 +336,8 @@ class Consumer:
         :param batches: call it with lists of records of one partition.
         :param max_records: of such a list; None: ``max.poll.records``.
         :return: fires when the consumer is closed. Fails with what the function fails with: the record is not
-            done then, and is the next of its partition. Cancelling it ends the processing.
+            done then, and is the next of its partition. Cancelling it ends the processing, but not from
+            inside of the function: there :meth:`close` does.
         """
         parts = self._parts
         processor = Processor(

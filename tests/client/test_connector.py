@@ -321,6 +321,21 @@ class CommitTests(ConnectorTestCase):
         self.assertEqual(slow.seen, [b"a"])
         self.assertEqual(self.committed(T0, T1), [1, 2])
 
+    def test_shutdown_by_reader(self) -> None:
+        """Who reads a stream may shut the connector down with a record in hand, and need not wait."""
+        self.make_topic("t", 1)
+        self.fill(b"a", b"b")
+        connector = self.connector(auto_commit_interval_ms=600_000)
+        stream = connector.create_message_streams({"t": 1})["t"][0]
+
+        async def first() -> Any:
+            async for record in stream:
+                await connector.shutdown()
+                return record.value
+            return None
+
+        self.assertEqual(self.wait(Deferred.fromCoroutine(first()), 2), b"a")
+
     def test_no_automatic(self) -> None:
         """Without automatic commits nothing is committed at the end."""
         self.make_topic("t", 1)

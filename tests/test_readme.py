@@ -98,6 +98,8 @@ class ReadmeTests(SynchronousTestCase):
         self.port = free_port()
         self.environment = {
             **os.environ,
+            # each block has a shell of its own here: what the first one activates must hold for all
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PORT": str(self.port),
             "DATA": str(self.folder / "data"),
             "KAFKATX_BOOTSTRAP": f"127.0.0.1:{self.port}",

@@ -7,6 +7,9 @@ from typing import Any
 from tests.clients.features import PARTITIONS
 from tests.clients.scenario import WAIT_S, new_name, until
 
+_NOT_LED = {"_NOENT", "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "UNKNOWN_TOPIC_OR_PART"}
+"""What librdkafka says of a partition whose leader nobody knows yet, or which does not know itself."""
+
 
 def new_topic(admin: Any, **config: str) -> str:
     """Create a topic of 6 partitions with confluent-kafka's *admin*; return its name when it takes records.
@@ -31,9 +34,6 @@ def led(admin: Any, topic: str) -> bool:
     try:
         return all(told.result(WAIT_S).offset == 0 for told in admin.list_offsets(asked).values())
     except KafkaException as error:
-        if error.args[0].retriable() or error.args[0].name() in (
-            "NOT_LEADER_FOR_PARTITION",
-            "UNKNOWN_TOPIC_OR_PART",
-        ):
+        if error.args[0].name() in _NOT_LED:
             return False
         raise

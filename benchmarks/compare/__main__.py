@@ -1,0 +1,110 @@
+"""``python -m benchmarks.compare``: the experiments of ``docs/performance.md``, measured anew.
+
+Writes ``results.json``, ``tables.md`` and a PNG for each experiment, after every experiment: a run may be
+broken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+
+from benchmarks.compare import plots, table
+from benchmarks.compare.experiments import EXPERIMENTS
+from benchmarks.compare.experiments.place import Experiment
+from benchmarks.compare.loads import librdkafka
+from benchmarks.compare.machine import machine
+from benchmarks.compare.results import Results
+from benchmarks.compare.runner import run
+from benchmarks.compare.systems import SYSTEMS
+from benchmarks.compare.systems.system import System
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+QUICK = ("abcefh", 1, 0.15)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compare")
+    parser.add_argument("--quick", action="store_true", help="a few experiments, small, once")
+    parser.add_argument("--experiments", default="", help="letters, such as acf; all without it")
+    parser.add_argument("--systems", default="", help=f"some of {','.join(SYSTEMS)}")
+    parser.add_argument("--rounds", type=int, default=3, help="each experiment so often, the systems in turn")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies the counts of messages")
+    parser.add_argument("--to", default=os.path.join(ROOT, "docs", "performance"), help="where results go")
+    asked = parser.parse_args()
+    if asked.quick:
+        letters, asked.rounds, asked.scale = QUICK
+        asked.experiments = asked.experiments or letters
+    return asked
+
+
+def _chosen(names: str, results: Results) -> list[System]:
+    """The systems that are asked for and can be measured here; the others are noted."""
+    wanted = names.split(",") if names else list(SYSTEMS)
+    found = []
+    for name in wanted:
+        if name not in SYSTEMS:
+            raise SystemExit(f"--systems {name}: there are {', '.join(SYSTEMS)}")
+        reason = SYSTEMS[name].missing()
+        if reason is None:
+            found.append(SYSTEMS[name])
+        else:
+            results.notes.append(f"{name} was left out: {reason}")
+    return found
+
+
+def _write(folder: str, results: Results) -> None:
+    figures = results.figures()
+    done: list[Experiment] = [
+        experiment
+        for letter, experiment in EXPERIMENTS.items()
+        if any(key.experiment == letter for key in figures)
+    ]
+    with open(os.path.join(folder, "results.json"), "w") as file:
+        json.dump(results.as_json(), file, indent=1)
+        file.write("\n")
+    parts = [table.goals(figures), *(table.section(figures, experiment) for experiment in done)]
+    with open(os.path.join(folder, "tables.md"), "w") as file:
+        file.write("\n".join(parts))
+    for experiment in done:
+        plots.plot(figures, experiment, folder)
+
+
+def main() -> int:
+    """Measure, write, and say how we stand."""
+    asked = _arguments()
+    try:
+        librdkafka.program()
+    except librdkafka.NotBuilt as error:
+        raise SystemExit(str(error)) from None
+    pinned = (os.cpu_count() or 1) > 1
+    results = Results(machine())
+    systems = _chosen(asked.systems, results)
+    results.machine |= {
+        "systems": {system.name: f"{system.version()}; {system.settings()}" for system in systems},
+        "pinned": pinned,
+        "scale": asked.scale,
+    }
+    for note in results.notes:
+        print(note)
+    os.makedirs(asked.to, exist_ok=True)
+    begun_s = time.monotonic()
+    run(
+        [EXPERIMENTS[letter] for letter in asked.experiments or EXPERIMENTS],
+        systems,
+        asked.rounds,
+        asked.scale,
+        pinned,
+        results,
+        lambda line: print(f"{time.monotonic() - begun_s:6.0f} s  {line}", flush=True),
+        lambda: _write(asked.to, results),
+    )
+    print(table.goals(results.figures()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Experiments (a) to (e): one producer or consumer, and messages and batches of many kinds."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks.compare.experiments.place import Cell, Experiment, Metrics, Place, consume, produce
+
+ALONE = {"linger.ms": 0, "batch.num.messages": 1}
+GATHERED = {"linger.ms": 5}
+WITH_FLOOR = ("kafkatx", "kafka-4", "kafka-3.9", "rabbitmq", "activemq", "floor")
+
+
+def _batch_of(place: Place, messages: int) -> Metrics:
+    """The paper's producer: 200 B, so many messages a batch, nobody waits for a flush."""
+    count = place.count(2_000_000 if messages > 1 else 400_000)
+    properties = {"linger.ms": 5 if messages > 1 else 0, "batch.num.messages": messages, "acks": 1}
+    return produce(place, place.topic(), count, 200, properties, messages)
+
+
+def _consumer(place: Place) -> Metrics:
+    """The paper's consumer: 200 B, about 200 kB a fetch."""
+    topic, count = place.topic(), place.count(4_000_000)
+    produce(place, topic, count, 200, GATHERED)
+    return consume(place, topic, count, {"fetch.message.max.bytes": 200_000})
+
+
+def _batch_bytes(place: Place, batch_bytes: int) -> Metrics:
+    """The thesis's table 10.3: messages of 100 B in batches of so many bytes."""
+    count = place.count(2_000_000 if batch_bytes > 1000 else 400_000)
+    # librdkafka counts a batch's own 61 bytes and some of each message: the smallest holds one message
+    properties = {"linger.ms": 5, "batch.size": batch_bytes, "acks": 1}
+    if batch_bytes < 400:
+        properties |= ALONE
+    return produce(place, place.topic(), count, 100, properties)
+
+
+def _message_bytes(place: Place, size: int) -> Metrics:
+    """The thesis's table 10.5: messages of one size, in batches as the client makes them."""
+    count = place.count(min(2_000_000, 1_000_000_000 // size))
+    return produce(place, place.topic(), count, size, {**GATHERED, "acks": 1})
+
+
+def _acks_and_codec(place: Place, acks: str, codec: str) -> Metrics:
+    """Messages of 200 B, acknowledged and compressed in one of the ways."""
+    properties = {**GATHERED, "acks": acks, "compression.type": codec}
+    return produce(place, place.topic(), place.count(1_000_000), 200, properties)
+
+
+BATCHES = Experiment(
+    "a",
+    "One producer, 200 B, 1 and 50 messages a batch",
+    "paper, figure 4",
+    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb"),
+    [Cell(str(messages), partial(_batch_of, messages=messages)) for messages in (1, 50)],
+    WITH_FLOOR,
+)
+CONSUMER = Experiment(
+    "b",
+    "One consumer, 200 B, about 200 kB a fetch",
+    "paper, figure 5",
+    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb"),
+    [Cell("200 kB", _consumer)],
+    WITH_FLOOR,
+)
+BATCH_BYTES = Experiment(
+    "c",
+    "One producer, 100 B, by bytes of a batch",
+    "thesis, table 10.3",
+    ("throughput_mb_per_s", "records_per_s", "broker_cpu_s_per_gb"),
+    [Cell(str(size), partial(_batch_bytes, batch_bytes=size)) for size in (195, 1387, 8192, 16384, 56769)],
+)
+MESSAGE_BYTES = Experiment(
+    "d",
+    "One producer, by bytes of a message",
+    "thesis, table 10.5",
+    ("throughput_mb_per_s", "records_per_s", "broker_cpu_s_per_gb"),
+    [Cell(str(size), partial(_message_bytes, size=size)) for size in (10, 100, 1000, 10_000, 100_000)],
+)
+ACKS = Experiment(
+    "e",
+    "One producer, 200 B, by acks and codec",
+    "ours",
+    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb"),
+    [
+        Cell(f"acks={acks} {codec}", partial(_acks_and_codec, acks=acks, codec=codec))
+        for acks in ("0", "1", "all")
+        for codec in ("none", "lz4", "zstd")
+    ],
+)

@@ -1,0 +1,123 @@
+"""Where a cell is measured, and the measures that most experiments share."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from benchmarks.compare.loads import librdkafka
+from benchmarks.compare.process import Cpu, Server
+from benchmarks.compare.systems.system import System
+
+Metrics = dict[str, float]
+_numbers = itertools.count()
+
+
+class Place(NamedTuple):
+    """A system that runs, and how it is loaded.
+
+    :ivar client_core: what loads run on; None: wherever.
+    :ivar scale: by what the counts are multiplied.
+    """
+
+    system: System
+    server: Server
+    port: int
+    folder: str
+    client_core: int | None
+    scale: float
+
+    def count(self, count: int) -> int:
+        """A number of messages, scaled."""
+        return max(int(count * self.scale), 100)
+
+    def topic(self, partitions: int = 1) -> str:
+        """A new topic; the floor has but one."""
+        if self.system.name == "floor":
+            return "t"
+        name = f"bench-{next(_numbers)}"
+        self.system.create_topic(self.port, name, partitions)
+        return name
+
+
+class Cell(NamedTuple):
+    """One cell of an experiment's table."""
+
+    name: str
+    measure: Callable[[Place], Metrics]
+
+
+class Experiment(NamedTuple):
+    """Cells that are measured with the same running system.
+
+    :ivar letter: as issue and results name it.
+    :ivar source: where the seeds have it.
+    :ivar metrics: those that tables and plots show, the first one first.
+    :ivar systems: the names of those that can be asked; None: all that speak Kafka's protocol but the floor.
+    """
+
+    letter: str
+    title: str
+    source: str
+    metrics: Sequence[str]
+    cells: Sequence[Cell]
+    systems: Sequence[str] | None = None
+
+
+def produce(
+    place: Place,
+    topic: str,
+    count: int,
+    size: int,
+    properties: Mapping[str, object],
+    messages_a_request: int | None = None,
+) -> Metrics:
+    """Produce, and see what it costs the broker.
+
+    :param messages_a_request: if it is known, CPU seconds for a million requests are given.
+    """
+    before = place.server.cpu()
+    done = librdkafka.end(
+        librdkafka.begin(place.client_core, place.port, ["produce", topic, count, size], properties)
+    )
+    return measured(place, done, place.server.cpu().since(before), messages_a_request)
+
+
+def consume(place: Place, topic: str, count: int, properties: Mapping[str, object]) -> Metrics:
+    """Consume from the beginning, and see what it costs the broker."""
+    before = place.server.cpu()
+    done = librdkafka.end(
+        librdkafka.begin(place.client_core, place.port, ["consume", topic, count], properties)
+    )
+    return measured(place, done, place.server.cpu().since(before), None)
+
+
+def measured(place: Place, done: Mapping[str, float], cpu: Cpu, messages_a_request: int | None) -> Metrics:
+    """The metrics of a load."""
+    metrics = {
+        "throughput_mb_per_s": done["bytes"] / done["seconds"] / 1e6,
+        "records_per_s": done["messages"] / done["seconds"],
+        "broker_cpu_s": cpu.total_s,
+        "broker_cpu_user_s": cpu.user_s,
+        "broker_cpu_system_s": cpu.system_s,
+        "broker_cpu_s_per_gb": cpu.total_s / done["bytes"] * 1e9,
+        "client_cpu_s": done["cpu_s"],
+        "rss_mib": place.server.rss_mib(),
+        "peak_rss_mib": place.server.peak_rss_mib(),
+    }
+    if messages_a_request:
+        requests = done["messages"] / messages_a_request
+        metrics["broker_cpu_s_per_million_requests"] = cpu.total_s / requests * 1e6
+    return metrics
+
+
+def together(place: Place, loads: Sequence[Sequence[object]], properties: Mapping[str, object]) -> Metrics:
+    """Several loads at once: the throughput of all, from the first's start to the last's end."""
+    before, begun_s = place.server.cpu(), time.perf_counter()
+    running = [librdkafka.begin(place.client_core, place.port, load, properties) for load in loads]
+    done = [librdkafka.end(load) for load in running]
+    total = {name: sum(one[name] for one in done) for name in ("messages", "bytes", "cpu_s")}
+    total["seconds"] = time.perf_counter() - begun_s
+    return measured(place, total, place.server.cpu().since(before), None)

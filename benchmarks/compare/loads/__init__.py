@@ -1,0 +1,1 @@
+"""Programs that load a system, pinned to a core."""

@@ -1,0 +1,264 @@
+/* One load of a real client (librdkafka), measured: what Python would spend on a message would hide the broker.
+ *
+ *   load produce TOPIC COUNT SIZE [property=value ...]   as fast as it goes, or rate=N a second
+ *   load consume TOPIC COUNT [property=value ...]        partition 0 from its beginning
+ *   load latency TOPIC COUNT SIZE rate=N [property=...]  produce at a rate, and consume what comes
+ *
+ * Properties are librdkafka's, but for rate= and partitions=N: produce to the first N in turn, and not only to 0. "p." and "c." before a property's name give it to the producer or the
+ * consumer alone.
+ * Prints one line of JSON:
+ *   {"messages", "bytes", "seconds", "cpu_s", "errors", "p50_ms", "p99_ms", "p999_ms", "max_ms"}
+ * with the percentiles of latency only: from handing a message to the producer to having it from the consumer.
+ */
+#include <librdkafka/rdkafka.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONSUME_BATCH 10000
+#define PATIENCE_S 60
+
+static atomic_long delivered, failed;
+static long count, size_bytes, rate, partitions = 1;
+static const char *topic;
+static char **properties;
+static int property_count;
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void die(const char *what, const char *why) {
+    fprintf(stderr, "load: %s: %s\n", what, why);
+    exit(1);
+}
+
+static void on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque) {
+    (void)client;
+    (void)opaque;
+    atomic_fetch_add(message->err ? &failed : &delivered, 1);
+}
+
+static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
+    char why[512];
+    if (rd_kafka_conf_set(conf, name, value, why, sizeof why) != RD_KAFKA_CONF_OK) die(name, why);
+}
+
+static rd_kafka_t *client(rd_kafka_type_t type) {
+    char own = type == RD_KAFKA_PRODUCER ? 'p' : 'c', why[512];
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    if (type == RD_KAFKA_PRODUCER) {
+        set(conf, "queue.buffering.max.messages", "1000000");
+        set(conf, "queue.buffering.max.kbytes", "1000000");
+        rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+    } else {
+        set(conf, "group.id", "load");
+        set(conf, "enable.auto.commit", "false");
+        set(conf, "queued.min.messages", "10000000"); /* it pauses for 1 s once that many are queued */
+        set(conf, "queued.max.messages.kbytes", "2097151");
+    }
+    for (int i = 0; i < property_count; i++) {
+        char *name = strdup(properties[i]), *value = strchr(name, '=');
+        if (!value) die(name, "not property=value");
+        *value++ = 0;
+        int marked = (name[0] == 'p' || name[0] == 'c') && name[1] == '.';
+        if (!marked || name[0] == own) set(conf, marked ? name + 2 : name, value);
+        free(name);
+    }
+    rd_kafka_t *made = rd_kafka_new(type, conf, why, sizeof why);
+    if (!made) die("client", why);
+    return made;
+}
+
+static rd_kafka_topic_t *topic_of(rd_kafka_t *made) {
+    rd_kafka_topic_t *handle = rd_kafka_topic_new(made, topic, NULL);
+    if (!handle) die(topic, rd_kafka_err2str(rd_kafka_last_error()));
+    return handle;
+}
+
+static void produce_one(rd_kafka_t *producer, rd_kafka_topic_t *handle, int partition, char *value) {
+    while (rd_kafka_produce(handle, partition, RD_KAFKA_MSG_F_COPY, value, size_bytes, NULL, 0, NULL) == -1) {
+        if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+            die("produce", rd_kafka_err2str(rd_kafka_last_error()));
+        rd_kafka_poll(producer, 10);
+    }
+}
+
+/* Sleep until it is the turn of a message of a load at a rate. */
+static void pace(double start, long number, rd_kafka_t *producer) {
+    double ahead = start + (double)number / rate - now_s();
+    if (ahead > 0) usleep(ahead * 1e6);
+    rd_kafka_poll(producer, 0);
+}
+
+/* Letters in no order, of which a codec makes half: what is all the same would compress to nothing. */
+static void fill(char *value) {
+    unsigned state = 12345;
+    for (long i = 0; i < size_bytes; i++) {
+        state = state * 1103515245 + 12345;
+        value[i] = 'a' + (state >> 24) % 16;
+    }
+}
+
+static double produce(void) {
+    rd_kafka_t *producer = client(RD_KAFKA_PRODUCER);
+    rd_kafka_topic_t *handle = topic_of(producer);
+    char *value = malloc(size_bytes + 1);
+    fill(value);
+    produce_one(producer, handle, 0, value); /* connections and metadata are not what is measured */
+    if (rd_kafka_flush(producer, PATIENCE_S * 1000)) die("flush", "the first message was not delivered");
+    atomic_store(&delivered, 0);
+    double start = now_s();
+    for (long number = 0; number < count; number++) {
+        if (rate) pace(start, number, producer);
+        produce_one(producer, handle, number % partitions, value);
+        if (number % 1000 == 0) rd_kafka_poll(producer, 0);
+    }
+    rd_kafka_flush(producer, PATIENCE_S * 1000);
+    double seconds = now_s() - start;
+    atomic_fetch_add(&failed, rd_kafka_outq_len(producer));
+    return seconds;
+}
+
+static double consume(long *messages, long *bytes) {
+    rd_kafka_t *consumer = client(RD_KAFKA_CONSUMER);
+    rd_kafka_topic_t *handle = topic_of(consumer);
+    rd_kafka_message_t **got = malloc(CONSUME_BATCH * sizeof *got);
+    double start = 0, last = now_s();
+    if (rd_kafka_consume_start(handle, 0, RD_KAFKA_OFFSET_BEGINNING)) die(topic, "cannot be consumed");
+    while (*messages < count && now_s() - last < PATIENCE_S) {
+        ssize_t n = rd_kafka_consume_batch(handle, 0, 100, got, CONSUME_BATCH);
+        if (n > 0 && !start) start = now_s();
+        for (ssize_t i = 0; i < n; i++) {
+            if (!got[i]->err) {
+                ++*messages;
+                *bytes += got[i]->len;
+            }
+            rd_kafka_message_destroy(got[i]);
+        }
+        if (n > 0) last = now_s();
+    }
+    double seconds = now_s() - start;
+    if (*messages < count) atomic_fetch_add(&failed, count - *messages);
+    rd_kafka_consume_stop(handle, 0);
+    return seconds;
+}
+
+static double *latencies;
+static long received;
+static atomic_int waiting;
+
+static void *receive(void *unused) {
+    rd_kafka_t *consumer = client(RD_KAFKA_CONSUMER);
+    rd_kafka_topic_t *handle = topic_of(consumer);
+    double last = now_s();
+    (void)unused;
+    if (rd_kafka_consume_start(handle, 0, RD_KAFKA_OFFSET_END)) die(topic, "cannot be consumed");
+    while (received < count && now_s() - last < PATIENCE_S) {
+        rd_kafka_message_t *message = rd_kafka_consume(handle, 0, 1000);
+        if (!message) continue;
+        if (!message->err && message->len >= sizeof(double)) {
+            double sent;
+            memcpy(&sent, message->payload, sizeof sent);
+            last = now_s();
+            if (sent == 0) atomic_store(&waiting, 0); /* the consumer is at the end, and awake */
+            else latencies[received++] = (last - sent) * 1e3;
+        }
+        rd_kafka_message_destroy(message);
+    }
+    rd_kafka_consume_stop(handle, 0);
+    return NULL;
+}
+
+static double latency(void) {
+    rd_kafka_t *producer = client(RD_KAFKA_PRODUCER);
+    rd_kafka_topic_t *handle = topic_of(producer);
+    char *value = calloc(1, size_bytes);
+    double sent = 0;
+    pthread_t receiver;
+    if (size_bytes < (long)sizeof sent || !rate) die("latency", "give SIZE of at least 8, and rate=");
+    latencies = calloc(count, sizeof *latencies);
+    atomic_store(&waiting, 1);
+    pthread_create(&receiver, NULL, receive, NULL);
+    for (int tries = 0; atomic_load(&waiting); tries++) { /* until one comes through */
+        if (tries > PATIENCE_S * 20) die("latency", "nothing comes through");
+        produce_one(producer, handle, 0, value);
+        rd_kafka_flush(producer, 1000);
+        usleep(50000);
+    }
+    atomic_store(&delivered, 0);
+    double start = now_s();
+    for (long number = 0; number < count; number++) {
+        pace(start, number, producer);
+        sent = now_s();
+        memcpy(value, &sent, sizeof sent);
+        produce_one(producer, handle, 0, value);
+    }
+    rd_kafka_flush(producer, PATIENCE_S * 1000);
+    pthread_join(receiver, NULL);
+    double seconds = now_s() - start;
+    atomic_fetch_add(&failed, count - received);
+    return seconds;
+}
+
+static int ascending(const void *a, const void *b) {
+    double difference = *(const double *)a - *(const double *)b;
+    return (difference > 0) - (difference < 0);
+}
+
+static double percentile(double share) {
+    long at = (long)(share * received);
+    return received ? latencies[at < received ? at : received - 1] : 0;
+}
+
+/* Take from the properties what is not librdkafka's. */
+static void take_own(char **given, int many) {
+    properties = malloc(many * sizeof *properties);
+    for (int i = 0; i < many; i++) {
+        if (!strncmp(given[i], "rate=", 5)) rate = atol(given[i] + 5);
+        else if (!strncmp(given[i], "partitions=", 11)) partitions = atol(given[i] + 11);
+        else properties[property_count++] = given[i];
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc < 4) die("usage", "load produce|consume|latency TOPIC COUNT [SIZE] [property=value ...]");
+    const char *mode = argv[1];
+    int consuming = !strcmp(mode, "consume");
+    long messages = 0, bytes = 0;
+    double seconds;
+    topic = argv[2];
+    count = atol(argv[3]);
+    if (!consuming) {
+        if (argc < 5) die("usage", "SIZE is missing");
+        size_bytes = atol(argv[4]);
+    }
+    take_own(argv + (consuming ? 4 : 5), argc - (consuming ? 4 : 5));
+    if (!strcmp(mode, "produce")) seconds = produce();
+    else if (consuming) seconds = consume(&messages, &bytes);
+    else if (!strcmp(mode, "latency")) seconds = latency();
+    else die(mode, "produce, consume or latency"), seconds = 0;
+    if (!consuming) {
+        messages = atomic_load(&delivered);
+        bytes = messages * size_bytes;
+    }
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    double cpu_s = used.ru_utime.tv_sec + used.ru_stime.tv_sec + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    if (received) qsort(latencies, received, sizeof *latencies, ascending);
+    printf("{\"messages\": %ld, \"bytes\": %ld, \"seconds\": %.6f, \"cpu_s\": %.3f, \"errors\": %ld", messages, bytes,
+           seconds, cpu_s, atomic_load(&failed));
+    if (received)
+        printf(", \"p50_ms\": %.4f, \"p99_ms\": %.4f, \"p999_ms\": %.4f, \"max_ms\": %.4f", percentile(.5),
+               percentile(.99), percentile(.999), latencies[received - 1]);
+    puts("}");
+    return 0;
+}

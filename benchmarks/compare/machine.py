@@ -1,0 +1,22 @@
+"""What the figures are from."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from typing import Any
+
+
+def machine() -> dict[str, Any]:
+    """The machine, in a few words."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        model = re.search(r"model name\s*:\s*(.+)", file.read())
+    with open("/proc/meminfo", encoding="ascii") as file:
+        total = re.search(r"MemTotal:\s+(\d+)", file.read())
+    return {
+        "processor": model[1] if model else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(int(total[1]) / (1 << 20), 1) if total else None,
+        "system": f"{platform.system()} {platform.release()}",
+    }

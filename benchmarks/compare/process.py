@@ -1,0 +1,154 @@
+"""One server process under measurement: pinned to a core, its CPU seconds, its memory, its disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+TICKS = os.sysconf("SC_CLK_TCK")
+STOP_S = 30.0
+POLL_S = 0.005
+
+
+class Cpu(NamedTuple):
+    """CPU seconds of a process and of those it started."""
+
+    user_s: float
+    system_s: float
+
+    @property
+    def total_s(self) -> float:
+        """Both together."""
+        return self.user_s + self.system_s
+
+    def since(self, before: Cpu) -> Cpu:
+        """What was used since an earlier reading."""
+        return Cpu(self.user_s - before.user_s, self.system_s - before.system_s)
+
+
+class Server:
+    """A running server; a context manager that ends it.
+
+    :ivar started_s: seconds from its start to the first request that it served; set by :meth:`wait_for`.
+    """
+
+    def __init__(
+        self, command: Sequence[str], log_path: str, core: int | None, environment: Mapping[str, str]
+    ) -> None:
+        pinned = ["taskset", "--cpu-list", str(core), *command] if core is not None else list(command)
+        self._log_path = log_path
+        self._begun_s = time.perf_counter()
+        with open(log_path, "ab") as log:
+            self._process = subprocess.Popen(
+                pinned, stdout=log, stderr=log, env={**os.environ, **environment}, start_new_session=True
+            )
+        self.started_s = 0.0
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def wait_for(self, served: Callable[[], bool], most_s: float) -> None:
+        """Wait until the server serves.
+
+        :raises RuntimeError: it ended, or took longer than that; with the last of its log.
+        """
+        while not served():
+            waited_s = time.perf_counter() - self._begun_s
+            if self._process.poll() is not None or waited_s > most_s:
+                self.stop()
+                raise RuntimeError(f"not serving after {waited_s:.0f} s:\n{self._last_lines()}")
+            time.sleep(POLL_S)
+        self.started_s = time.perf_counter() - self._begun_s
+
+    def _last_lines(self) -> str:
+        with open(self._log_path, errors="replace") as log:
+            return "".join(log.readlines()[-15:])
+
+    def stop(self) -> None:
+        """SIGTERM to all of it, and SIGKILL if that does not do."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self._process.pid, number)
+            except ProcessLookupError:
+                break
+            try:
+                self._process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                continue
+            if not self._pids():
+                break
+        self._process.wait()
+
+    def _pids(self) -> list[int]:
+        """The processes of its session: a server may start others."""
+        found = []
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    fields = _stat(int(name))
+                except OSError:
+                    continue
+                if int(fields[3]) == self._process.pid and fields[0] != "Z":
+                    found.append(int(name))
+        return found
+
+    def cpu(self) -> Cpu:
+        """CPU seconds so far, of all of its processes and those of them that have ended."""
+        user = system = 0
+        for pid in self._pids():
+            try:
+                fields = _stat(pid)
+            except OSError:
+                continue
+            user += int(fields[11]) + int(fields[13])
+            system += int(fields[12]) + int(fields[14])
+        return Cpu(user / TICKS, system / TICKS)
+
+    def rss_mib(self) -> float:
+        """Resident memory now, MiB, of all of its processes."""
+        return sum(_status_mib(pid, "VmRSS") for pid in self._pids())
+
+    def peak_rss_mib(self) -> float:
+        """The most resident memory since :meth:`forget_peak`, MiB, each process's own."""
+        return sum(_status_mib(pid, "VmHWM") for pid in self._pids())
+
+    def forget_peak(self) -> None:
+        """Begin anew to look for the most resident memory."""
+        for pid in self._pids():
+            with open(f"/proc/{pid}/clear_refs", "w") as file:
+                file.write("5")
+
+
+def _stat(pid: int) -> list[str]:
+    """What /proc says of a process, from its state on."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+        return stat.read().rsplit(")", 1)[1].split()
+
+
+def _status_mib(pid: int, name: str) -> float:
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
+            found = re.search(rf"{name}:\s+(\d+)", status.read())
+    except OSError:
+        return 0.0
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def disk_mib(folder: str) -> float:
+    """What the files of a folder take on the disk, MiB."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(parent, name)).st_blocks * 512
+            except FileNotFoundError:
+                continue
+    return total / (1 << 20)

@@ -1,0 +1,48 @@
+"""The least that a Twisted broker can do; a program beside the repository, left out where it is not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from benchmarks.compare.process import Server
+from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+
+
+def floor_path() -> Path | None:
+    """``KAFKATX_FLOOR``, or ``shared/bench/floor.py`` beside the repository or above it."""
+    given = os.environ.get("KAFKATX_FLOOR")
+    found = [Path(given)] if given else [parent / "shared/bench/floor.py" for parent in (ROOT, *ROOT.parents)]
+    return next((path for path in found if path.exists()), None)
+
+
+class Floor:
+    """One topic, ``t``, of one partition; it trusts its input."""
+
+    name = "floor"
+    kafka = True
+
+    def missing(self) -> str | None:
+        """As System says."""
+        return None if floor_path() else "floor.py is not there; KAFKATX_FLOOR may name it"
+
+    def version(self) -> str:
+        """It has none."""
+        return f"Python {sys.version.split()[0]}"
+
+    def settings(self) -> str:
+        """It has none."""
+        return "one topic of one partition; no errors, groups, retention or recovery"
+
+    def start(self, folder: str, port: int, core: int | None) -> Server:
+        """As System says."""
+        environment = {"TMPDIR": folder}
+        server = Server([sys.executable, str(floor_path()), str(port)], log_path(folder), core, environment)
+        server.wait_for(serves_kafka(port), START_S)
+        return server
+
+    def create_topic(self, port: int, topic: str, partitions: int) -> None:
+        """There is only one."""

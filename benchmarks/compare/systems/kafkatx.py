@@ -1,0 +1,49 @@
+"""kafkatx, of this tree or of another one."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import kafkatx
+from benchmarks.compare.process import Server
+from benchmarks.compare.systems import kafka_topics
+from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
+from benchmarks.running import kafkatx_command
+
+
+class Kafkatx:
+    """The broker as ``twistd kafkatx`` starts it, with its defaults.
+
+    :param tree: the checkout whose broker is measured; None: this one.
+    """
+
+    kafka = True
+
+    def __init__(self, name: str = "kafkatx", tree: str | None = None) -> None:
+        self.name = name
+        self._tree = tree
+
+    def missing(self) -> str | None:
+        """Nothing: it is what runs this."""
+        return None
+
+    def version(self) -> str:
+        """Its version, and Python's."""
+        return f"{kafkatx.__version__} (Python {sys.version.split()[0]})"
+
+    def settings(self) -> str:
+        """The defaults."""
+        return "its defaults"
+
+    def start(self, folder: str, port: int, core: int | None) -> Server:
+        """As System says."""
+        environment = {} if self._tree is None else {"PYTHONPATH": self._tree}
+        command = kafkatx_command(os.path.join(folder, "data"), port)
+        server = Server(command, log_path(folder), core, environment)
+        server.wait_for(serves_kafka(port), START_S)
+        return server
+
+    def create_topic(self, port: int, topic: str, partitions: int) -> None:
+        """As System says."""
+        kafka_topics.create_topic(port, topic, partitions)

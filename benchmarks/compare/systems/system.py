@@ -1,0 +1,59 @@
+"""What the runner asks of a system."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Callable
+from typing import Protocol
+
+from benchmarks.compare.process import Server
+
+START_S = 60.0
+API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+
+
+class System(Protocol):
+    """A system; nothing of it is started before :meth:`start`.
+
+    :ivar name: as ``results.json`` has it.
+    :ivar kafka: whether Kafka's clients can talk to it.
+    """
+
+    name: str
+    kafka: bool
+
+    def missing(self) -> str | None:
+        """Why it cannot be measured on this machine; None: it can. Fetches what it needs."""
+
+    def version(self) -> str:
+        """Its version."""
+
+    def settings(self) -> str:
+        """How it is configured, in a line."""
+
+    def start(self, folder: str, port: int, core: int | None) -> Server:
+        """Start it with empty data in a folder, and wait until it serves."""
+
+    def create_topic(self, port: int, topic: str, partitions: int) -> None:
+        """Make a topic."""
+
+
+def serves_kafka(port: int) -> Callable[[], bool]:
+    """A function that says whether a broker answers ApiVersions by now."""
+
+    def served() -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 5) as connection:
+                connection.sendall(API_VERSIONS)
+                return len(connection.recv(4)) == 4
+        except OSError:
+            return False
+
+    return served
+
+
+def log_path(folder: str) -> str:
+    """Where a server's output goes."""
+    return os.path.join(folder, "server.log")

@@ -1,0 +1,91 @@
+"""Figures of several rounds become medians, ratios and tables."""
+
+from __future__ import annotations
+
+import json
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from benchmarks.compare import table
+from benchmarks.compare.experiments import EXPERIMENTS
+from benchmarks.compare.results import Figure, Key, Results, cells, ratios, read, systems
+
+BATCHES = EXPERIMENTS["a"]
+
+
+def measured() -> Results:
+    """Two systems, two cells, three rounds."""
+    results = Results({"cores": 2})
+    for one, fifty, theirs in ((100.0, 1000.0, 50.0), (120.0, 900.0, 60.0), (110.0, 1100.0, 40.0)):
+        for system, factor in (("kafkatx", 1.0), ("kafka-4", 0.5)):
+            results.add(
+                "a", "1", system, {"records_per_s": one * factor, "throughput_mb_per_s": one * factor}
+            )
+            results.add("a", "50", system, {"throughput_mb_per_s": fifty if factor == 1 else theirs})
+    return results
+
+
+class ResultsTests(SynchronousTestCase):
+    def test_figures(self) -> None:
+        """A figure is the median of its rounds, with the least and the most."""
+        figures = measured().figures()
+        self.assertEqual(figures[Key("a", "1", "kafkatx", "records_per_s")], Figure(110, 100, 120, 3))
+        self.assertEqual(cells(figures, "a"), ["1", "50"])
+        self.assertEqual(systems(figures, "a"), ["kafkatx", "kafka-4"])
+
+    def test_document(self) -> None:
+        """``results.json`` has the machine and a row for each figure, and can be read again."""
+        results = measured()
+        document = json.loads(json.dumps(results.as_json()))
+        self.assertEqual(document["machine"], {"cores": 2})
+        self.assertEqual(
+            document["results"][0],
+            {
+                "experiment": "a",
+                "cell": "1",
+                "system": "kafkatx",
+                "metric": "records_per_s",
+                "median": 110.0,
+                "min": 100.0,
+                "max": 120.0,
+                "rounds": 3,
+            },
+        )
+        self.assertEqual(read(document), results.figures())
+
+    def test_ratios(self) -> None:
+        """Ours by theirs, where both have the cell."""
+        figures = measured().figures()
+        self.assertEqual(
+            ratios(figures, "kafkatx", "kafka-4", "throughput_mb_per_s"), {("a", "1"): 2.0, ("a", "50"): 20.0}
+        )
+        self.assertEqual(ratios(figures, "kafkatx", "kafka-3.9", "records_per_s"), {})
+
+
+class TableTests(SynchronousTestCase):
+    def test_table(self) -> None:
+        """A row for each cell and a column for each system; what was not measured is left empty."""
+        shown = table.table(measured().figures(), BATCHES, "records_per_s")
+        self.assertEqual(
+            shown,
+            "| messages/s | kafkatx | kafka-4 |\n|---|---|---|\n| 1 | 110 (100-120) | 55 (50-60) |\n",
+        )
+
+    def test_goals(self) -> None:
+        """The median of the cells' ratios, and the cell that is worst."""
+        shown = table.goals(measured().figures())
+        self.assertIn("| kafka-4 | MB/s | 2 | 11.00 | 2.00 (a: 1) |", shown)
+
+    def test_numbers(self) -> None:
+        """Large numbers are whole, small ones have three digits."""
+        self.assertEqual(
+            [table.number(n) for n in (1234567.8, 999.4, 0.01234)], ["1,234,568", "999", "0.0123"]
+        )
+
+    def test_every_experiment(self) -> None:
+        """Each has cells of names that differ, and metrics that tables have words for."""
+        self.assertEqual("".join(EXPERIMENTS), "abcdefghi")
+        for experiment in EXPERIMENTS.values():
+            names = [cell.name for cell in experiment.cells]
+            self.assertEqual(len(set(names)), len(names), experiment.letter)
+            self.assertEqual([m for m in experiment.metrics if m not in table.WORDS], [], experiment.letter)

@@ -1,6 +1,9 @@
 """How Sphinx builds these pages; ``make docs`` treats its warnings as errors."""
 
+import inspect
+import re
 from importlib.metadata import version as installed
+from typing import Any
 
 project = "kafkatx"
 author = "the kafkatx authors"
@@ -18,3 +21,28 @@ autodoc_preserve_defaults = True
 html_theme = "alabaster"
 html_theme_options = {"description": "A Kafka that you pip install", "fixed_sidebar": True}
 html_copy_source = False
+
+
+def returned(name: str, function: Any, annotation: str | None) -> str | None:
+    """What a method's line says that it returns.
+
+    A method that is written as a coroutine and returns a Deferred is shown by the coroutine's annotation, and
+    the facades for asyncio and threads by type variables.
+    """
+    kind = name.split(".")[-2]
+    for variable, stands_for in (("F", kind), ("S", "MessageStream")):
+        annotation = annotation and re.sub(rf"~[\w.]+\.{variable}\b", stands_for, annotation)
+    if inspect.iscoroutinefunction(inspect.unwrap(function)) and not inspect.iscoroutinefunction(function):
+        return f"Deferred[{annotation}]"
+    return annotation
+
+
+def setup(app: Any) -> None:
+    """As Sphinx calls it."""
+
+    def signature(
+        app: Any, what: str, name: str, told: Any, options: Any, arguments: Any, annotation: Any
+    ) -> Any:
+        return arguments, returned(name, told, annotation) if what == "method" else annotation
+
+    app.connect("autodoc-process-signature", signature)

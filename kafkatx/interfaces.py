@@ -8,10 +8,12 @@ stand here, under "Factory".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from twisted.internet.defer import Deferred
 from zope.interface import Attribute, Interface
+
+if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred  # Spark's workers know no Twisted
 
 Worker: TypeAlias = Callable[[Callable[[], Any]], "Deferred[Any]"]
 """Runs a function off the reactor thread; calls to one worker run one at a time, in order.
@@ -346,6 +348,64 @@ class IDecoder(Interface):
         """The object that *data* is the message of; of None it is None.
 
         :raises Exception: the message is none of its own.
+        """
+
+
+class IRowDecoder(IDecoder):
+    """A decoder whose objects are rows of a table, with columns that are known beforehand.
+
+    ``decode`` gives a tuple (perhaps a named one) with the columns' values in their order, None where there
+    is no value; of None it gives None. ``kafkatx ingest`` writes the values into columns of these types, and
+    what does not fit is a dead letter. There the decoder is pickled, and used in other processes.
+    """
+
+    columns = Attribute(
+        "Sequence of (name, type), the type in words of Spark's DDL: boolean, int, bigint, float, double, "
+        "string, binary, date, timestamp, array<T>, struct<name:T,...>."
+    )
+    time_column = Attribute("str or None: the column, a timestamp, with the time of what a row tells.")
+
+
+class IConfigurable(Interface):
+    """A decoder with settings of its own (Kafka's Configurable); its factory takes no arguments either."""
+
+    def configure(settings: Mapping[str, str]) -> None:
+        """Take the settings; called once, before anything else, also if there are none.
+
+        :raises SettingError: one is unknown, wrong or missing.
+        """
+
+
+class IAssignor(Interface):
+    """Shares the partitions of a group's topics out among its members (``partition.assignment.strategy``).
+
+    Factory: ``factory()``; one object per member. Every member must have it, for any may come to lead. What
+    it gives is checked: a wrong one ends the leader's membership with an error that says what is wrong.
+    ``kafkatx.clientside.assignors.Assignor`` is one that is made of a function.
+    """
+
+    name = Attribute("What members agree on it by; no other assignor's in the world.")
+    cooperative = Attribute(
+        "Whether members may keep their partitions while they rebalance (KIP-429): a partition that moves is "
+        "then given to nobody first, and to its new owner by the next rebalance, which follows at once."
+    )
+
+    def assign(members: Mapping[str, Any], partitions: Mapping[str, int]) -> Mapping[str, Any]:
+        """Partitions, as ``types.TopicPartition``, by member id.
+
+        Each is given once at most, to a member that subscribes to its topic. Pure: any member may be asked,
+        and all must come to the same, whatever the order of *members*.
+
+        :param members: by member id a ``kafkatx.clientside.assignors.Member``: ``topics`` is what it wants,
+            ``owned`` what it has where members keep their partitions.
+        :param partitions: how many each topic has; of topics that are not in it nothing can be given.
+        """
+
+    def user_data(owned: Any, generation: int) -> bytes | None:
+        """What the leader is to know of this member besides; ``Member.user_data`` has it then.
+
+        :param owned: the partitions of its last assignment; None: there was none.
+        :param generation: of that assignment; -1: there was none.
         """
 
 

@@ -10,8 +10,8 @@ import itertools
 import random
 from typing import Protocol
 
-_SEED = 0x9747B28C
-_FACTOR = 0x5BD1E995
+MURMUR2_SEED = 0x9747B28C
+MURMUR2_FACTOR = 0x5BD1E995
 _MASK = 0xFFFFFFFF
 
 
@@ -26,14 +26,14 @@ def murmur2(data: bytes) -> int:
     """MurmurHash2 as the Java client computes it (``Utils.murmur2``), as an unsigned 32-bit integer."""
     size = len(data)
     whole = size & ~3
-    value = _SEED ^ size
+    value = MURMUR2_SEED ^ size
     for at in range(0, whole, 4):
-        word = int.from_bytes(data[at : at + 4], "little") * _FACTOR & _MASK
-        word = (word ^ word >> 24) * _FACTOR & _MASK
-        value = value * _FACTOR & _MASK ^ word
+        word = int.from_bytes(data[at : at + 4], "little") * MURMUR2_FACTOR & _MASK
+        word = (word ^ word >> 24) * MURMUR2_FACTOR & _MASK
+        value = value * MURMUR2_FACTOR & _MASK ^ word
     if size > whole:
-        value = (value ^ int.from_bytes(data[whole:], "little")) * _FACTOR & _MASK
-    value = (value ^ value >> 13) * _FACTOR & _MASK
+        value = (value ^ int.from_bytes(data[whole:], "little")) * MURMUR2_FACTOR & _MASK
+    value = (value ^ value >> 13) * MURMUR2_FACTOR & _MASK
     return value ^ value >> 15
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 import attrs
 
@@ -15,6 +15,7 @@ from kafkatx.clientside.batches import Batch
 from kafkatx.clientside.outbox import Outbox
 from kafkatx.clientside.produce import answers, code_of, error_of, given_up, may_be_cut, produce_request
 from kafkatx.errors import KafkaTXError
+from kafkatx.types import NO_TIMESTAMP
 from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
 
 
@@ -33,10 +34,21 @@ class _Flight:
     batch: Batch
     channel: Channel
     ticket: int
+    append_time_ms: int = NO_TIMESTAMP
+
+
+class Auditor(Protocol):
+    """Who counts what got into the log: :class:`kafkatx.blocking.auditing.Announcer`."""
+
+    def count(self, batch: Batch, append_time_ms: int) -> None:
+        """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
+
+    def announce(self) -> None:
+        """The end: say what was counted. Raises nothing."""
 
 
 class Delivery:
-    """Sends what an accumulator has closed, for one topic.
+    """Sends what an accumulator has closed.
 
     Up to *max_in_flight* requests are under way at once. When the oldest fails with an error that may
     pass, the replies of all the others are taken in first; then each partition's outbox says what is sent
@@ -51,8 +63,10 @@ class Delivery:
         acks: int,
         request_timeout_s: float,
         delivery_timeout_s: float,
+        auditor: Auditor | None = None,
     ) -> None:
         self.written = Written()
+        self._auditor = auditor
         self._cluster = cluster
         self._accumulator = accumulator
         self._acks = acks
@@ -85,6 +99,8 @@ class Delivery:
         self._channels.clear()
         self._in_flight.clear()
         self._accumulator.abandon()
+        if self._auditor is not None:
+            self._auditor.announce()
 
     def _pump(self) -> bool:
         """Send one batch, if one may be sent; whether that was tried."""
@@ -125,7 +141,7 @@ class Delivery:
         flight = self._in_flight.popleft()
         error = self._error_of(flight)
         if error is None:
-            self._answered(flight.batch, None)
+            self._answered(flight.batch, None, flight.append_time_ms)
         else:
             self._failed(flight.batch, error)
 
@@ -133,16 +149,23 @@ class Delivery:
         """Wait for one request's reply; None if the batch is in the log."""
         try:
             response: ProduceResponse = flight.channel.receive(flight.ticket)
-            return error_of(answers([flight.batch], response)[0])
+            answer = answers([flight.batch], response)[0]
         except KafkaTXError as error:
             return error
+        if not isinstance(answer, KafkaTXError):
+            flight.append_time_ms = answer.log_append_time_ms
+        return error_of(answer)
 
-    def _answered(self, batch: Batch, error: KafkaTXError | None) -> Outcome:
+    def _answered(
+        self, batch: Batch, error: KafkaTXError | None, append_time_ms: int = NO_TIMESTAMP
+    ) -> Outcome:
         outcome = self._accumulator.answered(batch, error, 0.0)
         if outcome is Outcome.DELIVERED:
             self._patience.progress()
             self.written.records += batch.records
             self.written.bytes += batch.payload_bytes
+            if self._auditor is not None:
+                self._auditor.count(batch, append_time_ms)
         return outcome
 
     def _failed(self, batch: Batch, error: KafkaTXError) -> None:
@@ -156,7 +179,10 @@ class Delivery:
         flights, self._in_flight = self._in_flight, deque()
         for flight in flights:
             later = self._error_of(flight)
-            if self._answered(flight.batch, later) is Outcome.REFUSED and later is not None:
+            if (
+                self._answered(flight.batch, later, flight.append_time_ms) is Outcome.REFUSED
+                and later is not None
+            ):
                 self._give_up(flight.batch, later)
         if cut:
             return

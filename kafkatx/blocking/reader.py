@@ -7,12 +7,9 @@ from functools import partial
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.fetcher import MAX_BYTES, Fetcher
-from kafkatx.clientside.columns import Columns, append_batch
+from kafkatx.clientside.columns import MAX_COLUMN_BYTES, MAX_ROWS, Columns, gather
 from kafkatx.records.batch import Record
 from kafkatx.records.convert import batches
-
-MAX_ROWS = 16_384
-MAX_COLUMN_BYTES = 16 << 20
 
 
 class Reader:
@@ -105,21 +102,7 @@ class Reader:
         :raises CorruptRecords: a batch is not what it should be.
         """
         for chunk in self.chunks():
-            columns, gathered_bytes = Columns.empty(), 0
-            for span in batches(chunk):
-                known = len(columns.offsets)
-                raw = chunk[span.position : span.position + span.size]
-                append_batch(raw, columns, self._check_crcs, with_headers)
-                columns.cut(known, self.start_offset, self.end_offset)
-                gathered_bytes += _payload_bytes(columns, known)
-                if len(columns.offsets) >= max_rows or gathered_bytes >= max_bytes:
-                    yield columns
-                    columns, gathered_bytes = Columns.empty(), 0
+            stored = (chunk[span.position : span.position + span.size] for span in batches(chunk))
+            start, end = self.start_offset, self.end_offset
             # What was fetched is handed out before more is waited for.
-            if columns.offsets:
-                yield columns
-
-
-def _payload_bytes(columns: Columns, known: int) -> int:
-    sizes = (sum(map(len, filter(None, column[known:]))) for column in (columns.keys, columns.values))
-    return sum(sizes)
+            yield from gather(stored, start, end, self._check_crcs, with_headers, max_rows, max_bytes)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Protocol
 
 from kafkatx.blocking.cluster import Cluster
-from kafkatx.blocking.delivery import Delivery, Written
+from kafkatx.blocking.delivery import Auditor, Delivery, Written
 from kafkatx.clientside.accumulator import BATCH_BYTES, Accumulator, Limits
 from kafkatx.clientside.batches import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Identity, pieces
 from kafkatx.clientside.outbox import Outbox
@@ -43,6 +43,7 @@ class Writer:
     :param idempotent: let the broker drop what a retry would double. Only with acks -1, and if the broker
         knows it (Kafka 0.11); otherwise one request is under way at a time, so that order is kept.
     :param delivery_timeout_s: how long failures in a row are borne.
+    :param auditor: who counts what got into the log: a :class:`kafkatx.blocking.auditing.Announcer`.
     :raises RequestError: the topic does not exist and is not created; or its name is not allowed.
     :raises ConnectionFailed: no broker answers.
     """
@@ -60,6 +61,7 @@ class Writer:
         max_in_flight: int = 5,
         request_timeout_s: float = 30.0,
         delivery_timeout_s: float = 120.0,
+        auditor: Auditor | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.topic = topic
@@ -67,7 +69,7 @@ class Writer:
         self._by_record = partitioner is not None
         self._partitioner: Partitioner = partitioner or DefaultPartitioner()
         self._partitions = len(cluster.topic(topic, allow_auto_create=True).partitions)
-        identity = _identity(cluster) if idempotent and acks == -1 else NOT_IDEMPOTENT
+        identity = identity_from(cluster) if idempotent and acks == -1 else NOT_IDEMPOTENT
         pipelined = identity != NOT_IDEMPOTENT or acks == 0
         self._accumulator = Accumulator(
             Limits(batch_bytes, batch_bytes, in_flight=max_in_flight if pipelined else 1),
@@ -81,6 +83,7 @@ class Writer:
             acks=acks,
             request_timeout_s=request_timeout_s,
             delivery_timeout_s=delivery_timeout_s,
+            auditor=auditor,
         )
         self._failure: KafkaTXError | None = None
 
@@ -187,7 +190,7 @@ class Writer:
             raise
 
 
-def _identity(cluster: Cluster) -> Identity:
+def identity_from(cluster: Cluster) -> Identity:
     """Ask for a producer id and epoch; a broker that has none to give is written to without."""
 
     def attempt() -> Identity:

@@ -11,100 +11,56 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from functools import wraps
+from collections.abc import AsyncIterator, Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, TypeVar
 
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.python.failure import Failure
+from twisted.internet.defer import Deferred
 
-from kafkatx.client import admin, configs, consumer, groups, producer, quotas
+from kafkatx.client import admin, connector, consumer, message_streams, producer, simple
+from kafkatx.client.answer import Answer
+from kafkatx.client.facades import (
+    AdminMethods,
+    ConfigsMethods,
+    ConnectorMethods,
+    ConsumerMethods,
+    GroupsMethods,
+    QuotasMethods,
+    SimpleConsumerMethods,
+)
+from kafkatx.client.forwarding import Awaiting, Waits
 from kafkatx.client.loops import Lease
 from kafkatx.client.streams import unread
 from kafkatx.clientside.errors import ClientClosed
 from kafkatx.clientside.record import Record
 from kafkatx.types import TopicPartition
 
-P = ParamSpec("P")
-T = TypeVar("T")
-C = TypeVar("C", bound=admin.Admin | consumer.Consumer | producer.Producer)
+C = TypeVar(
+    "C",
+    bound=admin.Admin
+    | connector.ConsumerConnector
+    | consumer.Consumer
+    | producer.Producer
+    | simple.SimpleConsumer,
+)
 F = TypeVar("F", bound="_Client[Any]")
 
 
-class Answer(asyncio.Future[T]):
-    """A Deferred as a future. Cancelling it cancels the Deferred at once."""
+class _Side(Awaiting):
+    """The functions of an application may be coroutine functions of asyncio."""
 
-    def __init__(self, deferred: Deferred[T]) -> None:
-        super().__init__(loop=asyncio.get_running_loop())
-        self._deferred = deferred
-        deferred.addCallbacks(self._succeed, self._fail)
+    def _bridged(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            result = function(*args)
+            if isinstance(result, Deferred) or not inspect.isawaitable(result):
+                return result
+            return Deferred.fromFuture(asyncio.ensure_future(result))
 
-    def _succeed(self, result: T) -> None:
-        if not self.done():
-            self.set_result(result)
-
-    def _fail(self, failure: Failure) -> None:
-        if self.done():
-            return
-        if failure.check(CancelledError):
-            super().cancel()
-        elif failure.value is not None:
-            self.set_exception(failure.value)
-
-    def cancel(self, msg: Any = None) -> bool:
-        """Cancel both; false if it is done."""
-        done = not super().cancel(msg)
-        if not done:
-            self._deferred.cancel()
-        return not done
+        return call
 
 
-def awaited(method: Callable[Concatenate[Any, P], Deferred[T]]) -> Callable[Concatenate[Any, P], Answer[T]]:
-    """A method of a Twisted client as one of this module's."""
-
-    @wraps(method)
-    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Answer[T]:
-        return Answer(method(self.client, *args, **kwargs))
-
-    return call
-
-
-def same(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """A method that waits for nothing."""
-
-    @wraps(method)
-    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return method(self.client, *args, **kwargs)
-
-    return call
-
-
-def _bridged(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of an asyncio application, which may be a coroutine function, as Twisted calls it."""
-
-    def call(*args: Any) -> Any:
-        result = function(*args)
-        if isinstance(result, Deferred) or not inspect.isawaitable(result):
-            return result
-        return Deferred.fromFuture(asyncio.ensure_future(result))
-
-    return call
-
-
-class _Listener:
-    """A rebalance listener whose methods may be coroutine functions."""
-
-    def __init__(self, listener: Any) -> None:
-        self._listener = listener
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return _bridged(getattr(self._listener, name))
-
-
-class _Client(Generic[C]):
-    """What the three have in common. Made while the loop runs that it is used in.
+class _Client(_Side, Generic[C]):
+    """What the clients have in common. Made while the loop runs that it is used in.
 
     :ivar client: the Twisted client.
     """
@@ -137,6 +93,7 @@ class _Client(Generic[C]):
     async def start(self: F) -> F:
         """Connect.
 
+        :return: this client.
         :raises ConnectionFailed: no broker answers; :meth:`close` it then.
         """
         await Answer(self.client.start())
@@ -145,9 +102,13 @@ class _Client(Generic[C]):
     async def close(self, **options: Any) -> None:
         """End it, as the Twisted client's ``close`` does; cancelling this does not stop that."""
         if self._closing is None:
-            ending: Deferred[None] = self.client.close(**options)
-            self._closing = Answer(ending.addBoth(self._ended))
+            self._closing = Answer(self._end(**options).addBoth(self._ended))
         await asyncio.shield(self._closing)
+
+    def _end(self, **options: Any) -> Deferred[None]:
+        client: Any = self.client
+        ending: Deferred[None] = client.close(**options)
+        return ending
 
     def _ended(self, result: Any) -> Any:
         self._lease.end()
@@ -172,45 +133,19 @@ class Producer(_Client[producer.Producer]):
 
     _make = producer.Producer
 
-    send = awaited(producer.Producer.send)
-    send_batch = awaited(producer.Producer.send_batch)
-    ready = awaited(producer.Producer.ready)
-    flush = awaited(producer.Producer.flush)
+    send = Waits(producer.Producer.send)
+    send_batch = Waits(producer.Producer.send_batch)
+    ready = Waits(producer.Producer.ready)
+    flush = Waits(producer.Producer.flush)
 
 
-class Consumer(_Client[consumer.Consumer]):
+class Consumer(_Client[consumer.Consumer], ConsumerMethods):
     """See :class:`kafkatx.client.consumer.Consumer`.
 
     The function of :meth:`process` and the methods of a listener may be coroutine functions of asyncio.
     """
 
     _make = consumer.Consumer
-
-    assign = same(consumer.Consumer.assign)
-    unsubscribe = awaited(consumer.Consumer.unsubscribe)
-    assignment = same(consumer.Consumer.assignment)
-    seek = same(consumer.Consumer.seek)
-    seek_to_beginning = same(consumer.Consumer.seek_to_beginning)
-    seek_to_end = same(consumer.Consumer.seek_to_end)
-    pause = same(consumer.Consumer.pause)
-    resume = same(consumer.Consumer.resume)
-    paused = same(consumer.Consumer.paused)
-    position = awaited(consumer.Consumer.position)
-    highwater = same(consumer.Consumer.highwater)
-    commit = awaited(consumer.Consumer.commit)
-    committed = awaited(consumer.Consumer.committed)
-    beginning_offsets = awaited(consumer.Consumer.beginning_offsets)
-    end_offsets = awaited(consumer.Consumer.end_offsets)
-    offsets_for_times = awaited(consumer.Consumer.offsets_for_times)
-
-    def subscribe(
-        self,
-        topics: Iterable[str] | None = None,
-        pattern: str | re.Pattern[str] | None = None,
-        listener: Any = None,
-    ) -> None:
-        """Share topics with the members of the group, instead of those before."""
-        self.client.subscribe(topics, pattern, None if listener is None else _Listener(listener))
 
     async def getmany(
         self, max_records: int | None = None, timeout_ms: int | None = 0
@@ -248,59 +183,76 @@ class Consumer(_Client[consumer.Consumer]):
         self, function: Callable[[Any], Any], *, batches: bool = False, max_records: int | None = None
     ) -> Answer[None]:
         """Call a function with each record until the consumer is closed."""
-        call = _bridged(function)
+        call = self._bridged(function)
         return Answer(self.client.process(call, batches=batches, max_records=max_records))
 
 
-class Groups:
+class SimpleConsumer(_Client[simple.SimpleConsumer], SimpleConsumerMethods):
+    """See :class:`kafkatx.client.simple.SimpleConsumer`."""
+
+    _make = simple.SimpleConsumer
+
+
+class MessageStream:
+    """See :class:`kafkatx.client.message_streams.MessageStream`: here for tasks, one at a time."""
+
+    def __init__(self, stream: message_streams.MessageStream) -> None:
+        """Made by :class:`ConsumerConnector`."""
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[Record]:
+        """Give records until the connector is shut down. Who leaves the loop gets the rest later.
+
+        :raises KafkaTXError: the connector failed; or somebody else reads from this stream.
+        """
+        while True:
+            try:
+                dealt = await Answer(self._stream.ask())
+            except ClientClosed:
+                return
+            for record in self._stream.records(dealt, dealt.alive):
+                yield record
+
+
+class ConsumerConnector(_Client[connector.ConsumerConnector], ConnectorMethods[MessageStream]):
+    """See :class:`kafkatx.client.connector.ConsumerConnector`."""
+
+    _make = connector.ConsumerConnector
+
+    async def shutdown(self, timeout_s: float = consumer.CLOSE_S) -> None:
+        """End it, as the Twisted connector's ``shutdown`` does; ``async with`` and ``close`` do so, too."""
+        await self.close(timeout_s=timeout_s)
+
+    def _end(self, **options: Any) -> Deferred[None]:
+        return self.client.shutdown(**options)
+
+    def _stream(self, stream: message_streams.MessageStream) -> MessageStream:
+        return MessageStream(stream)
+
+
+class _Part(_Side):
+    """A part of :class:`Admin`."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+
+class Groups(_Part, GroupsMethods):
     """See :class:`kafkatx.client.groups.Groups`."""
 
-    def __init__(self, client: groups.Groups) -> None:
-        self.client = client
 
-    listings = awaited(groups.Groups.listings)
-    describe = awaited(groups.Groups.describe)
-    delete = awaited(groups.Groups.delete)
-    offsets = awaited(groups.Groups.offsets)
-    commit = awaited(groups.Groups.commit)
-    delete_offsets = awaited(groups.Groups.delete_offsets)
-    progress = awaited(groups.Groups.progress)
-
-
-class Configs:
+class Configs(_Part, ConfigsMethods):
     """See :class:`kafkatx.client.configs.Configs`."""
 
-    def __init__(self, client: configs.Configs) -> None:
-        self.client = client
 
-    describe = awaited(configs.Configs.describe)
-    alter = awaited(configs.Configs.alter)
-
-
-class Quotas:
+class Quotas(_Part, QuotasMethods):
     """See :class:`kafkatx.client.quotas.Quotas`."""
 
-    def __init__(self, client: quotas.Quotas) -> None:
-        self.client = client
 
-    describe = awaited(quotas.Quotas.describe)
-    alter = awaited(quotas.Quotas.alter)
-
-
-class Admin(_Client[admin.Admin]):
+class Admin(_Client[admin.Admin], AdminMethods):
     """See :class:`kafkatx.client.admin.Admin`."""
 
     _make = admin.Admin
-
-    create_topic = awaited(admin.Admin.create_topic)
-    delete_topic = awaited(admin.Admin.delete_topic)
-    create_partitions = awaited(admin.Admin.create_partitions)
-    metadata = awaited(admin.Admin.metadata)
-    list_topics = awaited(admin.Admin.list_topics)
-    describe_topic = awaited(admin.Admin.describe_topic)
-    list_offsets = awaited(admin.Admin.list_offsets)
-    delete_records = awaited(admin.Admin.delete_records)
-    describe_log_dirs = awaited(admin.Admin.describe_log_dirs)
 
     @property
     def groups(self) -> Groups:

@@ -6,12 +6,10 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
-from kafkatx.client.border import together
 from kafkatx.client.cluster import Cluster
+from kafkatx.client.offsets import all_found, found_by
 from kafkatx.clientside import admin as messages
-from kafkatx.clientside import list_offsets
 from kafkatx.clientside.errors import ConnectionFailed, retriable
-from kafkatx.clientside.list_offsets import NO_OFFSET
 from kafkatx.clientside.metadata import ClusterMetadata
 from kafkatx.clientside.tables import common
 from kafkatx.errors import KafkaTXError
@@ -92,19 +90,12 @@ class Asking:
     async def offsets(
         self, timestamps: Mapping[TopicPartition, int], isolation_level: int = 0
     ) -> dict[TopicPartition, tuple[int, int]]:
-        """Offsets by time, of the leaders; -1 and -1 where there is none."""
+        """Offset and timestamp by time, of the leaders; -1 and -1 where there is none."""
 
         async def attempt() -> dict[TopicPartition, tuple[int, int]]:
             leaders = await self.leaders(timestamps)
-
-            async def ask(node_id: int) -> Mapping[TopicPartition, tuple[int, int]]:
-                asked = {at: timestamps[at] for at in leaders[node_id]}
-                response = await self.node(node_id, list_offsets.request(asked, isolation_level))
-                return list_offsets.answers(response)
-
-            answers = await together(leaders, ask)
-            known = {at: answer for of_leader in answers.values() for at, answer in of_leader.items()}
-            return {at: known.get(at, NO_OFFSET) for at in timestamps}
+            found = all_found(await found_by(leaders, self.node, timestamps, isolation_level))
+            return {at: (found[at].offset, found[at].timestamp_ms) for at in timestamps}
 
         return await self.cluster.retrying(attempt) if timestamps else {}
 

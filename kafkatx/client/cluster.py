@@ -70,8 +70,10 @@ class Cluster:
     @property
     def api_timeout_s(self) -> float:
         """How long a call is tried again before it fails."""
-        of_producer = self.settings.kind == "producer"
-        timeout_ms = self.settings[producer.MAX_BLOCK_MS if of_producer else common.DEFAULT_API_TIMEOUT_MS]
+        timeout_ms = self.settings[common.DEFAULT_API_TIMEOUT_MS]
+        if self.settings.kind == "producer":
+            # 0 is for who does not want to wait for room; the cluster has to be asked nevertheless
+            timeout_ms = self.settings[producer.MAX_BLOCK_MS] or timeout_ms
         return timeout_ms / 1000
 
     # -- beginning and end

@@ -176,6 +176,10 @@ class Consumer:
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Go on from an offset; what was read ahead is dropped.
 
+        A fetch that waits at the end of the log is not interrupted, as by Apache Kafka's consumer: a broker
+        answers requests of a connection in their order. So the first record may take ``fetch.max.wait.ms``
+        to come (500 ms), as after :meth:`resume` and :meth:`assign`. Give that less where seeks are many.
+
         :raises NotAssigned: the consumer does not have the partition.
         """
         if offset < 0:
@@ -217,9 +221,10 @@ class Consumer:
     async def position(self, partition: TopicPartition) -> int:
         """The offset of the next record to be handed out; waits until it is known.
 
-        Fails with NotAssigned, or with the error that keeps it from being known.
+        Fails with NotAssigned, or with the error that keeps it from being known. A listener may ask for what
+        :meth:`close` revokes, too.
         """
-        self._check_open()
+        self._check_not_ended()
         position = self._positions[partition]
         await self._parts.locating.known(position)
         return position.offset
@@ -336,8 +341,9 @@ class Consumer:
         :param batches: call it with lists of records of one partition.
         :param max_records: of such a list; None: ``max.poll.records``.
         :return: fires when the consumer is closed. Fails with what the function fails with: the record is not
-            done then, and is the next of its partition. Cancelling it ends the processing, but not from
-            inside of the function: there :meth:`close` does.
+            done then, and is the next of its partition. Cancelling it, from wherever, ends the processing
+            after the present records: it fails with CancelledError when the function is done with them.
+            Cancelling it once more cancels what the function waits for.
         """
         parts = self._parts
         processor = Processor(
@@ -349,7 +355,4 @@ class Consumer:
             limit=self._most if max_records is None else max_records,
             alive=parts.works,
         )
-        processing = Deferred.fromCoroutine(processor.run())
-        if not processing.called:
-            parts.processing = processing
-        return processing
+        return parts.process(processor)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as TimedOut
@@ -15,6 +14,7 @@ from kafkatx.client.fetching import Fetching
 from kafkatx.client.locating import Locating
 from kafkatx.client.membership import Membership
 from kafkatx.client.parts import decoder
+from kafkatx.client.processing import Processor
 from kafkatx.client.reading import Reading
 from kafkatx.client.rebalancing import Rebalancing
 from kafkatx.clientside.fetched import Decoding
@@ -35,7 +35,6 @@ class Consuming:
     """The parts of one consumer.
 
     :ivar membership: None where there is no ``group.id``.
-    :ivar processing: fires when the processor has ended; None where there is none.
     """
 
     _log = Logger()
@@ -43,7 +42,7 @@ class Consuming:
     def __init__(self, settings: ClientSettings, cluster: Cluster) -> None:
         self.cluster = cluster
         self.reactor = cluster.reactor
-        self.processing: Deferred[Any] | None = None
+        self._processor: Processor | None = None
         self.membership: Membership | None = None
         self.auto_commit: AutoCommit | None = None
         shelf = Shelf(settings[consumer.READAHEAD_BYTES], settings[consumer.MAX_PARTITION_FETCH_BYTES])
@@ -67,6 +66,7 @@ class Consuming:
             Fetches(settings, shelf, decoding),
             self.reading.arrived,
             self.locating.out_of_range,
+            self.locating.compare,
         )
         self._started = False
         self._poll_every_s = settings[consumer.MAX_POLL_INTERVAL_MS] / 1000 / POLLS
@@ -89,6 +89,7 @@ class Consuming:
         if self._started:
             return
         self._started = True
+        self.locating.start()
         self.fetching.start()
         if self.membership is not None:
             self.membership.start()
@@ -112,32 +113,26 @@ class Consuming:
                 self.auto_commit.stop()
             if self.membership is not None:
                 self.membership.close()
-            if self.processing is not None:
-                self.processing.cancel()
+            if self._processor is not None and self._processor.running:
+                self._processor.cancel()
             self.positions.remove(self.positions.places)
 
     async def _end(self) -> None:
-        if self.processing is None or self.processing.called:
-            self.positions.settle()
+        if self._processor is not None and self._processor.running:
+            await self._processor.ended()
         else:
-            await self._processed(self.processing)
+            self.positions.settle()
         self.reading.settled.fire(None)
         if self.auto_commit is not None:
             await self.auto_commit.last()
         if self.membership is not None:
             await self.membership.leave()
 
-    async def _processed(self, processing: Deferred[Any]) -> None:
-        """Wait for the processor; what it fails with somebody else hears of."""
-        ended: Deferred[None] = Deferred()
-
-        def end(result: Any) -> Any:
-            if not ended.called:
-                ended.callback(None)
-            return result
-
-        processing.addBoth(end)
-        await ended
+    def process(self, processor: Processor) -> Deferred[None]:
+        """Have a processor give out the records; as :meth:`Processor.start`."""
+        if self._processor is None or not self._processor.running:
+            self._processor = processor
+        return processor.start()
 
     # -- what parts tell each other
 

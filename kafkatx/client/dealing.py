@@ -53,7 +53,7 @@ class DealingConsumer(Consumer):
             limit=self._most,
             alive=parts.works,
         )
-        return Deferred.fromCoroutine(dealer.run())
+        return dealer.start()
 
     def breathe(self) -> Deferred[None]:
         """Fires at once, or when the reactor had its turn if it had none for long."""

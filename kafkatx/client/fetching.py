@@ -33,6 +33,7 @@ class Fetching:
     :param arrived: called when something has come, after more has been asked for.
     :param out_of_range: called with a position whose offset the log does not have; tells whether it has been
         sent elsewhere.
+    :param compare: called when positions have to be compared with the logs of their leaders.
     """
 
     _log = Logger()
@@ -45,6 +46,7 @@ class Fetching:
         fetches: Fetches,
         arrived: Callable[[], None],
         out_of_range: Callable[[Position], bool],
+        compare: Callable[[], None],
     ) -> None:
         self._cluster = cluster
         self._reactor = cluster.reactor
@@ -52,6 +54,7 @@ class Fetching:
         self._fetches = fetches
         self._arrived = arrived
         self._out_of_range = out_of_range
+        self._compare = compare
         self._timeout_s = (settings[common.REQUEST_TIMEOUT_MS] + settings[consumer.FETCH_MAX_WAIT_MS]) / 1000
         self._backoff = Backoff(
             first_ms=settings[common.RETRY_BACKOFF_MS],
@@ -143,6 +146,9 @@ class Fetching:
                 self._send(node, asked)
         if soonest < float("inf"):
             self._wake(soonest - now)
+        if self._fetches.doubtful:
+            self._fetches.doubtful = False
+            self._compare()
 
     def _grouped(self) -> dict[int, list[Position]]:
         if self._groups is None:

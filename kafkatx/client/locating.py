@@ -1,4 +1,7 @@
-"""Where a consumer begins: at what the group has committed, or else at an end of the log."""
+"""Where a consumer begins: at what the group has committed, or else at an end of the log.
+
+And whether it may go on there when a partition has another leader: see :mod:`kafkatx.client.comparing`.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from kafkatx.client.cluster import Cluster
+from kafkatx.client.comparing import Comparing
 from kafkatx.client.offsets import look_up
 from kafkatx.client.waiting import Waiters
 from kafkatx.clientside.backoff import JITTER, Backoff
 from kafkatx.clientside.errors import ClientClosed, NoOffset, retriable
+from kafkatx.clientside.fetches import leader_epoch
 from kafkatx.clientside.list_offsets import EARLIEST
 from kafkatx.clientside.offsets import OffsetAndMetadata
 from kafkatx.clientside.position import COMMITTED, RESETS, Position
@@ -56,9 +61,21 @@ class Locating:
             longest_ms=settings[common.RETRY_BACKOFF_MAX_MS],
             jitter=JITTER,
         )
+        self._comparing = Comparing(cluster, self._reset)
+        self._unlisten: Callable[[], None] = _nothing
         self._running: Deferred[None] | None = None
         self._rounds: Waiters[None] = Waiters()
         self._closed = False
+
+    def start(self) -> None:
+        """From now on positions are compared with the log of each leader that is new."""
+        self._unlisten = self._cluster.on_metadata(lambda old, new: self.compare())
+
+    def compare(self) -> None:
+        """Have those positions checked that were read from another leader than there is now."""
+        for position in self._positions:
+            position.doubt(leader_epoch(self._cluster.metadata, position.place))
+        self.look()
 
     def look(self) -> None:
         """See to it that all positions come to have an offset; nothing happens if that is under way."""
@@ -75,7 +92,7 @@ class Locating:
 
         :raises KafkaTXError: it has got none.
         """
-        while position.begin is not None:
+        while position.sought:
             if position.error is not None:
                 raise position.error
             waiting = self._rounds.wait()
@@ -85,6 +102,7 @@ class Locating:
     def close(self) -> None:
         """End; who waits gets ClientClosed."""
         self._closed = True
+        self._unlisten()
         running, self._running = self._running, None
         if running is not None:
             running.cancel()
@@ -107,7 +125,7 @@ class Locating:
         return True
 
     def _lost(self) -> list[Position]:
-        return [position for position in self._positions if position.begin is not None and not position.error]
+        return [position for position in self._positions if position.sought and not position.error]
 
     async def _run(self) -> None:
         failures = 0
@@ -138,6 +156,7 @@ class Locating:
         }
         if ends:
             await self._ask_leaders(lost, ends, turns)
+        await self._compare([position for position in self._lost() if position.unchecked])
 
     async def _ask_group(self, wanted: list[Position], turns: Mapping[TopicPartition, int]) -> None:
         found: Mapping[TopicPartition, OffsetAndMetadata | None] = {}
@@ -152,7 +171,8 @@ class Locating:
                 continue
             offset = found.get(position.place)
             if offset is not None:
-                position.found(offset.offset)
+                position.found(offset.offset, offset.leader_epoch)
+                position.doubt(leader_epoch(self._cluster.metadata, position.place))
             elif self._reset is None:
                 position.fail(NoOffset(*position.place))
             else:
@@ -169,6 +189,14 @@ class Locating:
             elif outcome is not None and outcome.offset >= 0 and position.turn == turns[position.place]:
                 position.found(outcome.offset)
 
+    async def _compare(self, doubtful: list[Position]) -> None:
+        """Ask new leaders whether they have what was read; more than once where read-ahead has to go."""
+        while doubtful:
+            turns = {position.place: position.turn for position in doubtful}
+            for position, error in (await self._comparing.ask(doubtful)).items():
+                self._failed([position], error, turns)
+            doubtful = [one for one in doubtful if one.unchecked and one.turn != turns[one.place]]
+
     def _failed(
         self, wanted: list[Position], error: KafkaTXError, turns: Mapping[TopicPartition, int]
     ) -> None:
@@ -179,3 +207,7 @@ class Locating:
             for position in wanted:
                 if position.turn == turns[position.place]:
                     position.fail(error)
+
+
+def _nothing() -> None:
+    pass

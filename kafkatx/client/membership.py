@@ -20,9 +20,10 @@ from twisted.logger import Logger
 
 from kafkatx.client.cluster import Cluster
 from kafkatx.client.commits import LANE, Commits
+from kafkatx.client.parts import assignor
 from kafkatx.client.subscription import Subscription
 from kafkatx.client.waiting import Waiters
-from kafkatx.clientside.errors import ClientClosed
+from kafkatx.clientside.errors import ClientClosed, RequestTimedOut
 from kafkatx.clientside.membership import (
     NEVER_MS,
     Action,
@@ -51,6 +52,11 @@ from kafkatx.wire.messages.join_group import JoinGroupRequest
 Listener = Callable[[set[TopicPartition]], Awaitable[Any]]
 LEAVE_S = 30.0
 """So long leaving may take (the time-out of ``close`` in Apache Kafka's clients)."""
+
+LANE_ASIDE = "group aside"
+ASIDE_S = 1.0
+"""So long one who leaves waits for the answer while the group waits for others: whom the coordinator does not
+hear it misses after a session."""
 
 STATIC_SINCE = 5
 """From this version of JoinGroup on there are static members (KIP-345)."""
@@ -87,7 +93,7 @@ class Membership:
         """
         self._cluster = cluster
         self._reactor = cluster.reactor
-        self._settings = MemberSettings.of(settings)
+        self._settings = MemberSettings.of(settings, assignor)
         self._machine = MemberMachine(self._settings)
         self._listeners = {Change.ASSIGNED: assigned, Change.REVOKED: revoked, Change.LOST: lost}
         self._failed = failed
@@ -301,13 +307,7 @@ class Membership:
 
     async def _ask(self, ask: Ask) -> None:
         try:
-            node_id = await self._cluster.coordinator(self._settings.group_id)
-            if isinstance(ask.request, JoinGroupRequest) and self.group_instance_id is not None:
-                version = await self._cluster.version_for(node_id, JoinGroupRequest, lane=LANE)
-                if version < STATIC_SINCE:
-                    raise fatal(ErrorCode.UNSUPPORTED_VERSION, self._settings)
-            timeout_s = ask.timeout_ms / 1000 if ask.timeout_ms else None
-            response = await self._cluster.request(node_id, ask.request, lane=LANE, timeout_s=timeout_s)
+            response = await (self._request_aside(ask) if ask.aside else self._request(ask, LANE))
         except CancelledError:
             raise
         except Exception as error:
@@ -316,6 +316,27 @@ class Membership:
             self._do(self._machine.failed(ask.token, error, self._now_ms()))
         else:
             self._do(self._machine.answered(ask.token, response, self._now_ms()))
+
+    async def _request(self, ask: Ask, lane: str) -> Any:
+        node_id = await self._cluster.coordinator(self._settings.group_id)
+        if isinstance(ask.request, JoinGroupRequest) and self.group_instance_id is not None:
+            version = await self._cluster.version_for(node_id, JoinGroupRequest, lane=lane)
+            if version < STATIC_SINCE:
+                raise fatal(ErrorCode.UNSUPPORTED_VERSION, self._settings)
+        timeout_s = ask.timeout_ms / 1000 if ask.timeout_ms else None
+        return await self._cluster.request(node_id, ask.request, lane=lane, timeout_s=timeout_s)
+
+    async def _request_aside(self, ask: Ask) -> Any:
+        """Ask over another connection: a broker does not read what is behind a JoinGroup that waits.
+
+        :raises RequestTimedOut: there is no answer within a second.
+        """
+        asking = Deferred.fromCoroutine(self._request(ask, LANE_ASIDE))
+        try:
+            return await asking.addTimeout(ASIDE_S, self._reactor)
+        except TimedOut:
+            words = f"{type(ask.request).__name__} was not answered within {ASIDE_S:g} s"
+            raise RequestTimedOut(words) from None
 
     async def _look(self, look: Look) -> None:
         """How many partitions topics have; asked for anew if one of them is not known."""

@@ -71,7 +71,7 @@ class MessageStream:
                 dealt = await self._next()
             except ClientClosed:
                 return
-            for record in self._records(dealt, dealt.alive):
+            for record in self.records(dealt, dealt.alive):
                 yield record
 
     def __iter__(self) -> Iterator[Record]:
@@ -79,12 +79,16 @@ class MessageStream:
         reactor = self._reactor
         while True:
             try:
-                dealt: Dealt = blockingCallFromThread(reactor, self._ask)  # type: ignore[arg-type]
+                dealt: Dealt = blockingCallFromThread(reactor, self.ask)  # type: ignore[arg-type]
             except ClientClosed:
                 return
-            yield from self._records(dealt, partial(reactor.callFromThread, dealt.alive))
+            yield from self.records(dealt, partial(reactor.callFromThread, dealt.alive))
 
-    def _records(self, dealt: Dealt, alive: Callable[[], None]) -> Iterator[Record]:
+    def records(self, dealt: Dealt, alive: Callable[[], None]) -> Iterator[Record]:
+        """Give the records of a hand; for iterations of other kinds.
+
+        :param alive: called now and then while the application gets on with them.
+        """
         seconds = self._reactor.seconds
         hand = dealt.hand
         told = seconds()
@@ -95,7 +99,11 @@ class MessageStream:
                 told = seconds()
                 alive()
 
-    def _ask(self) -> Deferred[Dealt]:
+    def ask(self) -> Deferred[Dealt]:
+        """Fires with the next hand; for iterations of other kinds. Who asks is done with the one before.
+
+        Fails with ClientClosed where the iteration ends, or with another KafkaTXError, as that does.
+        """
         return Deferred.fromCoroutine(self._next())
 
     async def _next(self) -> Dealt:

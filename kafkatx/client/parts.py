@@ -8,10 +8,11 @@ from typing import Any
 from zope.interface.interface import InterfaceClass
 
 from kafkatx.clientside.settings import ClientSettings
+from kafkatx.clientside.tables import consumer
 from kafkatx.config.setting import Setting
 from kafkatx.encoders import BytesEncoder
 from kafkatx.extension import find
-from kafkatx.interfaces import IDecoder, IEncoder
+from kafkatx.interfaces import IAssignor, IDecoder, IEncoder
 
 
 def part(settings: ClientSettings, setting: Setting[str], interface: InterfaceClass) -> Any:
@@ -23,6 +24,14 @@ def part(settings: ClientSettings, setting: Setting[str], interface: InterfaceCl
     if isinstance(found, str):
         return find(interface, found, setting.name)() if found else None
     return found() if isinstance(found, type) else found
+
+
+def assignor(name: str) -> Any:
+    """The assignor that ``partition.assignment.strategy`` names.
+
+    :raises SettingError: no plugin is called so.
+    """
+    return find(IAssignor, name, consumer.PARTITION_ASSIGNMENT_STRATEGY.name)()
 
 
 def encoder(settings: ClientSettings, setting: Setting[str]) -> Callable[[str, Any], bytes | None] | None:

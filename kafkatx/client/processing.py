@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
-from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.defer import CancelledError, Deferred, DeferredList, succeed
 from twisted.python.failure import Failure
 
 from kafkatx.client.reading import BREATH_S, Reading
+from kafkatx.client.waiting import Waiters
 from kafkatx.clientside.position import Hand
 from kafkatx.clientside.positions import Positions
 
@@ -37,6 +38,8 @@ class Processor:
 
     :param batches: call it with lists of records instead.
     :param alive: called with the time since when the application has been at work; None: it is idle.
+
+    :ivar running: whether it has begun and is not over.
     """
 
     def __init__(
@@ -58,16 +61,57 @@ class Processor:
         self._alive = alive
         self._works: set[_Work] = set()
         self._failure: Failure | None = None
+        self.running = False
+        self._cancelled = self._stopping = False
+        self._over: Waiters[None] = Waiters()
 
-    async def run(self) -> None:
+    def start(self) -> Deferred[None]:
         """Process until the consumer is closed, or the function fails.
 
-        :raises Exception: what the function raised; or an error of the consumer.
+        :return: fires when no function is at work any more. Fails with what the function raised, or with an
+            error of the consumer. Cancelling it is :meth:`cancel`: it fails with CancelledError.
         """
+        # Not the coroutine's own Deferred: that one cannot be cancelled from inside of the coroutine, where
+        # the function is called.
+        outcome: Deferred[None] = Deferred(lambda _: self.cancel())
+        waiting: Deferred[None] = Deferred(lambda _: self.cancel())
+
+        def over(result: Any) -> None:
+            self.running = False
+            for one in (outcome, waiting):
+                if not one.called:
+                    one.callback(result)
+            self._over.fire(None)
+
+        outcome.addBoth(lambda _: waiting)  # who cancels it hears when the functions are done
+        self.running = True
+        Deferred.fromCoroutine(self._run()).addBoth(over)
+        return outcome
+
+    def ended(self) -> Deferred[None]:
+        """Fires when it is over, at once if it is; cancelling it changes nothing."""
+        return self._over.wait() if self.running else succeed(None)
+
+    def cancel(self) -> None:
+        """Give out nothing more and end; where that is so already, cancel what the function works on."""
+        if not self._stopping:
+            self._cancelled = True
+            self._interrupt()
+            self._reading.wake()
+            return
+        for work in list(self._works):
+            if work.done is not None:
+                work.done.cancel()
+
+    def _interrupt(self) -> None:
+        for work in list(self._works):
+            work.hand.position.interrupt()
+
+    async def _run(self) -> None:
         self._reading.check()
         self._reading.begin()
         try:
-            while not (self._reading.closed or self._failure):
+            while not (self._reading.closed or self._failure or self._cancelled):
                 self._reading.check()
                 hand = self._positions.give(self._limit)
                 if hand is None:
@@ -82,12 +126,13 @@ class Processor:
                 self._reading.end()
         if self._failure is not None:
             self._failure.raiseException()
+        if self._cancelled:
+            raise CancelledError()
 
     async def _stop(self) -> None:
         """Give out nothing more, and wait for what the function works on."""
-        for work in list(self._works):
-            work.hand.position.interrupt()
-        # Who cancels this cancels the function.
+        self._stopping = True
+        self._interrupt()
         await DeferredList([work.done for work in self._works if work.done is not None])
         self._alive(None)
 

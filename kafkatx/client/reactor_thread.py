@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
-from kafkatx.clientside.errors import RequestTimedOut
+from kafkatx.clientside.errors import ClientClosed, RequestTimedOut
 from kafkatx.errors import KafkaTXError
 from kafkatx.net.reactors import close_reactor, new_reactor, spare_exit
 
@@ -28,9 +28,10 @@ class ReactorThread:
         self.reactor = new_reactor()
         self.reactor._registerAsIOThread = False  # another reactor may be the process's own
         spare_exit(self.reactor)
-        self._thread = threading.Thread(
-            target=self.reactor.run, kwargs={"installSignalHandlers": False}, name=name, daemon=True
-        )
+        self._lock = threading.Lock()
+        self._asked: set[_Asking] = set()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def call(
@@ -46,24 +47,39 @@ class ReactorThread:
         :param timeout_s: None: wait for ever.
         :param late: called in the reactor's thread with a result that came when nobody waited any more.
         :raises RequestTimedOut: it took longer.
+        :raises ClientClosed: the thread has ended, perhaps meanwhile.
         :raises KafkaTXError: this is the reactor's own thread, which must not wait for itself.
         """
         if threading.current_thread() is self._thread:
             raise KafkaTXError("a call that blocks, from a callback in the reactor's own thread")
-        if not self._thread.is_alive():
-            raise KafkaTXError("the client's thread has ended")
         asking = _Asking(function, late)
-        self.reactor.callFromThread(asking.start)
+        self._ask(asking)
         try:
             done = wait([asking.outcome], timeout_s).done
         except BaseException:
-            self.reactor.callFromThread(asking.give_up)
+            self.tell(asking.give_up)
             raise
+        finally:
+            with self._lock:
+                self._asked.discard(asking)
         if not done:
-            self.reactor.callFromThread(asking.give_up)
+            self.tell(asking.give_up)
             raise RequestTimedOut(f"not done within {timeout_s:g} s")
         result: T = asking.outcome.result()
         return result
+
+    def _ask(self, asking: _Asking) -> None:
+        with self._lock:
+            if self._ended:
+                raise ClientClosed("the client's thread has ended")
+            self._asked.add(asking)
+            self.reactor.callFromThread(asking.start)
+
+    def tell(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Have a function called in the reactor's thread, unless that has ended; waits for nothing."""
+        with self._lock:
+            if not self._ended:
+                self.reactor.callFromThread(function, *arguments)
 
     def do(self, function: Callable[[], T], timeout_s: float | None = None) -> T:
         """Call a function that waits for nothing in the reactor's thread; otherwise as :meth:`call`."""
@@ -71,12 +87,22 @@ class ReactorThread:
 
     def stop(self) -> None:
         """End the thread; a second call does nothing."""
-        if not self._thread.is_alive():
+        if self._ended:
             return
-        self.reactor.callFromThread(self.reactor.stop)
+        self.tell(self.reactor.stop)
         self._thread.join(STOP_S)
         if not self._thread.is_alive():
             close_reactor(self.reactor)
+
+    def _run(self) -> None:
+        try:
+            self.reactor.run(installSignalHandlers=False)
+        finally:
+            with self._lock:
+                self._ended = True
+                left = list(self._asked)
+            for asking in left:
+                asking.end()
 
 
 class _Asking:
@@ -97,6 +123,11 @@ class _Asking:
         self._deferred.addCallbacks(
             self.outcome.set_result, lambda failure: self.outcome.set_exception(failure.value)
         )
+
+    def end(self) -> None:
+        """The thread ends: who still waits waits in vain."""
+        if not self.outcome.done():
+            self.outcome.set_exception(ClientClosed("the client's thread has ended"))
 
     def give_up(self) -> None:
         """Nobody waits any more."""

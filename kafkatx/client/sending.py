@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from kafkatx.client.auditing import Auditor
 from kafkatx.client.cluster import Cluster
 from kafkatx.client.receipts import deliver, disappoint
 from kafkatx.clientside.accumulator import Accumulator, Outcome
@@ -82,6 +83,7 @@ class Sender:
         *,
         callbacks: Any = None,
         handler: Any = None,
+        auditor: Auditor | None = None,
     ) -> None:
         """:param callbacks: an ``IProducerCallbacks``; *handler*: an ``IEventHandler``."""
         self.hurry = 0
@@ -92,6 +94,7 @@ class Sender:
         self._manner = manner
         self._callbacks = callbacks
         self._handler = handler
+        self._auditor = auditor
         self._nodes: dict[int, _Node] = {}
         self._requests: set[Deferred[Any]] = set()
         self._soon: Any = None
@@ -108,6 +111,12 @@ class Sender:
         """Look what is due as soon as what runs now has ended: records that come until then go together."""
         if self._soon is None and not self._stopped:
             self._soon = self._reactor.callLater(0, self.turn)
+
+    def press(self, waits: bool) -> None:
+        """Somebody waits for room, or does no more: as long as one does nothing lingers."""
+        self.hurry += 1 if waits else -1
+        if waits:
+            self.wake()
 
     def wake_at(self, at_s: float) -> None:
         """Look at this time, if not before. A look too many does no harm, so the timer is seldom moved."""
@@ -281,6 +290,10 @@ class Sender:
             if error is not None and moved(error):
                 self._cluster.stale()
         for outcome, (batch, error, base_offset, time_ms) in zip(outcomes, results, strict=True):
+            if outcome is Outcome.DELIVERED and self._auditor is not None:
+                self._auditor.count(batch, time_ms)
+            if batch.abandoned:
+                continue  # it was given up before its answer came: who waited was told then
             if outcome is Outcome.DELIVERED:
                 deliver(batch, base_offset, time_ms)
             elif outcome is Outcome.REFUSED:

@@ -12,17 +12,26 @@ thread, but not from functions that the client itself calls: encoders, callbacks
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import partial, wraps
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThreadPool
 
-from kafkatx.client import admin, configs, consumer, groups, producer, quotas
+from kafkatx.client import admin, connector, consumer, message_streams, producer, simple
+from kafkatx.client.facades import (
+    AdminMethods,
+    ConfigsMethods,
+    ConnectorMethods,
+    ConsumerMethods,
+    GroupsMethods,
+    QuotasMethods,
+    SimpleConsumerMethods,
+)
+from kafkatx.client.forwarding import Blocking
 from kafkatx.client.gathering import Headers
 from kafkatx.client.handover import Handover
 from kafkatx.client.reactor_thread import ReactorThread
@@ -33,36 +42,27 @@ from kafkatx.clientside.position import Hand
 from kafkatx.clientside.record import Record
 from kafkatx.types import TopicPartition
 
-P = ParamSpec("P")
-T = TypeVar("T")
-C = TypeVar("C", bound=admin.Admin | consumer.Consumer | producer.Producer)
+C = TypeVar(
+    "C",
+    bound=admin.Admin
+    | connector.ConsumerConnector
+    | consumer.Consumer
+    | producer.Producer
+    | simple.SimpleConsumer,
+)
 F = TypeVar("F", bound="_Client[Any]")
 
 
-def blocked(method: Callable[Concatenate[Any, P], Deferred[T]]) -> Callable[Concatenate[Any, P], T]:
-    """A method of a Twisted client as one of this module's."""
+class _Side(Blocking):
+    """The functions of an application may block: they are called in threads of the reactor's pool."""
 
-    @wraps(method)
-    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = self.thread.call(lambda: method(self.client, *args, **kwargs), self.timeout_s)
-        return result
-
-    return call
+    def _bridged(self, function: Callable[..., Any]) -> Callable[..., Deferred[Any]]:
+        reactor = self.thread.reactor
+        return lambda *args: deferToThreadPool(reactor, reactor.getThreadPool(), function, *args)
 
 
-def same(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """A method that waits for nothing, but is for the reactor's thread."""
-
-    @wraps(method)
-    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = self.thread.do(lambda: method(self.client, *args, **kwargs), self.timeout_s)
-        return result
-
-    return call
-
-
-class _Client(Generic[C]):
-    """What the three have in common.
+class _Client(_Side, Generic[C]):
+    """What the clients have in common.
 
     :ivar client: the Twisted client, for its reactor's thread only.
     :ivar thread: where that runs.
@@ -102,6 +102,7 @@ class _Client(Generic[C]):
     def start(self: F) -> F:
         """Connect.
 
+        :return: this client.
         :raises ConnectionFailed: no broker answers; :meth:`close` it then.
         """
         start: Callable[[], Deferred[Any]] = self.client.start
@@ -119,7 +120,8 @@ class _Client(Generic[C]):
             self._stop()
 
     def _end(self, **options: Any) -> Deferred[None]:
-        ending: Deferred[None] = self.client.close(**options)
+        client: Any = self.client
+        ending: Deferred[None] = client.close(**options)
         return ending
 
     def _stop(self) -> None:
@@ -208,7 +210,7 @@ class Producer(_Client[producer.Producer]):
         await self.client.close(left)
 
 
-class Consumer(_Client[consumer.Consumer]):
+class Consumer(_Client[consumer.Consumer], ConsumerMethods):
     """See :class:`kafkatx.client.consumer.Consumer`. The iteration over it never ends, it waits.
 
     A listener's methods and the function of :meth:`process` are called in threads of the reactor's pool: they
@@ -216,33 +218,6 @@ class Consumer(_Client[consumer.Consumer]):
     """
 
     _make = consumer.Consumer
-
-    assign = same(consumer.Consumer.assign)
-    unsubscribe = blocked(consumer.Consumer.unsubscribe)
-    assignment = same(consumer.Consumer.assignment)
-    seek = same(consumer.Consumer.seek)
-    seek_to_beginning = same(consumer.Consumer.seek_to_beginning)
-    seek_to_end = same(consumer.Consumer.seek_to_end)
-    pause = same(consumer.Consumer.pause)
-    resume = same(consumer.Consumer.resume)
-    paused = same(consumer.Consumer.paused)
-    position = blocked(consumer.Consumer.position)
-    highwater = same(consumer.Consumer.highwater)
-    commit = blocked(consumer.Consumer.commit)
-    committed = blocked(consumer.Consumer.committed)
-    beginning_offsets = blocked(consumer.Consumer.beginning_offsets)
-    end_offsets = blocked(consumer.Consumer.end_offsets)
-    offsets_for_times = blocked(consumer.Consumer.offsets_for_times)
-
-    def subscribe(
-        self,
-        topics: Iterable[str] | None = None,
-        pattern: str | re.Pattern[str] | None = None,
-        listener: Any = None,
-    ) -> None:
-        """Share topics with the members of the group, instead of those before."""
-        told = None if listener is None else _Listener(listener, self._in_pool)
-        self.thread.do(lambda: self.client.subscribe(topics, pattern, told))
 
     def getmany(
         self, max_records: int | None = None, timeout_ms: int | None = 0
@@ -274,7 +249,7 @@ class Consumer(_Client[consumer.Consumer]):
                     hand.last = record
                     yield record
             except BaseException:  # the application left the loop: what it was not given is the next
-                self.thread.reactor.callFromThread(_return, hand)
+                self.thread.tell(_return, hand)
                 raise
 
     def process(
@@ -292,92 +267,99 @@ class Consumer(_Client[consumer.Consumer]):
         :param timeout_s: None: for ever; else it ends after that, and raises RequestTimedOut.
         :raises Exception: what the function raised; its record is not done then.
         """
-        call = self._in_pool(function)
+        call = self._bridged(function)
         self.thread.call(
             lambda: self.client.process(call, batches=batches, max_records=max_records), timeout_s
         )
-
-    def _in_pool(self, function: Callable[..., Any]) -> Callable[..., Deferred[Any]]:
-        reactor = self.thread.reactor
-        return lambda *args: deferToThreadPool(reactor, reactor.getThreadPool(), function, *args)
 
 
 def _return(hand: Hand) -> None:
     hand.position.interrupt()
 
 
-class _Listener:
-    """A rebalance listener whose methods block."""
+class SimpleConsumer(_Client[simple.SimpleConsumer], SimpleConsumerMethods):
+    """See :class:`kafkatx.client.simple.SimpleConsumer`."""
 
-    def __init__(self, listener: Any, in_pool: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        self._listener = listener
-        self._in_pool = in_pool
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return self._in_pool(getattr(self._listener, name))
+    _make = simple.SimpleConsumer
 
 
-class _Part(Generic[T]):
+class MessageStream:
+    """See :class:`kafkatx.client.message_streams.MessageStream`: here for threads, one at a time."""
+
+    def __init__(self, stream: message_streams.MessageStream, thread: ReactorThread) -> None:
+        """Made by :class:`ConsumerConnector`."""
+        self._stream = stream
+        self._thread = thread
+
+    def __iter__(self) -> Iterator[Record]:
+        """Give records until the connector is shut down. Who leaves the loop gets the rest later.
+
+        :raises KafkaTXError: the connector failed; or somebody else reads from this stream.
+        """
+        while True:
+            try:
+                dealt = self._thread.call(self._stream.ask)
+            except ClientClosed:
+                return
+            yield from self._stream.records(dealt, partial(self._thread.tell, dealt.alive))
+
+
+class ConsumerConnector(_Client[connector.ConsumerConnector], ConnectorMethods[MessageStream]):
+    """See :class:`kafkatx.client.connector.ConsumerConnector`. A thread reads each stream.
+
+    ``timeout_s`` does not hold for records that are waited for.
+    """
+
+    _make = connector.ConsumerConnector
+
+    def shutdown(self, timeout_s: float = consumer.CLOSE_S) -> None:
+        """End it, as the Twisted connector's ``shutdown`` does; ``with`` and ``close`` do so, too."""
+        self.close(timeout_s=timeout_s)
+
+    def _end(self, **options: Any) -> Deferred[None]:
+        return self.client.shutdown(**options)
+
+    def _stream(self, stream: message_streams.MessageStream) -> MessageStream:
+        return MessageStream(stream, self.thread)
+
+
+class _Part(_Side):
     """A part of :class:`Admin`."""
 
-    def __init__(self, client: T, thread: ReactorThread, timeout_s: float | None) -> None:
+    def __init__(self, client: Any, whole: Blocking) -> None:
         self.client = client
-        self.thread = thread
-        self.timeout_s = timeout_s
+        self.thread = whole.thread
+        self.timeout_s = whole.timeout_s
 
 
-class Groups(_Part[groups.Groups]):
+class Groups(_Part, GroupsMethods):
     """See :class:`kafkatx.client.groups.Groups`."""
 
-    listings = blocked(groups.Groups.listings)
-    describe = blocked(groups.Groups.describe)
-    delete = blocked(groups.Groups.delete)
-    offsets = blocked(groups.Groups.offsets)
-    commit = blocked(groups.Groups.commit)
-    delete_offsets = blocked(groups.Groups.delete_offsets)
-    progress = blocked(groups.Groups.progress)
 
-
-class Configs(_Part[configs.Configs]):
+class Configs(_Part, ConfigsMethods):
     """See :class:`kafkatx.client.configs.Configs`."""
 
-    describe = blocked(configs.Configs.describe)
-    alter = blocked(configs.Configs.alter)
 
-
-class Quotas(_Part[quotas.Quotas]):
+class Quotas(_Part, QuotasMethods):
     """See :class:`kafkatx.client.quotas.Quotas`."""
 
-    describe = blocked(quotas.Quotas.describe)
-    alter = blocked(quotas.Quotas.alter)
 
-
-class Admin(_Client[admin.Admin]):
+class Admin(_Client[admin.Admin], AdminMethods):
     """See :class:`kafkatx.client.admin.Admin`."""
 
     _make = admin.Admin
 
-    create_topic = blocked(admin.Admin.create_topic)
-    delete_topic = blocked(admin.Admin.delete_topic)
-    create_partitions = blocked(admin.Admin.create_partitions)
-    metadata = blocked(admin.Admin.metadata)
-    list_topics = blocked(admin.Admin.list_topics)
-    describe_topic = blocked(admin.Admin.describe_topic)
-    list_offsets = blocked(admin.Admin.list_offsets)
-    delete_records = blocked(admin.Admin.delete_records)
-    describe_log_dirs = blocked(admin.Admin.describe_log_dirs)
-
     @property
     def groups(self) -> Groups:
         """Consumer groups and their offsets."""
-        return Groups(self.client.groups, self.thread, self.timeout_s)
+        return Groups(self.client.groups, self)
 
     @property
     def configs(self) -> Configs:
         """Settings of topics and brokers."""
-        return Configs(self.client.configs, self.thread, self.timeout_s)
+        return Configs(self.client.configs, self)
 
     @property
     def quotas(self) -> Quotas:
         """How much clients may do."""
-        return Quotas(self.client.quotas, self.thread, self.timeout_s)
+        return Quotas(self.client.quotas, self)

@@ -66,6 +66,8 @@ class Accumulator:
 
     :ivar busy: the outboxes that hold anything, in the order in which they got it.
     :ivar used_bytes: what all records that are not settled take.
+    :ivar open_below: the owner may append without further ado while less than this is used; it is the owner's
+        to change.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Accumulator:
         self.backoff = backoff
         self.busy: dict[Outbox, None] = {}
         self.used_bytes = 0
+        self.open_below = limits.buffer_bytes
         self._codec = codec
         self._closed = closed
         self._identity = identity
@@ -194,6 +197,28 @@ class Accumulator:
             batch.size_bytes += size
             self.used_bytes += size
         return len(parts)
+
+    def append_encoded(
+        self,
+        outbox: Outbox,
+        records: bytes | memoryview,
+        count: int,
+        payload_bytes: int,
+        timestamp_ms: int,
+    ) -> None:
+        """Add a closed batch of records that are encoded already.
+
+        :param records: as :meth:`kafkatx.records.builder.BatchBuilder.append_encoded` wants them.
+        """
+        self.close(outbox)
+        batch = self._begin(outbox, 0.0)
+        assert batch.builder is not None
+        batch.builder.append_encoded(records, count, timestamp_ms)
+        batch.entries += (None, 0, count, timestamp_ms)
+        batch.payload_bytes = payload_bytes
+        batch.size_bytes = len(records)
+        self.used_bytes += batch.size_bytes
+        self.close(outbox)
 
     def _begin(self, outbox: Outbox, now_s: float) -> Batch:
         """Close what is open and open the next batch."""

@@ -89,6 +89,7 @@ class Batch:
     :ivar again: it has been sent once: it may be in the log though it failed.
     :ivar failed: it was sent, and the answer is a failure that passes.
     :ivar lost: it is not in the log, for a batch before it is not, and needs another sequence.
+    :ivar overtaken: a batch that was sent after it is in the log.
     :ivar abandoned: it was given up while its answer is awaited; nobody waits for it any more.
     :ivar error: why it failed the last time.
     """
@@ -107,6 +108,7 @@ class Batch:
     again: bool = False
     failed: bool = False
     lost: bool = False
+    overtaken: bool = False
     abandoned: bool = False
     error: Exception | None = None
 
@@ -142,7 +144,7 @@ class Batch:
                 builder.append(record.key, record.value, record.timestamp, record.headers)
                 half.payload_bytes += len(record.key or b"") + len(record.value or b"")
                 half.size_bytes += record_bytes(record.key, record.value, record.headers)
-            half.attempts, half.again = self.attempts, self.again
+            half.attempts, half.again, half.overtaken = self.attempts, self.again, self.overtaken
             identity = Identity(header.producer_id, header.producer_epoch)
             half.seal(identity, sequence_after(header.base_sequence, start))
             cut.append(half)

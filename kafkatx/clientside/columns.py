@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kafkatx.records.batch import MAGIC_AT, TIMESTAMP_TYPE, Headers
 from kafkatx.records.compression import LIMIT_BYTES
 from kafkatx.records.convert import read_columns
+
+MAX_ROWS = 16_384
+MAX_COLUMN_BYTES = 16 << 20
 
 NO_TIMESTAMP_TYPE = -1
 CREATE_TIME = 0
@@ -53,6 +57,39 @@ class Columns(NamedTuple):
         column: list[Any]
         for column in self:
             del column[rows:]
+
+
+def gather(
+    stored: Iterable[memoryview],
+    start: int,
+    end: int | None,
+    check_crcs: bool = True,
+    with_headers: bool = True,
+    max_rows: int = MAX_ROWS,
+    max_bytes: int = MAX_COLUMN_BYTES,
+) -> Iterator[Columns]:
+    """Yield the records of stored batches from offset *start* to *end* (exclusive), never without rows.
+
+    A yield ends with a batch once it has *max_rows* rows or *max_bytes* of keys and values.
+
+    :raises CorruptRecords: as :func:`append_batch`; what was not yielded before is lost.
+    """
+    columns, gathered_bytes = Columns.empty(), 0
+    for raw in stored:
+        known = len(columns.offsets)
+        append_batch(raw, columns, check_crcs, with_headers)
+        columns.cut(known, start, end)
+        gathered_bytes += _payload_bytes(columns, known)
+        if len(columns.offsets) >= max_rows or gathered_bytes >= max_bytes:
+            yield columns
+            columns, gathered_bytes = Columns.empty(), 0
+    if columns.offsets:
+        yield columns
+
+
+def _payload_bytes(columns: Columns, known: int) -> int:
+    sizes = (sum(map(len, filter(None, column[known:]))) for column in (columns.keys, columns.values))
+    return sum(sizes)
 
 
 def append_batch(

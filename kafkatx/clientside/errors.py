@@ -58,6 +58,20 @@ class OffsetOutOfRange(RequestError):
         self.latest = latest
 
 
+class LogTruncation(OffsetOutOfRange):
+    """What was read last is not in the log of the partition's new leader (KIP-320).
+
+    ``auto.offset.reset`` is none, so the application has to seek. ``offset`` is where it was, ``latest``
+    where the logs part, as far as is known: from there on it has read what there is no more. -1: not known.
+    """
+
+    def __init__(self, topic: str, partition: int, offset: int, latest: int) -> None:
+        super().__init__(topic, partition, offset, -1, latest)
+        where = f"at {latest}" if latest >= 0 else "at an offset that is not known"
+        words = f"{topic} [{partition}]: the log of the new leader has not all that was read up to {offset}"
+        self.args = (f"{words}: they part {where}",)
+
+
 class NoOffset(KafkaTXError):
     """A partition has no committed offset, and ``auto.offset.reset=none`` says that this is an error."""
 

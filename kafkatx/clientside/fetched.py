@@ -24,6 +24,7 @@ Decode: TypeAlias = Callable[[str, "bytes | None"], Any]
 """Makes a key or a value of the topic's name and bytes."""
 
 _LENGTH_AND_MAGIC = Struct(">8xi4xb")
+_EPOCH_AND_MAGIC = Struct(">12xib")
 
 
 @attrs.frozen
@@ -116,9 +117,20 @@ class Fetched:
     :ivar size: bytes of the batches that were not decoded yet.
     :ivar next_offset: the offset after what was decoded last; to begin with, the one that was asked for.
     :ivar end_offset: the offset after the last whole batch.
+    :ivar leader_epoch: of the last whole batch; -1 where it has none.
     """
 
-    __slots__ = ("_aborted", "_at", "_data", "_decoding", "_place", "end_offset", "next_offset", "size")
+    __slots__ = (
+        "_aborted",
+        "_at",
+        "_data",
+        "_decoding",
+        "_place",
+        "end_offset",
+        "leader_epoch",
+        "next_offset",
+        "size",
+    )
 
     def __init__(
         self,
@@ -139,10 +151,16 @@ class Fetched:
         self._aborted = aborted
         self._decoding = decoding
         self.next_offset = self.end_offset = offset
-        self.size = 0
+        self.size = last = 0
         for span in batches(data):
-            self.size = span.position + span.size
+            last = span.position
+            self.size = last + span.size
             self.end_offset = max(self.end_offset, span.last_offset + 1)
+        self.leader_epoch = NO_LEADER_EPOCH
+        if self.size:
+            epoch, magic = _EPOCH_AND_MAGIC.unpack_from(data, last)
+            if magic == v2.MAGIC:
+                self.leader_epoch = epoch
 
     def __bool__(self) -> bool:
         return self.size > 0

@@ -22,7 +22,7 @@ from kafkatx.clientside.settings import ClientSettings
 from kafkatx.clientside.shelf import Shelf
 from kafkatx.clientside.tables import common, consumer
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
-from kafkatx.types import TopicPartition
+from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 
 NAMES_TOPICS_UNTIL = 12
@@ -74,6 +74,8 @@ class Fetches:
     """Makes requests of positions, and gives replies to them.
 
     :ivar moved: whether a reply named another broker to be asked (KIP-392).
+    :ivar doubtful: whether a position has to be compared with its leader's log first (KIP-320): there is
+        another leader than the one that it was read from, or a reply said that the log is another (KIP-595).
     """
 
     def __init__(self, settings: ClientSettings, shelf: Shelf, decoding: Decoding) -> None:
@@ -85,14 +87,14 @@ class Fetches:
         self._committed = settings[consumer.ISOLATION_LEVEL] == "read_committed"
         self._rack_id = settings[common.CLIENT_RACK]
         self._reserved_bytes = 0
-        self.moved = False
+        self.moved = self.doubtful = False
 
     def ask(self, positions: list[Position], metadata: ClusterMetadata) -> Asked | None:
         """The request for the partitions of one leader, those first that come first; None: nothing is wanted.
 
         :meth:`done` is to be called when it is not under way any more.
         """
-        open_ = [position for position in positions if position.wanted]
+        open_ = [position for position in positions if position.wanted and self._sure(position, metadata)]
         share = self._shelf.share_bytes
         wanted = [position for position in open_ if position.queued_bytes < share]
         if not wanted:
@@ -111,6 +113,12 @@ class Fetches:
     def done(self, asked: Asked) -> None:
         """A request has been answered or has failed."""
         self._reserved_bytes -= asked.reserved_bytes
+
+    def _sure(self, position: Position, metadata: ClusterMetadata) -> bool:
+        if position.doubt(leader_epoch(metadata, position.place)):
+            self.doubtful = True
+            return False
+        return True
 
     def _room(self, positions: list[Position]) -> int:
         """How much may be asked for. Before it is nothing, what is at hand of paused partitions goes."""
@@ -133,11 +141,15 @@ class Fetches:
         by_topic: defaultdict[str, list[FetchPartition]] = defaultdict(list)
         for position, size in zip(wanted, sizes, strict=True):
             topic, partition = position.place
+            epoch = leader_epoch(metadata, position.place)
+            if position.fetch_epoch < 0:
+                position.checked_epoch = epoch
             by_topic[topic].append(
                 FetchPartition(
                     partition,
-                    _partition(metadata, position.place).leader_epoch,
+                    epoch,
                     position.fetch_offset,
+                    position.fetch_epoch,
                     partition_max_bytes=size,
                 )
             )
@@ -188,6 +200,11 @@ class Fetches:
         if answer.preferred_read_replica >= 0:
             position.replica = answer.preferred_read_replica
             self.moved = True
+        diverging = answer.diverging_epoch
+        if diverging is not None and diverging.end_offset >= 0:
+            position.checked_epoch = NO_LEADER_EPOCH
+            self.doubtful = True
+            return False
         records: Any = answer.records
         if not records:
             return False
@@ -220,6 +237,11 @@ def _has_records(topic: Any) -> int:
 def _partition(metadata: ClusterMetadata, place: TopicPartition) -> PartitionMetadata:
     topic = metadata.topics.get(place.topic)
     return topic.partitions.get(place.partition, _NO_PARTITION) if topic is not None else _NO_PARTITION
+
+
+def leader_epoch(metadata: ClusterMetadata, place: TopicPartition) -> int:
+    """Of the leader that a partition has, as far as is known; -1: it is not."""
+    return _partition(metadata, place).leader_epoch
 
 
 def by_node(positions: Iterable[Position], metadata: ClusterMetadata) -> dict[int, list[Position]]:

@@ -17,14 +17,20 @@ its outbox goes on with the next epoch and sequence 0, as Apache Kafka's client 
 behind it cannot be in the log either, and is stamped anew; what is before it keeps its numbers, for it may be
 there. Where nobody knows (a *doubt*: its answer was lost) what is behind it keeps its numbers, too. Either
 the broker takes it, then there is no gap; or it answers that it is out of order, then there is one.
+
+A broker before Kafka 2.5 forgets a producer when retention has deleted all of its batches, and answers
+UNKNOWN_PRODUCER_ID to the next one. That is a gap, too, but nothing is missing: all that is under way goes on
+with the next epoch, in order (``TransactionManager.canRetry``). Not so where a later batch is in the log.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 
 from kafkatx.clientside.batches import LAST_EPOCH, Batch, Identity, sequence_after
 from kafkatx.errors import ErrorCode
+from kafkatx.records.batch import parse_header
 from kafkatx.types import NO_PRODUCER_ID, NO_SEQUENCE
 
 
@@ -125,7 +131,10 @@ class Outbox:
 
     def delivered(self, batch: Batch) -> None:
         """A batch that was taken is in the log."""
-        self.in_flight.remove(batch)
+        if self.in_flight[0] is batch:
+            self.in_flight.popleft()
+        else:
+            self._overtake(batch)
         self._unanswered -= 1
         self._known = True
         self._doubt = False
@@ -174,13 +183,33 @@ class Outbox:
         """Whether an error code only says that a batch before this one is not in the log.
 
         Then it is :meth:`failed`, though the code is not retriable. That of the oldest batch is final:
-        records were lost before it.
+        records were lost before it. Where the broker has forgotten the producer nothing was lost.
         """
+        if code is ErrorCode.UNKNOWN_PRODUCER_ID:
+            return self._forgotten(batch)
         if code is not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             return False
         if self._doubt and self.in_flight[0] is batch:
             self._lose(0)  # so the batch in doubt is not in the log
         return self._gap or self.in_flight[0] is not batch
+
+    def _forgotten(self, batch: Batch) -> bool:
+        """The broker does not know the producer: whether a batch can be sent again by the next epoch.
+
+        What has sequence 0 should have been taken, and who refuses that will refuse it again.
+        """
+        if batch.overtaken or parse_header(batch.data).base_sequence == 0:
+            return False
+        if self.in_flight[0] is batch:
+            self._lose(0)
+        return True
+
+    def _overtake(self, batch: Batch) -> None:
+        """A batch is in the log, and those before it are not, as far as is known."""
+        at = self.in_flight.index(batch)
+        for before in islice(self.in_flight, at):
+            before.overtaken = True
+        del self.in_flight[at]
 
     def expire(self, now_s: float) -> list[Batch]:
         """Give up what is past its deadline and return it.

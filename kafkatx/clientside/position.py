@@ -79,6 +79,12 @@ class Position:
     :ivar turn: another number after each seek: replies to what was asked before it are of no use.
     :ivar paused: the application wants nothing of it for now.
     :ivar held: it is about to be revoked: nothing more is handed out.
+    :ivar leader_epoch: of the last record that was handed out; *fetch_epoch* of the last one before
+        :attr:`fetch_offset`; -1: not known.
+    :ivar checked_epoch: of the leader that :attr:`fetch_offset` fits the log of: it was read there, or the
+        leader was asked.
+    :ivar unchecked: there is another leader now: nothing is fetched or handed out before it was asked
+        (KIP-320).
     :ivar error: what stands at :attr:`offset` in place of a record.
     :ivar replica: who gives the records in the leader's place (KIP-392); -1: the leader does.
     :ivar grown_bytes: how much is to be asked for at least, for a batch that is larger than a share.
@@ -97,6 +103,9 @@ class Position:
     error: KafkaTXError | None = None
     hand: Hand | None = None
     leader_epoch: int = NO_LEADER_EPOCH
+    fetch_epoch: int = NO_LEADER_EPOCH
+    checked_epoch: int = NO_LEADER_EPOCH
+    unchecked: bool = False
     high_watermark: int = UNKNOWN
     last_stable_offset: int = UNKNOWN
     log_start_offset: int = UNKNOWN
@@ -135,32 +144,63 @@ class Position:
         """Whether there is something to hand out, be it an error, and it may be."""
         if self.paused or self.held or self.hand is not None:
             return False
+        if self.unchecked:
+            return self.error is not None
         return bool(self._returned or self._batch or self._fetched or self.error)
 
     @property
     def wanted(self) -> bool:
         """Whether more is to be fetched, where there is room."""
-        return not (self.paused or self.held or self.begin is not None or self.error is not None)
+        return not (self.paused or self.held or self.sought or self.error is not None)
+
+    @property
+    def sought(self) -> bool:
+        """Whether somebody has to be asked before it is known where to go on."""
+        return self.begin is not None or self.unchecked
 
     # -- where to begin
 
-    def seek(self, offset: int) -> None:
-        """Go on from an offset; what is at hand is dropped."""
+    def seek(self, offset: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
+        """Go on from an offset; what is at hand is dropped; as :meth:`found`."""
         self.drop()
-        self.found(offset)
-        self.leader_epoch = NO_LEADER_EPOCH
+        self.found(offset, leader_epoch)
 
-    def found(self, offset: int) -> None:
-        """Where to begin is known now."""
+    def found(self, offset: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
+        """Where to begin is known now.
+
+        :param leader_epoch: of the record before it, where that is known.
+        """
         self.begin = None
         self._offset = self._done = self.fetch_offset = offset
+        self.leader_epoch = self.fetch_epoch = leader_epoch
+        self.checked_epoch = NO_LEADER_EPOCH
+        self.unchecked = False
 
     def seek_to(self, begin: int) -> None:
         """Go on from the beginning or the end, once it is known where that is."""
         self.drop()
         self.begin = begin
         self._offset = self._done = self.fetch_offset = UNKNOWN
-        self.leader_epoch = NO_LEADER_EPOCH
+        self.leader_epoch = self.fetch_epoch = NO_LEADER_EPOCH
+        self.unchecked = False
+
+    def doubt(self, leader_epoch: int) -> bool:
+        """The leader's epoch is this now: tell whether it has to be asked before anything else is done.
+
+        What it has of this position was read from another leader then; replies that are under way are, too.
+        """
+        known = self.begin is None and self.fetch_epoch >= 0 and self.error is None
+        if known and leader_epoch > self.checked_epoch and not self.unchecked:
+            self.unchecked = True
+            self.turn += 1
+        return self.unchecked
+
+    def checked(self, leader_epoch: int, fetch_epoch: int) -> None:
+        """What was read is in the log of the leader of this epoch, up to *fetch_epoch* at least."""
+        self.unchecked = False
+        self.checked_epoch = leader_epoch
+        self.fetch_epoch = fetch_epoch
+        self.shelf.offer(self)
 
     def drop(self) -> None:
         """Forget what is at hand, and what is under way; it is to be fetched again from :attr:`offset` on."""
@@ -174,6 +214,7 @@ class Position:
         self._fetched.clear()
         self._returned, self._batch, self._batch_bytes = [], None, 0
         self.fetch_offset = self._offset
+        self.fetch_epoch = self.leader_epoch
         self.shelf.free(self, self.queued_bytes)
 
     # -- what comes
@@ -181,6 +222,7 @@ class Position:
     def add(self, fetched: Fetched) -> None:
         """A reply had this, from :attr:`fetch_offset` on."""
         self.fetch_offset = fetched.end_offset
+        self.fetch_epoch = fetched.leader_epoch
         if fetched:
             self._fetched.append(fetched)
             self.shelf.put(self, fetched.size)
@@ -287,6 +329,7 @@ class Position:
             self._returned, end = list(error.records), error.offset
             self._returned_end = end
         self.fetch_offset = end
+        self.fetch_epoch = self.leader_epoch
         self.shelf.free(self, self.queued_bytes)
 
     def _release(self) -> None:

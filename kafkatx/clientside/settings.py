@@ -29,6 +29,9 @@ KINDS: Mapping[str, Any] = {"producer": producer, "consumer": consumer, "admin":
 REFUSED = {
     "transactional.id": "there are no transactions yet",
     "sasl.": "there is no SASL yet",
+    "group.protocol": "the classic protocol is the one that this client speaks: leave it out",
+    "group.remote.assignor": "the classic protocol is the one that this client speaks, where a member "
+    "assigns: set partition.assignment.strategy",
     "ssl.": "for TLS give kafkatx.endpoint a callable that makes a TLS endpoint",
 }
 """Names, or beginnings of names, that cannot be taken and ignored."""

@@ -2,6 +2,7 @@
 
 from kafkatx.extension import Extension
 from kafkatx.interfaces import (
+    IAssignor,
     IBalancer,
     ICoordinator,
     IDecoder,
@@ -71,6 +72,15 @@ json_encoder = Extension(IEncoder, "json", "kafkatx.encoders:JsonEncoder", "JSON
 bytes_decoder = Extension(IDecoder, "bytes", "kafkatx.encoders:BytesEncoder", "Messages as they are.")
 string_decoder = Extension(IDecoder, "string", "kafkatx.encoders:StringEncoder", "Text as UTF-8.")
 json_decoder = Extension(IDecoder, "json", "kafkatx.encoders:JsonEncoder", "JSON in UTF-8.")
+access_log_decoder = Extension(
+    IDecoder,
+    "access-log",
+    "kafkatx.decoders.access_log:AccessLogDecoder",
+    "Lines of a web server's log, common or combined format.",
+)
+avro_decoder = Extension(
+    IDecoder, "avro", "kafkatx.decoders.avro:AvroDecoder", "Avro's binary encoding, of one schema."
+)
 
 plain_callbacks = Extension(
     IProducerCallbacks, "none", "kafkatx.client.hooks:ProducerCallbacks", "Nobody is told."
@@ -81,4 +91,29 @@ plain_event_handler = Extension(
 
 group_balancer = Extension(
     IBalancer, "group", "kafkatx.client.balancing:GroupBalancer", "Kafka's group protocol."
+)
+
+range_assignor = Extension(
+    IAssignor,
+    "range",
+    "kafkatx.clientside.assignors.factories:range_assignor",
+    "Neighbouring partitions of each topic.",
+)
+round_robin_assignor = Extension(
+    IAssignor,
+    "roundrobin",
+    "kafkatx.clientside.assignors.factories:round_robin_assignor",
+    "All partitions dealt out like cards.",
+)
+sticky_assignor = Extension(
+    IAssignor,
+    "sticky",
+    "kafkatx.clientside.assignors.factories:sticky_assignor",
+    "As even as can be, and few partitions move.",
+)
+cooperative_sticky_assignor = Extension(
+    IAssignor,
+    "cooperative-sticky",
+    "kafkatx.clientside.assignors.factories:cooperative_sticky_assignor",
+    "The same, and members keep what does not move while they rebalance.",
 )

@@ -75,7 +75,7 @@ class BatchBuilder:
         self.count = 0
         self.size_bytes = HEADER_BYTES
         """The batch's size if it is not compressed."""
-        self._parts: list[bytes] = []
+        self._parts: list[bytes | memoryview] = []
         self._base_timestamp = NO_TIMESTAMP
         self._max_timestamp = NO_TIMESTAMP
 
@@ -117,6 +117,16 @@ class BatchBuilder:
         self._parts.append(encoded)
         self.count += len(values)
         self.size_bytes += len(encoded)
+
+    def append_encoded(self, records: bytes | memoryview, count: int, timestamp_ms: int) -> None:
+        """Add records that are encoded already, before any others; all of one time.
+
+        :param records: with offset deltas from 0 on and timestamp deltas of 0; not to be changed later.
+        """
+        self._base_timestamp = self._max_timestamp = timestamp_ms
+        self._parts.append(records)
+        self.count += count
+        self.size_bytes += len(records)
 
     def build(self, base_offset: int = 0, leader_epoch: int = NO_LEADER_EPOCH) -> bytes:
         """Return the batch; the builder may be appended to and built again.

@@ -23,10 +23,13 @@ from kafkatx.wire.codec import decode, encode
 from kafkatx.wire.frames import Frames
 from kafkatx.wire.headers import encode_response_header, split_request
 from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafkatx.wire.messages.join_group import JoinGroupRequest
+from kafkatx.wire.messages.sync_group import SyncGroupRequest
 from tests.blocking.fakes import LOSE_REPLY, LOSE_REQUEST, FakeCluster
 
 NOTHING = "the broker sends no reply to this"
 MOST_ROUNDS = 10_000
+_WAITING = (JoinGroupRequest.API_KEY, SyncGroupRequest.API_KEY)
 
 Answer = Callable[[int, Any, int], Any]
 """From node, request and version to a reply; or LOSE_REQUEST, LOSE_REPLY (the connection breaks), NOTHING (as
@@ -164,6 +167,7 @@ class Link(StringTransport):
         self.options: list[tuple[int, int, int]] = []
         self._network = network
         self._frames = Frames(1 << 30)
+        self._unread: deque[memoryview] = deque()
         self._replies: deque[tuple[int, int, int, Any]] = deque()
         self._closing: Any = None
 
@@ -172,13 +176,21 @@ class Link(StringTransport):
         data = self.value()
         self.clear()
         if self.node not in self._network.mute:
-            for body in self._frames.feed(data):
-                self._take(body)
+            self._unread.extend(memoryview(bytes(body)) for body in self._frames.feed(data))
+            self._read()
         sent = self._send()
         if self._closing is not None and not self.gone:
             self.lose(self._closing)
             return True
         return bool(data) or sent
+
+    def _read(self) -> None:
+        """Take what was sent; but a broker does not look at what is behind a member that waits for others."""
+        while self._unread and not any(
+            key in _WAITING and isinstance(reply, Deferred) and not reply.called
+            for key, _, _, reply in self._replies
+        ):
+            self._take(self._unread.popleft())
 
     def _take(self, body: memoryview) -> None:
         network = self._network

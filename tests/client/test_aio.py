@@ -12,8 +12,13 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import loops
-from kafkatx.client.aio import Admin, Answer, Consumer, _bridged, _Listener
+from kafkatx.client.aio import Admin, Consumer, ConsumerConnector, MessageStream, _Side
+from kafkatx.client.answer import Answer
+from kafkatx.client.forwarding import Listener
 from kafkatx.client.loops import Lease
+from kafkatx.client.message_streams import MessageStream as TwistedStream
+from kafkatx.clientside.errors import ClientClosed
+from kafkatx.clientside.position import Hand
 from kafkatx.clientside.record import Record
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.types import TopicPartition
@@ -99,9 +104,9 @@ class BridgeTests(SynchronousTestCase):
 
         async def main() -> list[Any]:
             deferred = succeed(7)
-            self.assertIs(_bridged(lambda: deferred)(), deferred)
-            self.assertEqual(_bridged(lambda value: value)(1), 1)
-            return [await Answer(_bridged(slow)(2)), await Answer(deferred)]
+            self.assertIs(_Side()._bridged(lambda: deferred)(), deferred)
+            self.assertEqual(_Side()._bridged(lambda value: value)(1), 1)
+            return [await Answer(_Side()._bridged(slow)(2)), await Answer(deferred)]
 
         self.assertEqual(run(main), [3, 7])
 
@@ -112,7 +117,7 @@ class BridgeTests(SynchronousTestCase):
             return len(places)
 
         async def main() -> int:
-            listener = _Listener(SimpleNamespace(on_partitions_assigned=told))
+            listener = Listener(SimpleNamespace(on_partitions_assigned=told), _Side()._bridged)
             self.assertFalse(hasattr(listener, "on_partitions_revoked"))
             return await Answer(listener.on_partitions_assigned({PLACE}))
 
@@ -253,3 +258,69 @@ class ClientTests(SynchronousTestCase):
 
         run(main)
         self.assertEqual(sought, [(PLACE, 4)])
+
+
+class StreamTests(SynchronousTestCase):
+    """A connector's streams, in a loop of asyncio."""
+
+    def hand(self, *offsets: int) -> Hand:
+        """Records that a connector deals."""
+        position: Any = SimpleNamespace(place=PLACE)
+        return Hand(position, [Record("t", 0, offset) for offset in offsets], offsets[0])
+
+    def test_records(self) -> None:
+        """Records come one by one; who leaves the loop is done with the last when it asks again."""
+
+        async def main() -> None:
+            reactor = SimpleNamespace(seconds=lambda: 0.0)
+            inner = TwistedStream(reactor, lambda: succeed(None))
+            stream = MessageStream(inner)
+            dealing = Deferred.fromCoroutine(inner.take(self.hand(4, 5), lambda: None))
+            async for record in stream:
+                self.assertEqual(record.offset, 4)
+                break
+            self.assertFalse(dealing.called)
+            asking = asyncio.ensure_future(anext(aiter(stream)))
+            await asyncio.sleep(0)
+            self.assertTrue(dealing.called)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            Deferred.fromCoroutine(inner.take(self.hand(6), lambda: None))
+            asking = asyncio.ensure_future(anext(aiter(stream)))
+            self.assertEqual((await asking).offset, 6)
+
+        run(main)
+
+    def test_end(self) -> None:
+        """The iteration ends with the connector, and raises what that fails with."""
+
+        async def main() -> None:
+            for error in (ClientClosed("x"), KafkaTXError("no")):
+                inner = TwistedStream(SimpleNamespace(seconds=lambda: 0.0), lambda: succeed(None))
+                inner.end(error)
+                raised: list[Exception] = []
+                try:
+                    self.assertEqual([record async for record in MessageStream(inner)], [])
+                except KafkaTXError as failure:
+                    raised.append(failure)
+                self.assertEqual(raised, [] if isinstance(error, ClientClosed) else [error])
+
+        run(main)
+
+    def test_shutdown(self) -> None:
+        """``shutdown`` and ``close`` are one: the connector's, with its time, once."""
+        times: list[float] = []
+
+        async def main() -> None:
+            connector = ConsumerConnector(bootstrap_servers=NOWHERE, group_id="g")
+
+            def shutdown(timeout_s: float) -> Deferred[None]:
+                times.append(timeout_s)
+                return succeed(None)
+
+            self.patch(connector.client, "shutdown", shutdown)
+            await connector.shutdown(3)
+            await connector.close()
+
+        run(main)
+        self.assertEqual(times, [3])

@@ -366,6 +366,8 @@ class RetryingTests(ClusterTestCase):
         for kind, name in (("producer", "max_block_ms"), ("consumer", "default_api_timeout_ms")):
             made: Cluster = self.network.cluster(kind, **{name: 1234})
             self.assertEqual(made.api_timeout_s, 1.234)
+        made = self.network.cluster("producer", max_block_ms=0, default_api_timeout_ms=5000)
+        self.assertEqual(made.api_timeout_s, 5)
 
 
 class TopicTests(ClusterTestCase):

@@ -541,6 +541,21 @@ class GroupTests(ConsumerTestCase):
         self.assertEqual(self.committed(), 2)
         self.failureResultOf(consumer.commit(), ClientClosed)
 
+    def test_commit_of_all_when_closed(self) -> None:
+        """So can all that was handed out, and the listener sees where that is."""
+        found = []
+
+        class Listener:
+            async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+                found.append(await consumer.position(T0))
+                await consumer.commit()
+
+        consumer = self.member("t", listener=Listener())
+        self.values(consumer, 2)
+        self.wait(consumer.close())
+        self.assertEqual((found, self.committed()), ([2], 2))
+        self.failureResultOf(consumer.position(T0), ClientClosed)
+
     def test_failed_membership(self) -> None:
         """A membership that is over for good is an error of every read."""
         first = self.member("t", group_instance_id="i")

@@ -7,11 +7,13 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client import admin, aio, configs, consumer, groups, producer, quotas, threads
+from kafkatx.client import admin, aio, configs, connector, consumer, groups, producer, quotas, simple, threads
 
 PAIRS: list[tuple[str, ModuleType]] = [
     ("Producer", producer),
     ("Consumer", consumer),
+    ("SimpleConsumer", simple),
+    ("ConsumerConnector", connector),
     ("Admin", admin),
     ("Groups", groups),
     ("Configs", configs),

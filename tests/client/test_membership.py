@@ -235,6 +235,35 @@ class MembershipTests(MembershipCase):
         self.successResultOf(leave)
         self.assertEqual(first.kinds[-1], "revoked")
 
+    def test_leave_while_others_are_waited_for(self) -> None:
+        """Who leaves while the group waits for a dead member does not wait with it, and is out of it."""
+        dead = self.join(session_timeout_ms=60_000)
+        dead.membership.close()
+        second = Application(self.network)
+        second.membership.subscribe(["t"])
+        self.network.run(2)
+        self.assertTrue(second.membership.rebalancing)
+        leave = Deferred.fromCoroutine(second.membership.leave())
+        self.network.run(0.2)
+        self.successResultOf(leave)
+        self.network.result(second.cluster.close())
+        (request,) = self.network.sent(LeaveGroupRequest)
+        self.assertNotIn(request.members[0].member_id, self.coordinator.group.members)
+
+    def test_leave_while_nobody_answers(self) -> None:
+        """If the coordinator does not answer either it takes a second, no more."""
+        self.join(session_timeout_ms=60_000).membership.close()
+        second = Application(self.network)
+        second.membership.subscribe(["t"])
+        self.network.run(2)
+        self.network.mute.add(1)
+        leave = Deferred.fromCoroutine(second.membership.leave())
+        self.network.run(0.9)
+        self.assertNoResult(leave)
+        self.network.run(0.2)
+        self.successResultOf(leave)
+        self.assertEqual(self.flushLoggedErrors(), [])
+
     def test_close(self) -> None:
         """Closing at once cancels whatever waits: nothing is called any more."""
         first = self.join()
@@ -265,8 +294,11 @@ class MembershipTests(MembershipCase):
         for wrong, words in (
             ({"group_id": None}, "group.id is not set"),
             ({"heartbeat_interval_ms": 3000}, "heartbeat.interval.ms=3000"),
-            ({"partition_assignment_strategy": "rang"}, "did you mean range?"),
-            ({"group_protocol": "consumer"}, "group.protocol=consumer"),
+            (
+                {"partition_assignment_strategy": "rang"},
+                "no plugin for IAssignor is called so; did you mean range?",
+            ),
+            ({"partition_assignment_strategy": object()}, "is no IAssignor"),
         ):
             error = self.assertRaises(SettingError, Application, self.network, **wrong)
             self.assertIn(words, str(error))

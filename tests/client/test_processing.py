@@ -140,6 +140,70 @@ class ProcessTests(ConsumerTestCase):
         self.network.run(1)
         self.assertEqual(self.seen, [0, 1, 2, 3])
 
+    def test_cancelled_by_the_function(self) -> None:
+        """The function may end the processing itself: the present record is done, the next is not begun."""
+        consumer = self.consumer()
+
+        def cancel(record: Any) -> None:
+            self.seen.append(record.offset)
+            if record.offset == 1:
+                processing.cancel()
+
+        processing = consumer.process(cancel)
+        consumer.assign([T0])
+        self.network.run(1)
+        self.failureResultOf(processing, CancelledError)
+        self.assertEqual(self.seen, [0, 1])
+        consumer.process(lambda record: self.seen.append(record.offset))
+        self.network.run(1)
+        self.assertEqual(self.seen, [0, 1, 2])
+
+    def test_cancelled_by_a_coroutine(self) -> None:
+        """So may a coroutine before it waits for something; the Deferred waits for its end."""
+        consumer = self.consumer()
+        gate: Deferred[None] = Deferred()
+
+        async def cancel(record: Any) -> None:
+            self.seen.append(record.value)
+            if record.offset == 1:
+                processing.cancel()
+                await gate
+                self.seen.append("done")
+
+        processing = consumer.process(cancel)
+        consumer.assign([T0])
+        self.network.run(1)
+        self.assertNoResult(processing)
+        self.assertEqual(self.seen, [b"0-0", b"0-1"])
+        gate.callback(None)
+        self.network.pump()
+        self.failureResultOf(processing, CancelledError)
+        self.assertEqual(self.seen, [b"0-0", b"0-1", "done"])
+        self.assertEqual(self.wait(consumer.position(T0)), 2)
+
+    def test_cancelled_twice(self) -> None:
+        """Who cancels once more does not wait for the function: what it waits for is cancelled."""
+        processing = self.consumer(T0).process(self.later)
+        self.network.run(1)
+        processing.cancel()
+        self.assertNoResult(processing)
+        processing.cancel()
+        self.failureResultOf(processing, CancelledError)
+        self.assertTrue(self.open[0].called)
+
+    def test_closed_after_cancelling(self) -> None:
+        """Closing waits for a function that is at work yet, though the processing was cancelled."""
+        consumer = self.consumer(T0)
+        processing = consumer.process(self.later)
+        self.network.run(1)
+        processing.cancel()
+        closing = consumer.close()
+        self.network.run(1)
+        self.assertNoResult(closing)
+        self.open[0].callback(None)
+        self.wait(closing)
+        self.failureResultOf(processing, CancelledError)
+
     def test_one_at_a_time(self) -> None:
         """While a function gets the records nobody else does; after close() nobody does."""
         consumer = self.consumer(T0)

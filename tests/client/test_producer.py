@@ -349,6 +349,35 @@ class IdempotenceTests(ProducerTestCase):
         headers = [parse_header(data) for data in self.log().batches]
         self.assertEqual([(h.producer_epoch, h.base_sequence) for h in headers][:2], [(0, 0), (1, 0)])
 
+    def test_forgotten(self) -> None:
+        """A broker that has forgotten the producer is written to by the next epoch, in order."""
+        producer = self.producer(batch_size=1)
+        self.log().old = True
+        self.result(producer.send("one", b"first"))
+        self.log().forget()
+        waiting = []
+        for number in range(4):
+            waiting.append(producer.send("one", b"%d" % number))
+            self.network.clock.advance(0)
+        self.assertEqual([self.result(each, 5).offset for each in waiting], [1, 2, 3, 4])
+        self.assertEqual(self.log().values, [b"first", b"0", b"1", b"2", b"3"])
+        headers = [parse_header(data) for data in self.log().batches]
+        stamps = [(h.producer_epoch, h.base_sequence) for h in headers]
+        self.assertEqual(stamps, [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3)])
+        self.assertEqual(self.identities(), 1)
+
+    def test_forgotten_for_good(self) -> None:
+        """A broker that never takes the producer's batches costs one attempt more, not all the time."""
+        producer = self.producer(batch_size=1)
+        self.result(producer.send("one", b"first"))
+        before = len(self.requests())
+        self.faults.extend([ErrorCode.UNKNOWN_PRODUCER_ID] * 9)
+        error = self.error(producer.send("one", b"second"), 5)
+        self.assertIs(error.code, ErrorCode.UNKNOWN_PRODUCER_ID)
+        self.assertEqual(len(self.requests()) - before, 2)
+        self.faults.clear()
+        self.result(producer.send("one", b"third"))
+
     def test_not_known_by_broker(self) -> None:
         """A broker without InitProducerId is written to without, one batch of a partition at a time."""
         self.network.newest[InitProducerIdRequest] = -1
@@ -507,9 +536,11 @@ class TopicsTests(ProducerTestCase):
         self.metadata.auto_create = False
         producer = self.producer(buffer_memory=100)
         first, second = producer.send("no", b"1"), producer.send_batch("no", [b"x" * 200])
-        self.assertIsInstance(self.error(producer.send("no", b"")), BufferExhausted)
+        third = producer.send("no", b"")
         self.assertIsInstance(self.error(first, 30), UnknownTopic)
         self.assertIsInstance(self.error(second), UnknownTopic)
+        self.assertNoResult(third)
+        self.assertIsInstance(self.error(third, 30), UnknownTopic)
         self.metadata.topics["no"] = [Log()]
         self.assertEqual(self.result(producer.send("no", b"1"), 5).offset, 0)
 
@@ -527,23 +558,156 @@ class TopicsTests(ProducerTestCase):
 class RoomTests(ProducerTestCase):
     """buffer.memory."""
 
-    def test_full(self) -> None:
-        """With the memory full calls fail at once; ready() fires when there is room again."""
-        producer = self.producer(buffer_memory=1000)
+    def fill(self, **settings: Any) -> tuple[Producer, Deferred[None]]:
+        """A producer that has no room until the Deferred is fired."""
+        producer = self.producer(buffer_memory=1000, **settings)
         self.result(producer.send("one", b"0"))
         reply: Deferred[None] = Deferred()
         self.faults.append(reply)
-        self.successResultOf(producer.ready())
-        waiting = producer.send_batch("one", [b"x" * 100] * 10)
-        self.assertIsInstance(self.error(producer.send("one", b"1")), BufferExhausted)
-        self.assertIsInstance(self.error(producer.send_batch("one", [b"1"])), BufferExhausted)
-        room = producer.ready()
+        self.filling = producer.send_batch("one", [b"x" * 100] * 10)
+        self.filling.addErrback(lambda failure: failure.trap(ClientClosed))
         self.network.pump()
-        self.assertNoResult(room)
+        return producer, reply
+
+    def values(self) -> list[bytes | None]:
+        """What the log has besides the filling."""
+        return [value for value in self.log().values if value and not value.startswith(b"x")]
+
+    def test_full(self) -> None:
+        """With the memory full calls wait, and go in the order in which they came."""
+        producer, reply = self.fill()
+        room = producer.ready()
+        waiting: list[Deferred[Any]] = [producer.send("one", b"1")]
+        waiting += [producer.send_batch("one", [b"2", b"3"]), producer.send("one", b"4")]
+        self.network.run(1)
+        for each in (room, *waiting):
+            self.assertNoResult(each)
         reply.callback(None)
-        self.result(waiting)
+        self.assertEqual([self.result(waiting[0]).offset, self.result(waiting[2]).offset], [11, 14])
         self.successResultOf(room)
-        self.result(producer.send("one", b"1"))
+        self.assertEqual(self.values(), [b"0", b"1", b"2", b"3", b"4"])
+
+    def test_full_at_once(self) -> None:
+        """With max.block.ms=0 calls fail at once."""
+        producer, reply = self.fill(max_block_ms=0)
+        for call in (producer.send("one", b"1"), producer.send_batch("one", [b"1"])):
+            error = self.failureResultOf(call, BufferExhausted)
+            self.assertIn("max.block.ms is 0", str(error.value))
+        reply.callback(None)
+        self.network.pump()
+        self.result(producer.send("one", b"2"))
+        self.assertEqual(self.values(), [b"0", b"2"])
+
+    def test_full_for_long(self) -> None:
+        """A call that finds no room within max.block.ms fails with that; its record is not sent."""
+        producer, reply = self.fill(max_block_ms=2000)
+        waiting = producer.send("one", b"1")
+        self.network.run(1.9)
+        later = producer.send("one", b"2")
+        error = self.error(waiting, 0.2)
+        self.assertIsInstance(error, BufferExhausted)
+        self.assertIn("none came within 2 s (max.block.ms)", str(error))
+        self.assertIn("25 more wait", str(error))
+        reply.callback(None)
+        self.result(later)
+        self.assertEqual(self.values(), [b"0", b"2"])
+
+    def test_cancelled_while_it_waits(self) -> None:
+        """A call that is cancelled while it waits for room sends nothing."""
+        producer, reply = self.fill()
+        waiting, other = producer.send("one", b"1"), producer.send("one", b"2")
+        waiting.cancel()
+        self.failureResultOf(waiting, CancelledError)
+        reply.callback(None)
+        self.result(other)
+        self.assertEqual(self.values(), [b"0", b"2"])
+
+    def test_nobody_overtakes(self) -> None:
+        """Who sends from within an answer, when there is room again, is behind those who wait."""
+        producer, reply = self.fill()
+        self.faults.append(Deferred())
+        first = producer.send_batch("one", [b"x" * 1000])
+        second = producer.send("one", b"1")
+        self.filling.addCallback(lambda _: ignore(producer.send("one", b"2")))
+        reply.callback(None)
+        self.network.pump()
+        self.assertNoResult(first)
+        self.assertNoResult(second)
+        self.faults.clear()
+        self.network.live(1)[0].lose()
+        self.result(first, 5)
+        self.result(second, 5)
+        self.network.run(1)
+        self.assertEqual(self.values(), [b"0", b"1", b"2"])
+
+    def test_nothing_lingers(self) -> None:
+        """While somebody waits for room what is gathered is sent, whatever linger.ms says."""
+        producer = self.producer(buffer_memory=100, linger_ms=60_000, batch_size=10_000)
+        lingering = producer.send("one", b"x" * 100)
+        self.network.run(1)
+        self.assertNoResult(lingering)
+        waiting = producer.send("one", b"1")
+        self.result(lingering, 1)
+        self.network.run(1)
+        self.assertNoResult(waiting)
+        self.result(producer.flush())
+        self.successResultOf(waiting)
+
+    def test_flush_waits_for_room(self) -> None:
+        """flush() and close() are about what waits for room as well."""
+        for end in ("flush", "close"):
+            producer, reply = self.fill()
+            waiting = producer.send("one", end.encode())
+            ending = getattr(producer, end)()
+            self.network.run(1)
+            self.assertNoResult(ending)
+            reply.callback(None)
+            self.result(ending)
+            self.successResultOf(waiting)
+
+    def test_close_does_not_wait(self) -> None:
+        """What waits for room when the time is up fails with the rest, and flush() ends; what comes meanwhile
+        fails at once."""
+        producer, _ = self.fill()
+        waiting, flushing = producer.send("one", b"1"), producer.flush()
+        closing = producer.close(timeout_s=1)
+        self.failureResultOf(producer.send("one", b"2"), ClientClosed)
+        self.result(closing, 2)
+        self.failureResultOf(waiting, ClientClosed)
+        self.successResultOf(flushing)
+        self.failureResultOf(producer.send("one", b"2"), ClientClosed)
+
+    def test_bad_value_while_full(self) -> None:
+        """What cannot be sent fails without waiting, or when its turn comes; others do not suffer."""
+        producer, reply = self.fill()
+        self.failureResultOf(producer.send("one", 7), TypeError)
+        wrong, right = producer.send("one", b"1", partition=9), producer.send("one", b"2")
+        reply.callback(None)
+        self.assertIsInstance(self.error(wrong), RequestError)
+        self.result(right)
+
+    def test_told_when_enqueued(self) -> None:
+        """Callbacks hear whether a record was enqueued when that is known."""
+        told: list[Any] = []
+
+        class Callbacks(ProducerCallbacks):
+            def after_enqueue(self, record: ProducerRecord, added: bool) -> None:
+                told.append((record.value, added))
+
+        producer, reply = self.fill(callback_handler=Callbacks(), max_block_ms=2000)
+        told.clear()
+        producer.send("one", b"1")
+        self.network.run(1)
+        late = producer.send("one", b"2")
+        self.assertEqual(told, [])
+        reply.callback(None)
+        self.result(late)
+        self.assertEqual(told, [(b"1", True), (b"2", True)])
+        self.faults.append(Deferred())
+        producer.send_batch("one", [b"x" * 1000]).addErrback(ignore)
+        told.clear()
+        self.error(producer.send("one", b"3"), 3)
+        self.assertEqual(told, [(b"3", False)])
 
     def test_one_after_the_other(self) -> None:
         """Who waits is let in one by one, as there is room; who gave up is passed over."""

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import reactor_thread
 from kafkatx.client.reactor_thread import ReactorThread
-from kafkatx.clientside.errors import RequestTimedOut
+from kafkatx.clientside.errors import ClientClosed, RequestTimedOut
 from kafkatx.errors import KafkaTXError
 
 SOON_S = 10.0
@@ -72,6 +72,38 @@ class ReactorThreadTests(SynchronousTestCase):
         self.thread.stop()
         self.assertFalse(self.thread._thread.is_alive())
         self.assertRaises(KafkaTXError, self.thread.call, lambda: succeed(1))
+
+    def test_stopped_meanwhile(self) -> None:
+        """Who waits when the thread ends is told so, instead of waiting for ever."""
+        self.thread.do(lambda: None)
+        asked = threading.Event()
+
+        def ask() -> Deferred[None]:
+            asked.set()
+            return Deferred()
+
+        outcome: Future[None] = Future()
+
+        def wait() -> None:
+            try:
+                outcome.set_result(self.thread.call(ask))
+            except ClientClosed as error:
+                outcome.set_exception(error)
+
+        waiter = threading.Thread(target=wait)
+        waiter.start()
+        self.assertTrue(asked.wait(SOON_S))
+        self.thread.stop()
+        self.assertIsInstance(outcome.exception(SOON_S), ClientClosed)
+        waiter.join()
+
+    def test_tell(self) -> None:
+        """What is told is called in the reactor's thread; when that has ended it is not, and none fails."""
+        called: Future[Any] = Future()
+        self.thread.tell(lambda value: called.set_result((value, threading.current_thread())), 1)
+        self.assertEqual(called.result(SOON_S), (1, self.thread._thread))
+        self.thread.stop()
+        self.thread.tell(self.fail)
 
     def test_pool(self) -> None:
         """Threads of the pool keep no process from ending."""

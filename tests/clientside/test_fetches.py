@@ -15,6 +15,7 @@ from kafkatx.records.builder import build_values
 from kafkatx.types import BrokerNode, TopicPartition
 from kafkatx.wire.messages.fetch import (
     AbortedTransaction,
+    EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
     PartitionData,
@@ -45,6 +46,8 @@ class FetchesTestCase(PositionsTestCase):
     def setUp(self) -> None:
         """No requests yet."""
         super().setUp()
+        for position in self.positions:
+            position.checked_epoch = 11
         self.shelf.share_bytes = SHARE
         self.metadata = metadata(p0=1, p1=1, p2=1)
         self.fetches = self.make()
@@ -100,6 +103,40 @@ class AskTests(FetchesTestCase):
         message = self.ask().message
         self.assertEqual((message.max_wait_ms, message.min_bytes), (70, 9))
         self.assertEqual((message.isolation_level, message.rack_id), (1, "r"))
+
+    def test_epochs(self) -> None:
+        """The leader's epoch stands in the request, and that of the last batch that was fetched (KIP-320)."""
+        self.fill(T0, 1)
+        first, second, _ = self.ask().message.topics[0].partitions
+        self.assertEqual((first.current_leader_epoch, first.last_fetched_epoch), (11, 3))
+        self.assertEqual((second.current_leader_epoch, second.last_fetched_epoch), (11, -1))
+
+    def test_another_leader(self) -> None:
+        """What was read from another leader is not asked for before it is compared with the new one's log."""
+        self.fill(T0, 1)
+        under_way = self.ask()
+        self.metadata = metadata(p0=2, p1=1, p2=1)
+        self.assertEqual([partition for partition, _, _ in self.asked_for(self.ask())], [1, 2])
+        self.assertTrue(self.fetches.doubtful)
+        self.assertEqual(self.fetches.take(under_way, self.reply(self.part(0, at(1, b"x" * 99)))), ([], []))
+        self.positions[T0].checked(12, 3)
+        self.assertEqual(len(self.asked_for(self.ask())), 3)
+
+    def test_another_leader_before_anything_was_read(self) -> None:
+        """Where nothing was read there is nothing to compare."""
+        self.metadata = metadata(p0=2, p1=1, p2=1)
+        self.assertEqual(len(self.asked_for(self.ask())), 3)
+        self.assertFalse(self.fetches.doubtful)
+
+    def test_diverging(self) -> None:
+        """A broker that says that its log is another has the position compared with it (KIP-595)."""
+        self.fill(T0, 1)
+        asked = self.ask()
+        part = self.part(0, diverging_epoch=EpochEndOffset(2, 0))
+        self.assertEqual(self.fetches.take(asked, self.reply(part)), ([], []))
+        self.assertTrue(self.fetches.doubtful)
+        self.assertEqual([partition for partition, _, _ in self.asked_for(self.ask())], [1, 2])
+        self.assertTrue(self.positions[T0].unchecked)
 
     def test_fetch_max_bytes(self) -> None:
         """A reply is bounded by fetch.max.bytes, but not below what one partition may need."""

@@ -11,6 +11,7 @@ from kafkatx.records.batch import parse_header
 from kafkatx.records.builder import BatchBuilder
 
 OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+UNKNOWN = ErrorCode.UNKNOWN_PRODUCER_ID
 
 
 class OutboxTests(SynchronousTestCase):
@@ -132,6 +133,46 @@ class OutboxTests(SynchronousTestCase):
         (a,) = self.take_all(1)
         self.assertFalse(self.outbox.misplaced(a, OUT_OF_ORDER))
         self.assertFalse(self.outbox.misplaced(a, ErrorCode.INVALID_RECORD))
+
+    def test_forgotten(self) -> None:
+        """When the broker has forgotten the producer, all goes on in order with the next epoch."""
+        a, b, c = self.take_all(3)
+        for batch in (a, b, c):
+            self.assertTrue(self.outbox.misplaced(batch, UNKNOWN))
+            self.outbox.failed(batch)
+        self.assertEqual(list(self.outbox.waiting)[:3], [a, b, c])
+        self.assertEqual(self.stamps([a, b, c]), [(1, 0), (1, 2), (1, 4)])
+        self.assertEqual(self.take_all(), [a])
+        self.outbox.delivered(a)
+        self.assertEqual(self.stamps(self.take_all()), [(1, 2), (1, 4), (1, 6)])
+
+    def test_forgotten_behind_a_failure(self) -> None:
+        """What is before it is sent again first, and finds the same out."""
+        a, b = self.take_all(2)
+        self.outbox.failed(a)
+        self.assertTrue(self.outbox.misplaced(b, UNKNOWN))
+        self.outbox.failed(b)
+        self.assertEqual(self.stamps([a, b]), [(0, 2), (0, 4)])
+        self.assertEqual(self.take_all(), [a])
+        self.assertTrue(self.outbox.misplaced(a, UNKNOWN))
+        self.outbox.failed(a)
+        self.assertEqual(self.stamps([a, b]), [(1, 0), (1, 2)])
+
+    def test_forgotten_for_good(self) -> None:
+        """A broker that does not take the first batch of an epoch either will never: that is final."""
+        (a,) = self.take_all(1)
+        self.outbox.misplaced(a, UNKNOWN)
+        self.outbox.failed(a)
+        self.take_all()
+        self.assertFalse(self.outbox.misplaced(a, UNKNOWN))
+
+    def test_forgotten_too_late(self) -> None:
+        """Where a later batch is in the log, order cannot be kept: that is final, too."""
+        a, b = self.take_all(2)
+        self.outbox.failed(a)
+        self.outbox.delivered(b)
+        self.take_all()
+        self.assertFalse(self.outbox.misplaced(a, UNKNOWN))
 
     def test_expired_in_flight(self) -> None:
         """What is under way when its time is up is reported once, and keeps its place until the answer."""

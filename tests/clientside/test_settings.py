@@ -87,6 +87,9 @@ class SettingsTests(SynchronousTestCase):
         self.refused("producer", {"transactional.id": "x"}, "no transactions")
         self.refused("consumer", {"ssl.truststore.location": "x"}, "kafkatx.endpoint")
         self.refused("admin", {"sasl_mechanism": "PLAIN"}, "sasl.mechanism")
+        for value in ("consumer", "classic"):
+            self.refused("consumer", {"group_protocol": value}, "group.protocol", "the classic protocol is")
+        self.refused("consumer", {"group.remote.assignor": "uniform"}, "partition.assignment.strategy")
 
     def test_kept(self) -> None:
         """Names of the Java client that mean nothing here are taken, if their values are right."""

@@ -43,7 +43,8 @@ def no_user_data(owned: Collection[TopicPartition] | None, generation: int) -> b
 class Assignor:
     """A way to assign, under the name by which members agree on it.
 
-    ``partition.assignment.strategy`` takes such an object beside the names of those that are built in.
+    It has the shape of ``kafkatx.interfaces.IAssignor``, and what others bring is made one. That it is not
+    declared here is on purpose: this floor does not import Twisted.
     """
 
     name: str

@@ -29,6 +29,8 @@ class Ask(NamedTuple):
     request: Message
     timeout_ms: int
     """0: as long as requests may take."""
+    aside: bool = False
+    """Another request may wait at the coordinator for long: send this one elsewhere, and give up soon."""
 
 
 class Forget(NamedTuple):

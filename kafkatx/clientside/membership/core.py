@@ -111,9 +111,9 @@ class Core:
         out, self._out = self._out, []
         return out
 
-    def _ask(self, request: Message, timeout_ms: int = 0) -> int:
+    def _ask(self, request: Message, timeout_ms: int = 0, aside: bool = False) -> int:
         self._tokens += 1
-        self._out.append(Ask(self._tokens, request, timeout_ms))
+        self._out.append(Ask(self._tokens, request, timeout_ms, aside))
         return self._tokens
 
     def _call(self, change: Change, partitions: Partitions) -> None:

@@ -116,8 +116,8 @@ class Joining(Core):
     def _share_out(self, lead: Lead, counts: dict[str, int]) -> None:
         try:
             assignments = lead.assign(counts)
-        except Exception as error:  # whatever: assignors may be somebody else's
-            self._fail(KafkaTXError(f"the assignor {lead.assignor.name} failed: {error!r}"))
+        except KafkaTXError as error:
+            self._fail(error)
         else:
             self._sync(assignments)
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from kafkatx.clientside.assignors import Assignor, Member
-from kafkatx.errors import ProtocolViolation
+from kafkatx.clientside.assignors.checked import check
+from kafkatx.errors import KafkaTXError, ProtocolViolation
 from kafkatx.group.protocol import encode_assignment, parse_subscription
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.join_group import JoinGroupResponseMember
@@ -52,11 +53,21 @@ class Lead:
         return frozenset(topic for member in self.members.values() for topic in member.topics)
 
     def assign(self, counts: Mapping[str, int]) -> list[SyncGroupRequestAssignment]:
-        """Share out the partitions of topics that have so many; nothing where the group keeps what it has."""
+        """Share out the partitions of topics that have so many; nothing where the group keeps what it has.
+
+        :raises KafkaTXError: the assignor failed, or gave what cannot be given.
+        """
         self.counts = self.of_group(counts)
         if self.skip:
             return []
-        given = self.assignor.assign(self.members, self.counts)
+        try:
+            assigned = self.assignor.assign(self.members, self.counts)
+            given = {member_id: list(partitions) for member_id, partitions in assigned.items()}
+            check(self.assignor, self.members, self.counts, given)
+        except KafkaTXError:
+            raise
+        except Exception as error:  # whatever: assignors may be somebody else's
+            raise KafkaTXError(f"the assignor {self.assignor.name} failed: {error!r}") from error
         return [
             SyncGroupRequestAssignment(member_id, _encoded(given.get(member_id, ())))
             for member_id in self.members

@@ -223,7 +223,8 @@ class MemberMachine(Joining):
         )
         self._patience.end()
         if self.settings.group_instance_id is None:
-            self._ask(self._leave_request("consumer poll timeout has expired."))
+            request = self._leave_request("consumer poll timeout has expired.")
+            self._ask(request, aside=self._waits_for_others)
         self._reset("consumer poll timeout has expired", forget_id=True)
 
     # The next step
@@ -287,11 +288,17 @@ class MemberMachine(Joining):
         self._target = self._lead = None
         self._out.append(Watch(frozenset()))
         if self.member_id and self.settings.group_instance_id is None:
+            aside = self._waits_for_others
             self._move(Event.LEAVE)
-            self._token = self._ask(self._leave_request("the consumer is being closed"))
+            self._token = self._ask(self._leave_request("the consumer is being closed"), aside=aside)
             return False
         self._end_leaving()
         return True
+
+    @property
+    def _waits_for_others(self) -> bool:
+        """Whether a JoinGroup or SyncGroup is answered only when others have come, a dead member perhaps."""
+        return self.state in (State.JOINING, State.SYNCING)
 
     def _leave_request(self, reason: str) -> LeaveGroupRequest:
         return LeaveGroupRequest(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import attrs
 
-from kafkatx.clientside.assignors import COOPERATIVE_STICKY, RANGE, Assignor, named
+from kafkatx.clientside.assignors import COOPERATIVE_STICKY, RANGE, Assignor, built_in, named
 from kafkatx.clientside.backoff import JITTER, Backoff
 from kafkatx.clientside.settings import ClientSettings
 from kafkatx.clientside.tables import common, consumer
@@ -31,9 +34,10 @@ class MemberSettings:
         return all(assignor.cooperative for assignor in self.assignors)
 
     @classmethod
-    def of(cls, settings: ClientSettings) -> MemberSettings:
+    def of(cls, settings: ClientSettings, installed: Callable[[str], Any] = built_in) -> MemberSettings:
         """Read them.
 
+        :param installed: makes the assignor of a name; as :func:`~kafkatx.clientside.assignors.named` has it.
         :raises SettingError: there is no group, or an assignor is unknown, or heartbeats come too seldom.
         """
         group_id = settings[consumer.GROUP_ID]
@@ -45,10 +49,6 @@ class MemberSettings:
             raise SettingError(
                 f"heartbeat.interval.ms={beat_ms}: it must be less than session.timeout.ms, {session_ms}"
             )
-        if settings[consumer.GROUP_PROTOCOL] != "classic":
-            raise SettingError(
-                "group.protocol=consumer: this client speaks the classic protocol; leave it out"
-            )
         return cls(
             group_id=group_id,
             group_instance_id=settings[consumer.GROUP_INSTANCE_ID] or None,
@@ -56,7 +56,8 @@ class MemberSettings:
                 settings.objects.get(
                     consumer.PARTITION_ASSIGNMENT_STRATEGY.name,
                     settings[consumer.PARTITION_ASSIGNMENT_STRATEGY],
-                )
+                ),
+                installed,
             ),
             session_timeout_ms=session_ms,
             heartbeat_interval_ms=beat_ms,

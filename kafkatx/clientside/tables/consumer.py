@@ -71,15 +71,6 @@ GROUP_INSTANCE_ID = GROUP.optional_string(
     "A name that this member keeps when it is restarted: it gets its partitions back if it comes again "
     "within `session.timeout.ms` (static membership, KIP-345).",
 )
-GROUP_PROTOCOL = GROUP.string(
-    "group.protocol",
-    "classic",
-    "Who assigns partitions: classic, a member; consumer, the coordinator (KIP-848).",
-    choices=("classic", "consumer"),
-)
-GROUP_REMOTE_ASSIGNOR = GROUP.optional_string(
-    "group.remote.assignor", "With group.protocol=consumer, the coordinator's assignor (uniform, range)."
-)
 ENABLE_AUTO_COMMIT = GROUP.boolean(
     "enable.auto.commit",
     True,
@@ -112,7 +103,8 @@ PARTITION_ASSIGNMENT_STRATEGY = GROUP.names(
     "partition.assignment.strategy",
     ("range", "cooperative-sticky"),
     "How a leader shares partitions out, the one that is liked best first: range, roundrobin, sticky, "
-    "cooperative-sticky, or one that is installed, or an object. All members must have one in common.",
+    "cooperative-sticky, the name of an installed `IAssignor`, or an object. All members must have one in "
+    "common.",
     empty=False,
 )
 

@@ -38,7 +38,8 @@ MAX_IN_FLIGHT = DELIVERY.integer(
 MAX_BLOCK_MS = DELIVERY.long(
     "max.block.ms",
     60_000,
-    "How long `send` waits for the topic's partitions, or for room, before it fails.",
+    "How long `send` waits for the topic's partitions, or for room, before it fails. 0: where there is no "
+    "room it fails at once, and the partitions are waited for as long as `default.api.timeout.ms` says.",
     low=0,
     unit="ms",
 )
@@ -105,7 +106,23 @@ EVENT_HANDLER = PARTS.part(
     "event.handler", "", "What is given each batch in place of the broker (`IEventHandler`, Kafka 0.7's)."
 )
 
-SECTIONS = (DELIVERY, BATCHES, PARTS)
+AUDIT = Section(
+    "Audit",
+    "Counts of what was sent, to check that all has arrived (see [Audit](audit.md)). Not in Apache Kafka.",
+)
+
+AUDIT_INTERVAL_MS = AUDIT.long(
+    "audit.interval.ms",
+    0,
+    "How often the producer announces how many records it got into each topic, and how long the windows are "
+    "that it counts them by. 0: never.",
+    low=0,
+    high=86_400_000,
+    unit="ms",
+)
+AUDIT_TOPIC = AUDIT.string("audit.topic", "kafkatx-audit", "The topic that it is announced in.")
+
+SECTIONS = (DELIVERY, BATCHES, PARTS, AUDIT)
 
 KEPT = Section("", "")
 KEPT.boolean("partitioner.adaptive.partitioning.enable", True, "Slow brokers get as much as others.")

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.clientside.assignors import Assignor
 from kafkatx.clientside.errors import ConnectionFailed
 from kafkatx.clientside.membership import State
+from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.join_group import (
     JoinGroupResponse,
     JoinGroupResponseMember,
@@ -75,6 +76,14 @@ class LeaderTests(SynchronousTestCase):
         self.elect(member)
         self.assertEqual(member.state, State.CLOSED)
         self.assertIn("the assignor own failed: LookupError('oops')", str(member.errors[0]))
+
+    def test_wrong_assignor(self) -> None:
+        """An assignment that cannot be ends the membership, too, with what is wrong; nothing is sent."""
+        place = TopicPartition("t", 0)
+        member = Alone(assignors=(Assignor("own", lambda members, partitions: {"me": [place, place]}),))
+        self.elect(member)
+        self.assertEqual((member.state, member.sent(SyncGroupRequest)), (State.CLOSED, []))
+        self.assertIn("the assignor own is wrong: it gives t [0] to me, and to me", str(member.errors[0]))
 
     def test_metadata(self) -> None:
         """When a topic of the group has other partitions it rebalances; other topics do not matter."""

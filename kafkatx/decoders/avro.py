@@ -1,0 +1,232 @@
+"""Messages in Avro's binary encoding, all written with one schema that is known beforehand.
+
+Settings:
+
+``avro.schema``
+    The schema: a file's path, or the JSON itself.
+``avro.schema.id``
+    The id under which a schema registry has this schema. Messages then begin with Confluent's header (a zero
+    byte and the id in four) with just this id. Without it they have no header.
+
+=======================================  =================================================================
+Avro                                     column
+=======================================  =================================================================
+boolean, int, long, float, double        boolean, int, bigint, float, double
+string, enum, uuid, null                 string
+bytes, fixed, duration                   binary
+decimal                                  string, with all its digits
+date                                     date
+timestamp-millis, timestamp-micros       timestamp; local ones are taken for UTC
+time-millis, time-micros                 string
+array                                    array
+map                                      array<struct<key:string,value:T>>
+record                                   struct; the schema itself: the columns
+a union with null                        as without null
+other unions                             string: what is no text is written as its JSON
+another schema than a record             the only column, ``value``
+other logical types                      as without them
+=======================================  =================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+from zope.interface import implementer
+
+from kafkatx.errors import SettingError
+from kafkatx.interfaces import IConfigurable, IRowDecoder
+
+SCHEMA, SCHEMA_ID = "avro.schema", "avro.schema.id"
+HEADER_SIZE = 5
+
+
+@implementer(IRowDecoder, IConfigurable)
+class AvroDecoder:
+    """A message -> the fields of its record, or its only value."""
+
+    time_column = None
+
+    def __init__(self) -> None:
+        self.columns: tuple[tuple[str, str], ...] = ()
+        self._schema: Any = None
+        self._id: int | None = None
+        self._names: list[str] | None = None
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Read the schema.
+
+        :raises SettingError: it is missing or wrong, it cannot be a table, or fastavro is not installed.
+        """
+        unknown = set(settings) - {SCHEMA, SCHEMA_ID}
+        if unknown:
+            raise SettingError(f"{min(unknown)}: decoder avro knows {SCHEMA} and {SCHEMA_ID}")
+        if SCHEMA not in settings:
+            raise SettingError(f"decoder avro needs {SCHEMA}: a file's path, or the schema itself")
+        self._id = _parse_id(settings[SCHEMA_ID]) if SCHEMA_ID in settings else None
+        self._schema = _parse_schema(settings[SCHEMA])
+        self.columns = columns_of(self._schema)
+        self._names = [name for name, _ in self.columns] if _is_record(self._schema) else None
+
+    def decode(self, topic: str, data: bytes | None) -> tuple[Any, ...] | None:
+        """The columns' values.
+
+        :raises ValueError: the message was not written with the schema.
+        """
+        if data is None:
+            return None
+        if self._schema is None:  # a consumer has no settings for its deserializers
+            raise ValueError(f"decoder avro needs {SCHEMA}")
+        from fastavro import schemaless_reader
+
+        start = 0 if self._id is None else self._check_header(data)
+        stream = BytesIO(data)
+        stream.seek(start)
+        try:
+            value: Any = schemaless_reader(stream, self._schema, None)
+        except Exception as error:  # fastavro raises whatever the bytes lead to
+            why = f"{type(error).__name__}: {error}"
+            raise ValueError(f"not of the schema ({why}){self._hint(data)}") from error
+        left = len(data) - stream.tell()
+        if left:
+            raise ValueError(f"not of the schema: {left} bytes are left over{self._hint(data)}")
+        return (value,) if self._names is None else tuple(value[name] for name in self._names)
+
+    def _check_header(self, data: bytes) -> int:
+        """The size of the header.
+
+        :raises ValueError: it is not there, or has another id.
+        """
+        if len(data) < HEADER_SIZE or data[0]:
+            raise ValueError(f"no header of a schema registry, which {SCHEMA_ID} says there is")
+        found = int.from_bytes(data[1:HEADER_SIZE], "big")
+        if found != self._id:
+            raise ValueError(f"written with the registry's schema {found}, and {SCHEMA} is {self._id}")
+        return HEADER_SIZE
+
+    def _hint(self, data: bytes) -> str:
+        """What to do if the message seems to have a header that nobody told us of."""
+        if self._id is not None or len(data) < HEADER_SIZE or data[0]:
+            return ""
+        found = int.from_bytes(data[1:HEADER_SIZE], "big")
+        return (
+            f"; it begins like one with a schema registry's header, of schema {found}: there is no registry "
+            f"yet, so give that schema as {SCHEMA}, and {SCHEMA_ID}={found}"
+        )
+
+
+def columns_of(schema: Any) -> tuple[tuple[str, str], ...]:
+    """The columns of a schema that fastavro has parsed.
+
+    :raises SettingError: it contains itself, or lists that a few bytes can make endless.
+    """
+    named = schema.get("__named_schemas", {}) if isinstance(schema, dict) else {}
+    words = _Words(named)
+    if not _is_record(schema):
+        return (("value", words.of(schema)),)
+    return tuple((field["name"], words.of(field["type"], (schema["name"],))) for field in schema["fields"])
+
+
+class _Words:
+    """Types in words of Spark's DDL."""
+
+    def __init__(self, named: Mapping[str, Any]) -> None:
+        self._named = named
+
+    def of(self, schema: Any, inside: tuple[str, ...] = ()) -> str:
+        """The type of a schema.
+
+        :param inside: the records that it is part of.
+        """
+        if isinstance(schema, str):
+            return _PRIMITIVE[schema] if schema in _PRIMITIVE else self.of(self._named[schema], inside)
+        if isinstance(schema, list):
+            branches = [branch for branch in schema if branch != "null"]
+            return self.of(branches[0], inside) if len(branches) == 1 else "string"
+        kind = schema["type"]
+        if kind == "record":
+            return self._record(schema, inside)
+        if kind == "array":
+            self._check_items(schema["items"])
+            return f"array<{self.of(schema['items'], inside)}>"
+        if kind == "map":
+            return f"array<struct<key:string,value:{self.of(schema['values'], inside)}>>"
+        return _LOGICAL.get((kind, schema.get("logicalType"))) or _COMPLEX.get(kind) or self.of(kind, inside)
+
+    def _record(self, schema: Any, inside: tuple[str, ...]) -> str:
+        name = schema["name"]
+        if name in inside:
+            raise SettingError(f"{SCHEMA}: record {name} contains itself, which no table can")
+        types = {field["name"]: self.of(field["type"], (*inside, name)) for field in schema["fields"]}
+        return f"struct<{','.join(f'`{field}`:{word}' for field, word in types.items())}>"
+
+    def _check_items(self, items: Any) -> None:
+        """A list says how long it is: with items of no bytes a message of ten could be one of 2**63."""
+        if self._empty(items):
+            raise SettingError(f"{SCHEMA}: an array of {items!r} has items of no bytes")
+
+    def _empty(self, schema: Any) -> bool:
+        if isinstance(schema, str):
+            return schema == "null" or (schema not in _PRIMITIVE and self._empty(self._named[schema]))
+        if isinstance(schema, list):
+            return False  # the branch's number is a byte
+        if schema["type"] == "record":
+            return all(self._empty(field["type"]) for field in schema["fields"])
+        return schema["type"] == "null" or (schema["type"] == "fixed" and not schema["size"])
+
+
+_PRIMITIVE = {
+    "null": "string",
+    "boolean": "boolean",
+    "int": "int",
+    "long": "bigint",
+    "float": "float",
+    "double": "double",
+    "bytes": "binary",
+    "string": "string",
+}
+_COMPLEX = {"enum": "string", "fixed": "binary"}
+_LOGICAL = {
+    ("int", "date"): "date",
+    ("long", "timestamp-millis"): "timestamp",
+    ("long", "timestamp-micros"): "timestamp",
+    ("long", "local-timestamp-millis"): "timestamp",
+    ("long", "local-timestamp-micros"): "timestamp",
+    ("int", "time-millis"): "string",
+    ("long", "time-micros"): "string",
+    ("bytes", "decimal"): "string",
+    ("fixed", "decimal"): "string",
+}
+
+
+def _is_record(schema: Any) -> bool:
+    return isinstance(schema, dict) and schema["type"] == "record"
+
+
+def _parse_id(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) >= 1 << 32:
+        raise SettingError(f"{SCHEMA_ID}={text}: give the number that the registry has given the schema")
+    return int(text)
+
+
+def _parse_schema(text: str) -> Any:
+    """A schema from its JSON, or from a file.
+
+    :raises SettingError: as :meth:`AvroDecoder.configure`.
+    """
+    try:
+        from fastavro import parse_schema
+    except ImportError:
+        raise SettingError("decoder avro needs fastavro: pip install 'kafkatx[avro]'") from None
+    try:
+        if text.lstrip()[:1] not in ("{", "[", '"'):
+            with open(text, encoding="utf-8") as file:
+                text = file.read()
+        return parse_schema(json.loads(text))
+    except OSError as error:
+        raise SettingError(f"{SCHEMA}={text}: {(error.strerror or str(error)).lower()}") from None
+    except Exception as error:  # fastavro raises whatever the schema leads to
+        raise SettingError(f"{SCHEMA} is no Avro schema: {error}") from error

@@ -1,0 +1,105 @@
+"""What every assignor of a group must do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from zope.interface.verify import verifyObject
+
+from kafkatx.clientside.assignors import Assignor, Member, named
+from kafkatx.clientside.assignors.checked import check
+from kafkatx.interfaces import IAssignor
+from kafkatx.types import TopicPartition
+
+if TYPE_CHECKING:
+    from twisted.trial.unittest import SynchronousTestCase as _Case
+else:
+    # a mixin: trial would run the contract itself if it were a test case
+    _Case = object
+
+TOPICS = {"a": 5, "b": 3}
+MOST_ROUNDS = 5
+
+Owned = dict[str, tuple[TopicPartition, ...]]
+
+
+class AssignorContract(_Case):
+    """For an :class:`~kafkatx.interfaces.IAssignor`."""
+
+    leaves_out = False
+    """Whether it may leave partitions to nobody though somebody subscribes to their topic."""
+
+    def make_assignor(self) -> Any:
+        """The assignor to be tested."""
+        raise NotImplementedError
+
+    def rebalanced(self, topics: Mapping[str, set[str]], owned: Owned) -> Owned:
+        """What each member has after it all: assigned again where partitions have been left out to move."""
+        (assignor,) = named(self.make_assignor())
+        for generation in range(1, MOST_ROUNDS):
+            before, owned = owned, self._round(assignor, topics, owned, generation)
+            moved = any(set(owned[member]) ^ set(before.get(member, ())) for member in topics)
+            if not (assignor.cooperative and moved):
+                return owned
+        raise AssertionError(f"partitions still move after {MOST_ROUNDS - 1} rebalances")
+
+    def _round(
+        self, assignor: Assignor, topics: Mapping[str, set[str]], owned: Owned, generation: int
+    ) -> Owned:
+        members = {}
+        for member_id, wanted in topics.items():
+            had = owned.get(member_id)
+            members[member_id] = Member(
+                member_id,
+                frozenset(wanted),
+                owned=had if had and assignor.cooperative else (),
+                generation=generation if had else -1,
+                user_data=assignor.user_data(had, generation if had else -1) or b"",
+            )
+        given = assignor.assign(members, TOPICS)
+        check(assignor, members, TOPICS, given)
+        backwards = dict(reversed(members.items()))
+        again = assignor.assign(backwards, TOPICS)
+        found = {member_id: tuple(given.get(member_id, ())) for member_id in topics}
+        for member_id, places in found.items():
+            self.assertEqual(set(again.get(member_id, ())), set(places), "the order of members matters")
+        return found
+
+    def assert_all_given(self, owned: Owned, *topics: str) -> None:
+        """Every partition of these topics has an owner, where none may be left out."""
+        if not self.leaves_out:
+            every = {TopicPartition(topic, n) for topic in topics for n in range(TOPICS[topic])}
+            self.assertEqual({at for places in owned.values() for at in places}, every)
+
+    def test_shape(self) -> None:
+        """It has what IAssignor has, and settings take it."""
+        made = self.make_assignor()
+        self.assertTrue(verifyObject(IAssignor, made, tentative=True))
+        (assignor,) = named(made)
+        self.assertTrue(assignor.name and isinstance(assignor.name, str))
+        for told in (assignor.user_data(None, -1), assignor.user_data((TopicPartition("a", 0),), 3)):
+            self.assertIsInstance(told, (bytes, type(None)))
+
+    def test_alone(self) -> None:
+        """A single member gets all that it subscribes to, and nothing else."""
+        owned = self.rebalanced({"one": {"a"}}, {})
+        self.assert_all_given(owned, "a")
+
+    def test_shared(self) -> None:
+        """Several members share, whatever they subscribe to; a topic that is not there is none's."""
+        wanted = {"one": {"a", "b", "gone"}, "two": {"a"}, "three": {"b"}, "idle": set[str]()}
+        self.assert_all_given(self.rebalanced(wanted, {}), "a", "b")
+
+    def test_comes_and_goes(self) -> None:
+        """When a member joins, and when one leaves, every partition ends with an owner of those there are."""
+        both = {"a", "b"}
+        owned = self.rebalanced({"one": both, "two": both}, {})
+        owned = self.rebalanced({"one": both, "two": both, "three": both}, owned)
+        self.assert_all_given(owned, "a", "b")
+        owned = self.rebalanced({"two": both, "three": both}, owned)
+        self.assert_all_given(owned, "a", "b")
+
+    def test_nobody_wants(self) -> None:
+        """Partitions of topics that nobody subscribes to are nobody's."""
+        self.assertEqual(self.rebalanced({"one": set()}, {}), {"one": ()})

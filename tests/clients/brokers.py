@@ -10,6 +10,8 @@ import struct
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 from kafkatx.testing import EmbeddedBroker
@@ -17,7 +19,8 @@ from tests.clients.features import PARTITIONS
 from tests.clients.toolchains import BUILT, java
 from tests.ports import free_port
 
-START_S = 60.0
+START_S = 120.0
+"""Apache Kafka may need it on a machine that has other things to do."""
 CONSUMER_SESSION_S = 6.0
 """The session time-out that brokers give to members of the consumer protocol (KIP-848)."""
 
@@ -33,7 +36,7 @@ SETTINGS = {
 _APACHE = {
     **SETTINGS,
     "process.roles": "broker,controller",
-    "node.id": "1",
+    "node.id": "0",
     "controller.listener.names": "CONTROLLER",
     "group.consumer.min.session.timeout.ms": "1000",
     "group.consumer.min.heartbeat.interval.ms": "100",
@@ -85,9 +88,9 @@ def offered(bootstrap: str) -> set[int]:
 class OurBroker(EmbeddedBroker):
     """A kafkatx process on a port that it keeps."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Mapping[str, str] = SETTINGS) -> None:
         self._folder = tempfile.mkdtemp(prefix="kafkatx-clients-")
-        settings = {**SETTINGS, "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
+        settings = {**settings, "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
         super().__init__(settings, data_dir=self._folder, run_in="process")
 
     def close(self) -> None:
@@ -99,7 +102,11 @@ class OurBroker(EmbeddedBroker):
 class ApacheBroker:
     """A broker of Apache Kafka in KRaft mode, of one of the versions that are also clients here."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Lay out its folder.
+
+        :param settings: over those of the matrix.
+        """
         self._jars = os.path.join(BUILT, f"java-{version}")
         self._folder = tempfile.mkdtemp(prefix="kafkatx-control-")
         self._config = os.path.join(self._folder, "server.properties")
@@ -110,11 +117,12 @@ class ApacheBroker:
         addresses = {
             "listeners": f"PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{broker}",
-            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "controller.quorum.voters": f"0@127.0.0.1:{controller}",
             "log.dirs": os.path.join(self._folder, "data"),
         }
         with open(self._config, "w") as file:
-            file.writelines(f"{name}={value}\n" for name, value in (_APACHE | addresses).items())
+            lines = {**_APACHE, **settings, **addresses}
+            file.writelines(f"{name}={value}\n" for name, value in lines.items())
         self._run("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", self._config)
 
     def _run(self, *command: str) -> None:
@@ -146,8 +154,13 @@ class ApacheBroker:
         """Kill it as ``kill -9`` does."""
         self._signal(signal.SIGKILL)
 
+    @property
+    def running(self) -> bool:
+        """Whether it was started, and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
     def _signal(self, number: int) -> None:
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None and self.running:
             self._process.send_signal(number)
             self._process.wait(START_S)
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import attrs
 
-from tests.clients.toolchains import BUILT, java
+from tests.clients.toolchains import BUILT, SPARK, java
 
 
 @attrs.frozen
@@ -50,6 +50,10 @@ def _franz_go(variant: str) -> Callable[[], list[str]]:
     return lambda: [os.path.join(BUILT, "franz-go", "scenario"), variant]
 
 
+def _spark() -> list[str]:
+    return [os.path.join(SPARK, "bin", "python"), "-m", "tests.clients.spark", "kafka"]
+
+
 def _lacks(why: str, *features: str) -> dict[str, str]:
     return dict.fromkeys(features, why)
 
@@ -77,8 +81,36 @@ _KCAT = {
         ),
     ),
 }
+_SPARK = {
+    **_lacks(
+        "Spark administers nothing",
+        *(
+            "create topics",
+            "configs",
+            "create partitions",
+            "manage groups",
+            "delete records",
+            "delete topics",
+        ),
+    ),
+    **_lacks("Spark joins no groups: it hands out partitions itself", "group"),
+    **_lacks("Spark keeps offsets in its checkpoint: see consume", "commit"),
+    **_lacks("Spark writes at least once", "transactions"),
+}
+
+_OURS = _lacks("the client has none", "transactions")
+_OURS_0_7 = {**_OURS, **_lacks("its offsets of before a time are those of segments", "seek by time")}
 
 CLIENTS = [
+    Client("kafkatx (Twisted client)", _python("ours"), "python", _OURS, restart=True, ci=True),
+    Client(
+        "kafkatx (Twisted client), SimpleConsumer and ConsumerConnector",
+        _python("ours", "0.7"),
+        "python",
+        _OURS_0_7,
+        restart=True,
+        ci=True,
+    ),
     Client("confluent-kafka", _python("confluent", "classic"), "python", restart=True, ci=True),
     Client(
         "confluent-kafka, group.protocol=consumer",
@@ -130,5 +162,9 @@ CLIENTS = [
     Client("Java 4, group.protocol=consumer", _java("4", "consumer"), "java-4", restart=True),
     Client("Kafka tools 3.9", _python("tools", "3.9"), "java-3.9", control="3.9", limit_s=180.0),
     Client("Kafka tools 4", _python("tools", "4"), "java-4", limit_s=180.0),
+    Client("Spark 4.2, its own source and sink", _spark, "spark", _SPARK, limit_s=600.0),
+    Client(
+        "PySpark, kafkatx's source and sink", _python("spark", "kafkatx"), "python", _SPARK, limit_s=600.0
+    ),
 ]
 """Every row of the table."""

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import sys
 import threading
+from configparser import ConfigParser
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILT = os.environ.get("KAFKATX_CLIENTS", os.path.join(ROOT, ".interop", "clients"))
+SPARK = os.path.join(BUILT, "spark")
+"""A PySpark of the newest version that Maven has the Kafka source of, and that source in ``jars``."""
 BUILD_S = 600.0
 
 
@@ -85,6 +90,37 @@ def _touch(path: str) -> None:
         pass
 
 
+def _spark() -> None:
+    """PySpark in an environment of its own, with what this tree needs; and Spark's Kafka source and sink."""
+    _need("java", "mvn")
+    pom, stamp = os.path.join(ROOT, "tests", "interop", "spark", "pom.xml"), os.path.join(SPARK, "fetched")
+    if _fresh(stamp, pom):
+        return
+    shutil.rmtree(SPARK, ignore_errors=True)
+    _run(sys.executable, "-m", "venv", SPARK)
+    _run(f"{SPARK}/bin/python", "-m", "pip", "install", "--quiet", *_spark_requirements(pom))
+    _run(
+        "mvn",
+        "--quiet",
+        "--batch-mode",
+        f"--file={pom}",
+        "dependency:copy-dependencies",
+        "-DincludeScope=runtime",
+        f"-DoutputDirectory={SPARK}/jars",
+    )
+    _touch(stamp)
+
+
+def _spark_requirements(pom: str) -> list[str]:
+    """Ours, with PySpark in the version that the jars are of."""
+    settings = ConfigParser()
+    settings.read(os.path.join(ROOT, "setup.cfg"))
+    ours = settings["options"]["install_requires"] + settings["options.extras_require"]["spark"]
+    with open(pom) as file:
+        version = re.findall(r"<spark.version>(.+)</spark.version>", file.read())
+    return [*ours.split(), f"pyspark=={version[0]}"]
+
+
 def _kafkajs() -> None:
     """kafkajs as the lock file has it, and our scenario beside it."""
     _need("node", "npm")
@@ -115,6 +151,7 @@ _TOOLCHAINS = {
     "kcat": lambda: _need("kcat"),
     "java-3.9": lambda: _java("3.9"),
     "java-4": lambda: _java("4"),
+    "spark": _spark,
     "kafkajs": _kafkajs,
     "franz-go": _franz_go,
 }

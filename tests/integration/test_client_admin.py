@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import Consumer as ConfluentConsumer
 from confluent_kafka import Producer as ConfluentProducer
+from twisted.internet import reactor
+from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
 from kafkatx.client.admin import Admin
-from kafkatx.clientside.configs import Resource, ResourceType, Source
+from kafkatx.clientside.configs import ConfigEntry, Resource, ResourceType, Source
 from kafkatx.clientside.errors import UnknownTopic
 from kafkatx.clientside.groups import GroupInUse, UnknownGroup
 from kafkatx.clientside.offsets import OffsetAndMetadata
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from tests.integration.clients import DEADLINE_S, new_topic
-from tests.integration.shared import shared_broker
+from tests.integration.members import wait_until
+from tests.integration.shared import ClientCase
+
+PAUSE_S = 0.02
 
 
-class AdminTests(TestCase):
+class AdminTests(ClientCase, TestCase):
     timeout = 60
 
     async def setUp(self) -> None:  # type: ignore[override]
         """Connect, and make a topic of two partitions."""
-        self.bootstrap = shared_broker().bootstrap
         self.admin = Admin(bootstrap_servers=self.bootstrap)
         self.addCleanup(self.admin.close)
         await self.admin.start()
@@ -98,28 +103,36 @@ class AdminTests(TestCase):
         """Settings of a topic and of a broker are changed and taken back."""
         topic = Resource(ResourceType.TOPIC, self.topic)
         await self.admin.configs.alter(topic, {"segment.ms": "99999"}, ["retention.ms"])
-        found = await self.admin.configs.describe(topic, synonyms=True)
+        found = await self.described(topic, lambda found: not found["retention.ms"].overridden)
         self.assertEqual((found["segment.ms"].value, found["segment.ms"].source), ("99999", Source.TOPIC))
-        self.assertFalse(found["retention.ms"].overridden)
-        self.assertTrue(found["retention.ms"].synonyms)
+        self.assertTrue(found["segment.ms"].synonyms)
         error = await self.refused(RequestError, self.admin.configs.alter(topic, {"segment.ms": "soon"}))
         self.assertEqual(error.code, ErrorCode.INVALID_CONFIG)
         broker = Resource(ResourceType.BROKER, "0")
         await self.admin.configs.alter(broker, {"max.connections": "5000"})
         try:
-            found = await self.admin.configs.describe(broker)
-            self.assertEqual(found["max.connections"].source, Source.BROKER)
+            await self.described(broker, lambda found: found["max.connections"].source is Source.BROKER)
         finally:
             await self.admin.configs.alter(broker, deleted=["max.connections"])
+
+    async def described(
+        self, resource: Resource, so: Callable[[dict[str, ConfigEntry]], bool]
+    ) -> dict[str, ConfigEntry]:
+        """A resource's settings, once they are so: in KRaft a broker hears of a change a little later."""
+        while not so(found := await self.admin.configs.describe(resource, synonyms=True)):
+            await deferLater(reactor, PAUSE_S)
+        return found
 
     async def test_quotas(self) -> None:
         """Quotas are set, read and removed."""
         entity = {"client-id": self.topic}
         await self.admin.quotas.alter(entity, {"producer_byte_rate": 1e9})
-        (found,) = await self.admin.quotas.describe(entity)
-        self.assertEqual(found.values, {"producer_byte_rate": 1e9})
+        while not (found := await self.admin.quotas.describe(entity)):
+            await deferLater(reactor, PAUSE_S)
+        self.assertEqual([one.values for one in found], [{"producer_byte_rate": 1e9}])
         await self.admin.quotas.alter(entity, deleted=["producer_byte_rate"])
-        self.assertEqual(await self.admin.quotas.describe(entity), [])
+        while await self.admin.quotas.describe(entity):
+            await deferLater(reactor, PAUSE_S)
 
     async def test_offsets(self) -> None:
         """A group comes into being with its first offset; offsets go one by one, and the group as a whole."""
@@ -153,8 +166,7 @@ class AdminTests(TestCase):
 
         def join() -> None:
             consumer.subscribe([self.topic])
-            while not consumer.assignment():
-                consumer.poll(0.2)
+            wait_until(lambda: consumer.poll(0.2) is None and bool(consumer.assignment()), "it has joined")
 
         await deferToThread(join)
         try:

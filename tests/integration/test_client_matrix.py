@@ -35,6 +35,14 @@ class ClientMatrixTests(SynchronousTestCase):
         offered = {name for name, found in outcome.results.items() if found.result == PASS}
         self.assertEqual(offered, set(asked) - set(client.lacks) - {"transactions"})
 
+    def test_ours(self) -> None:
+        """Our own client."""
+        self.check("kafkatx (Twisted client)")
+
+    def test_ours_0_7(self) -> None:
+        """The same, reading as in Kafka 0.7."""
+        self.check("kafkatx (Twisted client), SimpleConsumer and ConsumerConnector")
+
     def test_confluent_kafka(self) -> None:
         """librdkafka of today, with classic groups."""
         self.check("confluent-kafka")

@@ -6,7 +6,6 @@ import json
 import random
 import subprocess
 import sys
-import tempfile
 from collections.abc import Coroutine
 from typing import Any
 
@@ -19,13 +18,10 @@ from twisted.trial.unittest import TestCase
 from kafkatx.client.consumer import Consumer
 from kafkatx.client.producer import Producer
 from kafkatx.clientside.record import Record
-from kafkatx.testing import EmbeddedBroker
 from tests.integration.clients import CLIENTS, CODECS, Confluent, messages, new_topic
-from tests.integration.shared import shared_broker
-from tests.ports import free_port
+from tests.integration.shared import ClientCase
 
 reactor: Any = installed_reactor
-KILLS = 20
 SEED = 20261124
 LOAD_S = (0.1, 0.6)
 READAHEAD_BYTES = 4 << 20
@@ -37,7 +33,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Deferred[Any]:
     return Deferred.fromCoroutine(work)
 
 
-class ConsumerTests(TestCase):
+class ConsumerTests(ClientCase, TestCase):
     """One broker for all of them."""
 
     timeout = 120
@@ -45,7 +41,7 @@ class ConsumerTests(TestCase):
     async def consumer(self, *topics: str, **settings: Any) -> Consumer:
         """A consumer that begins at the start, and is closed with the test."""
         consumer = Consumer(
-            bootstrap_servers=shared_broker().bootstrap,
+            bootstrap_servers=self.bootstrap,
             auto_offset_reset="earliest",
             reactor=reactor,
             **settings,
@@ -58,12 +54,12 @@ class ConsumerTests(TestCase):
     async def topic(self, partitions: int = 1) -> str:
         """A new topic."""
         name = new_topic()
-        await deferToThread(Confluent(shared_broker().bootstrap).create, name, partitions)
+        await deferToThread(Confluent(self.bootstrap).create, name, partitions)
         return name
 
     async def fill(self, topic: str, count: int, partitions: int = 1) -> None:
         """Numbered records, one partition after the other."""
-        producer = await Producer(bootstrap_servers=shared_broker().bootstrap, reactor=reactor).start()
+        producer = await Producer(bootstrap_servers=self.bootstrap, reactor=reactor).start()
         for number in range(count):
             producer.send(topic, b"%d" % number, partition=number % partitions)
         await producer.flush()
@@ -71,7 +67,7 @@ class ConsumerTests(TestCase):
 
     async def _reads(self, client: str, codec: str) -> None:
         topic, pairs = new_topic(), messages(2000)
-        other = CLIENTS[client](shared_broker().bootstrap)
+        other = CLIENTS[client](self.bootstrap)
         await deferToThread(other.create, topic, 1)
         await deferToThread(other.produce, topic, codec, pairs)
         consumer = await self.consumer()
@@ -182,7 +178,7 @@ class ConsumerTests(TestCase):
         from confluent_kafka import Consumer as Other
         from confluent_kafka import TopicPartition as Place
 
-        other = Other({"bootstrap.servers": shared_broker().bootstrap, "group.id": group})
+        other = Other({"bootstrap.servers": self.bootstrap, "group.id": group})
         (found,) = other.committed([Place(topic, 0)], 10)
         other.close()
         offset: int = found.offset
@@ -281,7 +277,7 @@ reactor.run()
 """
 
 
-class MemoryTests(TestCase):
+class MemoryTests(ClientCase, TestCase):
     """A consumer in a process of its own."""
 
     timeout = 120
@@ -290,7 +286,7 @@ class MemoryTests(TestCase):
         """Whatever there is to read, a slow function's process grows by its read-ahead, and not much more."""
 
         async def slow() -> None:
-            bootstrap, topic = shared_broker().bootstrap, new_topic()
+            bootstrap, topic = self.bootstrap, new_topic()
             await deferToThread(Confluent(bootstrap).create, topic, 4)
             producer = await Producer(bootstrap_servers=bootstrap, reactor=reactor).start()
             values = [b"v" * 1000] * 100
@@ -327,28 +323,22 @@ class Numbers:
             await deferLater(reactor, 0.005)
 
 
-class KillTests(TestCase):
+class KillTests(ClientCase, TestCase):
     """A broker that is killed again and again."""
 
     timeout = 300
 
     def test_kills(self) -> Deferred[None]:
-        """After 20 kills under load a group that commits after its work has lost and doubled nothing."""
+        """After many kills under load a group that commits after its work has lost and doubled nothing."""
         return run(self._kills())
 
     async def _kills(self) -> None:
         moments = random.Random(SEED)
-        directory = tempfile.TemporaryDirectory(prefix="kafkatx-")
-        self.addCleanup(directory.cleanup)
-        self.settings = {
-            "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}",
-            "offsets.topic.num.partitions": "1",
-            "group.initial.rebalance.delay.ms": "0",
-        }
-        broker = EmbeddedBroker(self.settings, data_dir=directory.name, run_in="process")
+        broker = self.make_broker(
+            {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"}
+        )
         await deferToThread(broker.start)
-        self.addCleanup(broker.stop)
-        self.topic, self.group, self.bootstrap = new_topic(), new_topic(), broker.bootstrap
+        self.topic, self.group, self.at = new_topic(), new_topic(), broker.bootstrap
         await deferToThread(Confluent(broker.bootstrap).create, self.topic, 3)
         producer = await Producer(
             bootstrap_servers=broker.bootstrap, retry_backoff_ms=20, reactor=reactor
@@ -361,7 +351,7 @@ class KillTests(TestCase):
         self.renewed: Deferred[None] = Deferred()
         self.renewed.callback(None)
         working = Deferred.fromCoroutine(self._work())
-        for number in range(KILLS):
+        for number in range(self.kills):
             await deferLater(reactor, moments.uniform(*LOAD_S))
             await deferToThread(broker.kill)
             await deferToThread(broker.start)
@@ -386,7 +376,7 @@ class KillTests(TestCase):
         """Read, work, commit; where the test says so a new consumer goes on from what was committed."""
         while not self.stopping:
             consumer = Consumer(
-                bootstrap_servers=self.bootstrap,
+                bootstrap_servers=self.at,
                 group_id=self.group,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",

@@ -82,6 +82,8 @@ class Sent(NamedTuple):
 
 TURNS = [Sent(b"%d" % number, number % 2) for number in range(6)]
 """Six records, in two partitions by turns."""
+SEEDS = ["[b'2', b'4'] 3", str([b"%d" % number for number in range(6)])]
+"""What both consumers of Kafka 0.7 read of them."""
 
 
 class ClientExampleTests(ExampleTestCase):
@@ -170,6 +172,14 @@ class ClientExampleTests(ExampleTestCase):
     def test_threads(self) -> None:
         """What a program that blocks sends it reads."""
         self.assertEqual(self.printed("threads"), ["offsets: [0, 1, 2]", "total: 3"])
+
+    def test_aio_seeds(self) -> None:
+        """In asyncio a partition is read from an offset, and two tasks share a topic's streams."""
+        self.assertEqual(self.printed("aio_seeds", {"visits": TURNS}), SEEDS)
+
+    def test_threads_seeds(self) -> None:
+        """Two threads of a program that blocks do the same."""
+        self.assertEqual(self.printed("threads_seeds", {"visits": TURNS}), SEEDS)
 
     def test_plugs(self) -> None:
         """Partitioner, serializers and callbacks of the application's own are used."""

@@ -11,26 +11,26 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import aio, loops, threads
-from kafkatx.clientside.errors import BufferExhausted, ClientClosed, RequestTimedOut
+from kafkatx.clientside.errors import BufferExhausted, ClientClosed, OffsetOutOfRange, RequestTimedOut
 from kafkatx.clientside.record import Record
+from kafkatx.clientside.subscription import Whitelist
 from kafkatx.clientside.tables import consumer
 from kafkatx.errors import KafkaTXError, RequestError
-from kafkatx.testing import EmbeddedBroker
 from kafkatx.types import TopicPartition
 from tests.integration.clients import DEADLINE_S, new_topic
-from tests.integration.shared import shared_broker
+from tests.integration.shared import ClientCase
 
 RECORDS = 2000
 NOWHERE = "127.0.0.1:1"
 SLOW_MS = 200
 
 
-class FacadeCase(SynchronousTestCase):
+class FacadeCase(ClientCase, SynchronousTestCase):
     def setUp(self) -> None:
         """A topic's and a group's names, and the broker."""
         self.topic, self.group = new_topic(), new_topic()
         self.place = TopicPartition(self.topic, 0)
-        self.at = {"bootstrap_servers": shared_broker().bootstrap}
+        self.at = {"bootstrap_servers": self.bootstrap}
         self.mine = {**self.at, "group_id": self.group, "auto_offset_reset": "earliest"}
         self.values = [b"%d" % n for n in range(RECORDS)]
 
@@ -134,6 +134,59 @@ class AsyncioTests(FacadeCase):
                 return (await reader.getone()).value
 
         self.assertEqual(self.run_async(main), b"two")
+
+    def test_simple_consumer(self) -> None:
+        """Partitions are read at offsets that the application keeps."""
+
+        async def main() -> None:
+            async with (
+                aio.Producer(self.at) as producer,
+                aio.SimpleConsumer(self.at, beside=producer) as reader,
+            ):
+                await producer.send_batch(self.topic, self.values[:20])
+                found = await reader.fetch(self.topic, 0, 5)
+                self.assertEqual([record.value for record in found], self.values[5:20])
+                (again,) = await reader.multifetch([(self.topic, 0, 19)])
+                self.assertEqual((len(again), again.next_offset), (1, 20))
+                self.assertEqual((await reader.offsets_before(self.topic, 0, -1))[0], 20)
+                with self.assertRaises(OffsetOutOfRange):
+                    await reader.fetch(self.topic, 0, 21)
+
+        self.run_async(main)
+
+    def test_connector(self) -> None:
+        """Tasks iterate over a connector's streams, which end with it; the next goes on behind them."""
+        last = b"last"
+
+        async def read(stream: aio.MessageStream, into: list[bytes], count: int = -1) -> None:
+            async for record in stream:
+                into.append(record.value)
+                if len(into) == count:
+                    return
+
+        async def main() -> tuple[list[list[bytes]], list[bytes]]:
+            async with aio.Admin(self.at) as admin:
+                await admin.create_topic(self.topic, 2)
+            async with aio.Producer(self.at) as producer:
+                for partition in (0, 1):
+                    await producer.send_batch(self.topic, self.values, partition=partition)
+                seen: list[list[bytes]] = [[], []]
+                async with aio.ConsumerConnector(self.mine) as one:
+                    streams = one.create_message_streams({self.topic: 2})[self.topic]
+                    reading = [asyncio.ensure_future(read(*each)) for each in zip(streams, seen, strict=True)]
+                    while sum(map(len, seen)) < 2 * RECORDS:
+                        await asyncio.sleep(0.01)
+                    await one.commit_offsets()
+                await asyncio.gather(*reading)
+                await producer.send(self.topic, last, partition=1)
+            two = await aio.ConsumerConnector(self.mine).start()
+            (stream,) = two.create_message_streams_by_filter(Whitelist(self.topic))
+            rest: list[bytes] = []
+            await read(stream, rest, 1)
+            await two.shutdown()
+            return seen, rest
+
+        self.assertEqual(self.run_async(main), ([self.values, self.values], [last]))
 
     def test_admin(self) -> None:
         """Topics are made and listed, and errors are those of the Twisted client."""
@@ -249,6 +302,76 @@ class ThreadTests(FacadeCase):
             self.assertEqual(committed.offset, 3)
             self.assertEqual(reader.client.settings[consumer.GROUP_ID], self.group)
 
+    def test_simple_consumer(self) -> None:
+        """Partitions are read at offsets that the application keeps."""
+        with (
+            threads.Producer(self.at) as producer,
+            threads.SimpleConsumer(self.at, beside=producer) as reader,
+        ):
+            producer.send_batch(self.topic, self.values[:20]).result(DEADLINE_S)
+            found = reader.fetch(self.topic, 0, 5)
+            self.assertEqual([record.value for record in found], self.values[5:20])
+            (again,) = reader.multifetch([(self.topic, 0, 19)])
+            self.assertEqual((len(again), again.next_offset), (1, 20))
+            self.assertEqual(reader.offsets_before(self.topic, 0, -1)[0], 20)
+            self.assertRaises(OffsetOutOfRange, reader.fetch, self.topic, 0, 21)
+
+    def test_connector(self) -> None:
+        """Threads iterate over a connector's streams, which end with it; the next goes on behind them."""
+        with threads.Admin(self.at) as admin, threads.Producer(beside=admin) as producer:
+            admin.create_topic(self.topic, 2)
+            for partition in (0, 1):
+                producer.send_batch(self.topic, self.values, partition=partition).result(DEADLINE_S)
+        seen: list[list[bytes]] = [[], []]
+        all_seen = threading.Event()
+
+        def read(stream: threads.MessageStream, into: list[bytes]) -> None:
+            for record in stream:
+                into.append(record.value)
+                if sum(map(len, seen)) == 2 * RECORDS:
+                    all_seen.set()
+
+        with threads.ConsumerConnector(self.mine) as one:
+            streams = one.create_message_streams({self.topic: 2})[self.topic]
+            readers = [threading.Thread(target=read, args=each) for each in zip(streams, seen, strict=True)]
+            for reader in readers:
+                reader.start()
+            self.assertTrue(all_seen.wait(DEADLINE_S))
+            one.commit_offsets()
+        for reader in readers:
+            reader.join(DEADLINE_S)
+        self.assertEqual(seen, [self.values, self.values])
+        with threads.Producer(self.at) as producer:
+            producer.send(self.topic, b"last", partition=1).result(DEADLINE_S)
+        two = threads.ConsumerConnector(self.mine).start()
+        (stream,) = two.create_message_streams_by_filter(Whitelist(self.topic))
+        for record in stream:
+            self.assertEqual(record.value, b"last")
+            two.shutdown()
+
+    def test_connector_is_left(self) -> None:
+        """A thread that works on a record while the connector is shut down ends its loop after it."""
+        with threads.Producer(self.at) as producer:
+            producer.send_batch(self.topic, self.values[:3]).result(DEADLINE_S)
+        connector = threads.ConsumerConnector(self.mine).start()
+        (stream,) = connector.create_message_streams({self.topic: 1})[self.topic]
+        at_work, ended, seen = threading.Event(), threading.Event(), []
+
+        def read() -> None:
+            for record in stream:
+                seen.append(record.value)
+                at_work.set()
+                ended.wait(DEADLINE_S)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        self.assertTrue(at_work.wait(DEADLINE_S))
+        connector.shutdown()
+        ended.set()
+        reader.join(DEADLINE_S)
+        self.assertFalse(reader.is_alive())
+        self.assertEqual(seen, self.values[:1])
+
     def test_nothing_comes(self) -> None:
         """Whoever asks with a time gets nothing after it."""
         with threads.Admin(self.at) as admin, threads.Consumer(self.at, beside=admin) as reader:
@@ -276,18 +399,21 @@ class ThreadTests(FacadeCase):
 
     def test_full(self) -> None:
         """With the broker gone and the buffer full, sending waits and then fails; closing is bounded."""
-        with EmbeddedBroker(run_in="process") as broker:
-            producer = threads.Producer(
-                bootstrap_servers=broker.bootstrap,
-                buffer_memory=50_000,
-                max_block_ms=SLOW_MS,
-                delivery_timeout_ms=2 * DEADLINE_S * 1000,
-                request_timeout_ms=1000,
-            ).start()
-            producer.send(self.topic, b"x").result(DEADLINE_S)
-            broker.kill()
-            outcomes = [producer.send(self.topic, bytes(1000)) for _ in range(200)]
-            self.assertIsInstance(outcomes[-1].exception(DEADLINE_S), BufferExhausted)
-            producer.close(timeout_s=0.1)
+        broker = self.make_broker()
+        broker.start()
+        with threads.Producer(bootstrap_servers=broker.bootstrap) as first:  # a new topic takes its time
+            first.send(self.topic, b"x").result(DEADLINE_S)
+        producer = threads.Producer(
+            bootstrap_servers=broker.bootstrap,
+            buffer_memory=50_000,
+            max_block_ms=SLOW_MS,
+            delivery_timeout_ms=2 * DEADLINE_S * 1000,
+            request_timeout_ms=1000,
+        ).start()
+        producer.send(self.topic, b"x").result(DEADLINE_S)
+        broker.kill()
+        outcomes = [producer.send(self.topic, bytes(1000)) for _ in range(200)]
+        self.assertIsInstance(outcomes[-1].exception(DEADLINE_S), BufferExhausted)
+        producer.close(timeout_s=0.1)
         kinds = {type(outcome.exception(0)) for outcome in outcomes}
         self.assertEqual(kinds, {BufferExhausted, ClientClosed})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -14,32 +13,29 @@ from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
 from kafkatx.client.producer import Producer
-from kafkatx.testing import EmbeddedBroker
 from tests.integration.clients import CODECS, Confluent, messages, new_topic
-from tests.integration.shared import shared_broker
-from tests.ports import free_port
+from tests.integration.shared import ClientCase
 
 reactor: Any = installed_reactor
-KILLS = 20
 SEED = 20261123
 LOAD_S = (0.05, 0.4)
 BUFFER_BYTES = 200_000
 
 
-class ProducerTests(TestCase):
+class ProducerTests(ClientCase, TestCase):
     """One broker for all of them."""
 
     timeout = 120
 
     def producer(self, **settings: Any) -> Producer:
         """A producer that is closed with the test."""
-        producer = Producer(bootstrap_servers=shared_broker().bootstrap, reactor=reactor, **settings)
+        producer = Producer(bootstrap_servers=self.bootstrap, reactor=reactor, **settings)
         self.addCleanup(producer.close)
         return producer
 
     async def read(self, topic: str, count: int) -> list[tuple[bytes, bytes]]:
         """Read partition 0 with librdkafka."""
-        found: Any = await deferToThread(Confluent(shared_broker().bootstrap).read, topic, count)
+        found: Any = await deferToThread(Confluent(self.bootstrap).read, topic, count)
         return list(found)
 
     async def _everything_arrives(self, **settings: Any) -> None:
@@ -125,24 +121,20 @@ class Load:
         self._stopping = True
 
 
-class KillTests(TestCase):
+class KillTests(ClientCase, TestCase):
     """A broker that is killed again and again."""
 
     timeout = 240
 
     def test_kills(self) -> Deferred[None]:
-        """After 20 kills all is there once and in order, no Deferred is left, and memory was bounded."""
+        """After many kills all is there once and in order, no Deferred is left, and memory was bounded."""
         return Deferred.fromCoroutine(self._kills())
 
     async def _kills(self) -> None:
         moments = random.Random(SEED)
         topic = new_topic()
-        directory = tempfile.TemporaryDirectory(prefix="kafkatx-")
-        self.addCleanup(directory.cleanup)
-        settings = {"listeners": f"PLAINTEXT://127.0.0.1:{free_port()}", "log.segment.bytes": "1000000"}
-        broker = EmbeddedBroker(settings, data_dir=directory.name, run_in="process")
+        broker = self.make_broker({"log.segment.bytes": "1048576"})
         await deferToThread(broker.start)
-        self.addCleanup(broker.stop)
         producer = await Producer(
             bootstrap_servers=broker.bootstrap,
             buffer_memory=BUFFER_BYTES,
@@ -152,7 +144,7 @@ class KillTests(TestCase):
         ).start()
         load = Load(producer, topic)
         running = Deferred.fromCoroutine(load.run())
-        for _ in range(KILLS):
+        for _ in range(self.kills):
             await deferLater(reactor, moments.uniform(*LOAD_S))
             await deferToThread(broker.kill)
             await deferToThread(broker.start)
@@ -160,7 +152,7 @@ class KillTests(TestCase):
         await running
         await producer.close()
         self.assertEqual([each for each in load.waiting if not each.called], [])
-        self.assertGreater(load.sent, 100 * KILLS)
+        self.assertGreater(load.sent, 100 * self.kills)
         offset = 0
         for each in load.waiting:
             told = await each

@@ -1,22 +1,21 @@
 """The Twisted consumer reads from Apache Kafka: transactions, topic ids, groups.
 
-``make clients`` fetches the brokers; without them the tests are skipped.
+The brokers are fetched where they are not there yet, as for ``make clients``.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
-from twisted.trial.unittest import SkipTest, TestCase
+from twisted.trial.unittest import TestCase
 
 from kafkatx.client.consumer import Consumer
 from kafkatx.types import TopicPartition
 from tests.clients.brokers import ApacheBroker
-from tests.clients.toolchains import BUILT
+from tests.clients.toolchains import prepare
 from tests.integration.clients import DEADLINE_S
 
 reactor: Any = installed_reactor
@@ -32,8 +31,7 @@ class Apache39Tests(TestCase):
 
     def setUp(self) -> None:
         """A broker of Apache Kafka."""
-        if not os.path.isdir(os.path.join(BUILT, f"java-{self.version}")):
-            raise SkipTest("make clients fetches Apache Kafka")
+        prepare(f"java-{self.version}")
         self.broker = ApacheBroker(self.version)
         self.addCleanup(self.broker.close)
 

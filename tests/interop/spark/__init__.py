@@ -1,0 +1,1 @@
+"""Spark's own Kafka source beside ours; needs Java and Maven."""

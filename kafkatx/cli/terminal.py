@@ -80,14 +80,18 @@ class ProgressBar:
 
     def advance(self, amount: float) -> None:
         """So much more is done."""
-        self._done += amount
+        self.reach(self._done + amount, self._total)
+
+    def reach(self, done: float, total: float | None) -> None:
+        """So much is done by now, of what may have become more."""
+        self._done, self._total = done, total
         if not self._enabled or self._clock() < self._next:
             return
         self._next = self._clock() + self.REFRESH_S
         if self._drawn is None:
             self._drawn = self._draw()
         progress, task = self._drawn
-        progress.update(task, completed=self._done)
+        progress.update(task, completed=self._done, total=self._total)
         progress.refresh()
 
     def _draw(self) -> tuple[Progress, TaskID]:

@@ -17,8 +17,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from kafkatx.blocking import Admin, Cluster, Writer
 from kafkatx.demo.lines import Lines, first_field, open_lines
-from kafkatx.demo.session import check_java, spark_session
 from kafkatx.errors import KafkaTXError, SettingError
+from kafkatx.spark.session import check_java, spark_session
 from kafkatx.testing import EmbeddedBroker
 
 TOPIC = "lines"

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from kafkatx.demo.session import spark_session
+from kafkatx.spark.session import spark_session
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

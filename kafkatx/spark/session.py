@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from kafkatx.errors import SettingError
@@ -16,16 +17,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
+LOCAL = "local[2]"
 SETTINGS = {
-    "spark.driver.memory": "1g",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+LOCAL_SETTINGS = {
+    "spark.driver.memory": "1g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+"""Those of a Spark that is in one process: nobody else has to reach it."""
 
 
 def check_java(environment: Mapping[str, str]) -> None:
@@ -52,21 +57,56 @@ def java_version(told: str) -> int:
     return int(found[1]) if found else 0
 
 
+def check_pyspark() -> None:
+    """See whether PySpark can be imported.
+
+    :raises SettingError: it, or what it needs for Arrow, is not installed.
+    """
+    for module in ("pyspark", "pyarrow"):
+        if find_spec(module) is None:
+            raise SettingError(f"this needs {module}, which is not installed: pip install 'kafkatx[spark]'")
+
+
 @contextmanager
-def spark_session(log_path: str) -> Iterator[SparkSession]:
-    """A Spark of two cores that writes to a file what it would write to the terminal; stopped at the end."""
+def spark_session(
+    log_path: str, master: str = LOCAL, name: str = "kafkatx", settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """A Spark that writes to a file what it would write to the terminal; stopped at the end.
+
+    :param master: as ``spark.master``; workers of a ``local`` one run this very Python.
+    :param settings: ``spark.*`` settings, which go before ours.
+    """
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("kafkatx demo")
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
+    builder = SparkSession.builder.master(master).appName(name)
+    for setting, value in session_settings(master, settings or {}).items():
+        builder = builder.config(setting, value)
+    _choose_python(master)
     with _output_to(log_path):  # the JVM keeps what it is started with
         session = builder.getOrCreate()
     try:
         yield session
     finally:
         session.stop()
+
+
+def session_settings(master: str, given: Mapping[str, str]) -> dict[str, str]:
+    """All settings of a session: ours, then those that are given."""
+    return {**SETTINGS, **(LOCAL_SETTINGS if is_local(master) else {}), **given}
+
+
+def is_local(master: str) -> bool:
+    """Whether driver and workers are on this machine: ``local``, ``local[2]``, ``local[*]``."""
+    return master == "local" or master.startswith("local[")
+
+
+def _choose_python(master: str) -> None:
+    """Workers need the driver's version of Python; where it is on a cluster's machines their user knows."""
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if is_local(master):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 @contextmanager

@@ -1,15 +1,18 @@
-"""What the demonstration needs of the machine."""
+"""Tests of kafkatx.spark.session: what Spark needs of the machine."""
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.demo.session import check_java, java_version
 from kafkatx.errors import SettingError
+from kafkatx.spark.session import check_java, check_pyspark, java_version, session_settings
 
 
 class JavaVersionTests(SynchronousTestCase):
@@ -53,3 +56,45 @@ class CheckJavaTests(SynchronousTestCase):
             error = self.assertRaises(SettingError, check_java, environment)
             self.assertIn("PySpark needs Java 17 or newer, and there is no ", str(error))
             self.assertNotIn("\n", str(error))
+
+
+class CheckPysparkTests(SynchronousTestCase):
+    def test_there(self) -> None:
+        """Where PySpark and pyarrow are installed nothing is said."""
+        check_pyspark()
+
+    def test_missing(self) -> None:
+        """Without one of them a line says what to install."""
+        for missing in ("pyspark", "pyarrow"):
+            self.patch(sys, "modules", {k: v for k, v in sys.modules.items() if k != missing})
+            self.patch(sys, "meta_path", [_Without(missing)])
+            error = self.assertRaises(SettingError, check_pyspark)
+            self.assertIn(f"needs {missing}", str(error))
+            self.assertIn("pip install 'kafkatx[spark]'", str(error))
+
+
+class _Without(PathFinder):
+    """An installation without a package."""
+
+    def __init__(self, missing: str) -> None:
+        self._missing = missing
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # type: ignore[override]
+        """Where a module is."""
+        return None if name == self._missing else PathFinder.find_spec(name, path, target)
+
+
+class SettingsTests(SynchronousTestCase):
+    def test_local(self) -> None:
+        """A Spark of one process listens to nobody else; the user's settings go before ours."""
+        for master in ("local", "local[2]", "local[*]"):
+            settings = session_settings(master, {"spark.driver.memory": "4g"})
+            self.assertEqual(settings["spark.driver.bindAddress"], "127.0.0.1")
+            self.assertEqual(settings["spark.driver.memory"], "4g")
+
+    def test_cluster(self) -> None:
+        """Executors on other machines must reach the driver."""
+        settings = session_settings("spark://head:7077", {})
+        self.assertNotIn("spark.driver.host", settings)
+        self.assertNotIn("spark.driver.bindAddress", settings)
+        self.assertEqual(settings["spark.sql.session.timeZone"], "UTC")

@@ -1,0 +1,10 @@
+"""Records into rows: what a decoder gives, in the columns of a table; dead letters; new fields.
+
+Pure but for pyarrow. A :class:`Decoding` is made on the driver, pickled, and used in the workers.
+"""
+
+from kafkatx.spark.ingest.decoding.decoding import DEAD_SCHEMA, KAFKA_COLUMNS, Decoded, Decoding
+from kafkatx.spark.ingest.decoding.opening import open_decoding
+from kafkatx.spark.ingest.decoding.widening import widened
+
+__all__ = ["DEAD_SCHEMA", "KAFKA_COLUMNS", "Decoded", "Decoding", "open_decoding", "widened"]

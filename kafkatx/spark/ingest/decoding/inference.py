@@ -1,0 +1,196 @@
+"""Which types values have that nobody declared, as a JSON object's fields.
+
+=========================================  =====================================================
+values                                     type
+=========================================  =====================================================
+true and false                             boolean
+whole numbers of 64 bits                   bigint
+numbers, also whole ones among them        double
+text                                       string
+bytes; a datetime; a date                  binary; timestamp; date
+objects                                    struct, with each field that one of them has; string if
+                                           there are too many, or names that cannot be columns
+lists                                      array of the type that all their elements have together
+anything else, larger whole numbers        string
+values of different ones of these          string: what is no text is written as its JSON
+null, ``{}``, ``[]`` and lists of these    none yet: a field needs a value to become a column
+=========================================  =====================================================
+
+Which types several values have together does not depend on their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+MAX_DEPTH = 16
+"""Objects and lists further down are written as JSON: readers of Parquet recurse over a type's depth."""
+MAX_NAME = 255
+MAX_FIELDS = 1000
+"""A table that has so many gets no more: else one producer could make every file unreadably wide."""
+
+ELEMENT = object()
+"""In a path: the elements of a list, where otherwise a field's name stands."""
+
+_TEXT, _STRUCT, _ARRAY = "string", "struct", "array"
+_WORDS: dict[type, str] = {
+    bool: "boolean",
+    int: "bigint",
+    float: "double",
+    str: _TEXT,
+    bytes: "binary",
+    datetime: "timestamp",
+    date: "date",
+    dict: _STRUCT,
+    list: _ARRAY,
+    tuple: _ARRAY,
+}
+_TYPES = {
+    "boolean": pa.bool_(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    _TEXT: pa.string(),
+    "binary": pa.binary(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "date": pa.date32(),
+}
+_NUMBERS = frozenset(("bigint", "double"))
+
+
+class Seen:
+    """The type of all values that were added, so far."""
+
+    __slots__ = ("_fields", "_lower", "_made", "_word")
+
+    def __init__(self, made: list[int] | None = None) -> None:
+        self._word: str | None = None
+        self._fields: dict[Any, Seen] = {}
+        self._lower: set[str] = set()
+        self._made = [0] if made is None else made  # how many fields there are, in all of the tree
+
+    def add(self, value: Any, depth: int = 0) -> None:
+        """Take a value into account."""
+        if value is None:
+            return
+        word = word_of(value)
+        if word in (_STRUCT, _ARRAY) and depth >= MAX_DEPTH:
+            word = _TEXT
+        if word != self._word and (word not in (_STRUCT, _ARRAY) or not is_void(value)):
+            self._become(word)
+        if self._word == word == _STRUCT:
+            self._add_fields(value, depth)
+        elif self._word == word == _ARRAY:
+            element = self.child(ELEMENT)
+            for item in value:
+                element.add(item, depth + 1)
+
+    def _add_fields(self, value: Mapping[Any, Any], depth: int) -> None:
+        for name, item in value.items():
+            if is_void(item):
+                continue
+            child = self.field(name)
+            if child is None:
+                self._become(_TEXT)
+                return
+            child.add(item, depth + 1)
+
+    def _become(self, word: str) -> None:
+        if self._word is None:
+            self._word = word
+        elif {self._word, word} == _NUMBERS:
+            self._word = "double"
+        elif word != self._word:
+            self._word, self._fields = _TEXT, {}
+
+    def field(self, name: Any) -> Seen | None:
+        """What is seen in a field; None if it cannot be one beside the others, or there are too many."""
+        if name in self._fields:
+            return self._fields[name]
+        if bad_name(name) or name.lower() in self._lower or self._made[0] >= MAX_FIELDS:
+            return None
+        return self.child(name)
+
+    def child(self, step: Any) -> Seen:
+        """What is seen in a field or, with :data:`ELEMENT`, in the elements, wherever it came from."""
+        if step not in self._fields:
+            self._become(_ARRAY if step is ELEMENT else _STRUCT)
+            self._fields[step] = Seen(self._made)
+            if step is not ELEMENT:
+                self._lower.add(step.lower())
+                self._made[0] += 1
+        return self._fields[step]
+
+    def add_type(self, found: Any) -> None:
+        """Take a ``pyarrow.DataType`` into account, which somebody else has seen."""
+        if pa.types.is_struct(found):
+            for field in found:
+                child = self.field(field.name)
+                if child is None:
+                    self._become(_TEXT)
+                    return
+                child.add_type(field.type)
+        elif pa.types.is_list(found):
+            self.child(ELEMENT).add_type(found.value_type)
+        else:
+            self._become(next(word for word, known in _TYPES.items() if known == found))
+
+    def at(self, path: Sequence[Any]) -> Seen | None:
+        """What is seen at the end of a path whose other steps are known; None as :meth:`field`."""
+        seen = self
+        for step in path[:-1]:
+            seen = seen.child(step)
+        return seen.field(path[-1])
+
+    def fields(self) -> dict[str, Any]:
+        """The fields and their types, those that have one."""
+        found = {name: seen.type() for name, seen in self._fields.items()}
+        return {name: kind for name, kind in found.items() if kind is not None}
+
+    def type(self) -> Any | None:
+        """The ``pyarrow.DataType``; None if there was no value that has one."""
+        if self._word == _ARRAY:
+            element = self._fields[ELEMENT].type() if ELEMENT in self._fields else None
+            return None if element is None else pa.list_(element)
+        if self._word == _STRUCT:
+            fields = self.fields()
+            return pa.struct(list(fields.items())) if fields else None
+        return None if self._word is None else _TYPES[self._word]
+
+
+def word_of(value: Any) -> str:
+    """The type of one value, not None; ``struct`` and ``array`` without what is in them."""
+    word = _WORDS.get(type(value))
+    if word == "bigint" and not -(1 << 63) <= value < 1 << 63:
+        return _TEXT
+    if word is None:
+        return _STRUCT if isinstance(value, Mapping) else _TEXT
+    return word
+
+
+def is_void(value: Any, depth: int = 0) -> bool:
+    """Whether nothing is in a value that a type could be seen by."""
+    if value is None:
+        return True
+    if depth >= MAX_DEPTH:
+        return False
+    word = word_of(value)
+    if word == _STRUCT:
+        return all(is_void(item, depth + 1) for item in value.values())
+    return word == _ARRAY and all(is_void(item, depth + 1) for item in value)
+
+
+def bad_name(name: Any) -> str | None:
+    """Why a field cannot become a column because of its name; None if it can."""
+    if not isinstance(name, str) or not name:
+        return "its name is no text" if name != "" else "its name is empty"
+    if len(name) > MAX_NAME:
+        return f"its name has more than {MAX_NAME} characters"
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return "its name is no Unicode"
+    return None

@@ -1,0 +1,147 @@
+"""What a commit is: one JSON object that lists its files and the offsets that they hold. Pure.
+
+::
+
+    {"version": 1, "commit": 7, "written_ms": 1431975600000, "format": "parquet", "partition_by": ["date"],
+     "decode": null, "schema": [{"name": "value", "type": "binary"}],
+     "offsets": {"t": {"0": {"from": 400, "to": 500}}},    what this commit holds; "to" is exclusive
+     "next": {"t": {"0": 500, "1": 80}},                   where the next one goes on
+     "topic_ids": {"t": "5cdab6e2-..."},                   so that a topic that was made anew is noticed
+     "files": [{"path": "date=2015-05-19/part-000000000007-00000.parquet",
+                "staged": "_kafkatx/staging/7-.../date=2015-05-19/...", "kind": "data", "rows": 100,
+                "bytes": 2048, "values": {"date": "2015-05-19"}}],
+     "rows": 100, "dead": 0}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from kafkatx.spark.ingest.columns import Column
+from kafkatx.spark.ingest.errors import TableDamaged
+from kafkatx.types import TopicPartition
+
+VERSION = 1
+DATA, DEAD = "data", "dead"
+
+
+@attrs.frozen
+class StagedFile:
+    """A file that a task completed: where it is staged, below the directory, and what it holds.
+
+    :ivar values: of the columns that the table is partitioned by; null where a column is.
+    """
+
+    staged: str
+    kind: str
+    rows: int
+    bytes: int
+    values: Mapping[str, str | None] = MappingProxyType({})
+
+
+@attrs.frozen
+class TableFile(StagedFile):
+    """A file of the table; ``path`` is where it comes to be."""
+
+    path: str = attrs.field(default="", kw_only=True)
+
+
+@attrs.frozen
+class Manifest:
+    """One commit; ``offsets`` are (from, to), ``to`` and ``next`` exclusive."""
+
+    commit: int
+    written_ms: int
+    format: str
+    partition_by: tuple[str, ...]
+    decode: str | None
+    schema: tuple[Column, ...]
+    offsets: Mapping[TopicPartition, tuple[int, int]]
+    next: Mapping[TopicPartition, int]
+    topic_ids: Mapping[str, str]
+    files: tuple[TableFile, ...]
+
+    @property
+    def rows(self) -> int:
+        """Rows in the table's own files."""
+        return sum(file.rows for file in self.files if file.kind == DATA)
+
+    @property
+    def dead(self) -> int:
+        """Rows among the dead letters."""
+        return sum(file.rows for file in self.files if file.kind == DEAD)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all files."""
+        return sum(file.bytes for file in self.files)
+
+    def to_json(self) -> bytes:
+        """As it is stored."""
+        document = {
+            "version": VERSION,
+            "commit": self.commit,
+            "written_ms": self.written_ms,
+            "format": self.format,
+            "partition_by": self.partition_by,
+            "decode": self.decode,
+            "schema": [column._asdict() for column in self.schema],
+            "offsets": _nested({at: {"from": start, "to": end} for at, (start, end) in self.offsets.items()}),
+            "next": _nested(self.next),
+            "topic_ids": dict(self.topic_ids),
+            "files": [{**attrs.asdict(file), "values": dict(file.values)} for file in self.files],
+            "rows": self.rows,
+            "dead": self.dead,
+        }
+        return json.dumps(document).encode() + b"\n"
+
+
+def _nested(by_partition: Mapping[TopicPartition, Any]) -> dict[str, dict[str, Any]]:
+    nested: dict[str, dict[str, Any]] = {}
+    for at in sorted(by_partition):
+        nested.setdefault(at.topic, {})[str(at.partition)] = by_partition[at]
+    return nested
+
+
+def parse_manifest(data: bytes, name: str) -> Manifest:
+    """Read a manifest.
+
+    :param name: what the error calls it.
+    :raises TableDamaged: it is none, or of a later version.
+    """
+    try:
+        document = json.loads(data)
+        version = document["version"]
+        if version != VERSION:
+            raise TableDamaged(f"{name} is of version {version}; this kafkatx reads version {VERSION}")
+        return _manifest(document)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TableDamaged(f"{name} is no manifest of an ingestion: {error!r}") from error
+
+
+def _manifest(document: Mapping[str, Any]) -> Manifest:
+    return Manifest(
+        commit=int(document["commit"]),
+        written_ms=int(document["written_ms"]),
+        format=str(document["format"]),
+        partition_by=tuple(document["partition_by"]),
+        decode=document["decode"],
+        schema=tuple(Column(column["name"], column["type"]) for column in document["schema"]),
+        offsets={at: (int(ends["from"]), int(ends["to"])) for at, ends in _flat(document["offsets"]).items()},
+        next={at: int(offset) for at, offset in _flat(document["next"]).items()},
+        topic_ids=dict(document.get("topic_ids", {})),
+        files=tuple(TableFile(**file) for file in document["files"]),
+    )
+
+
+def _flat(nested: Mapping[str, Mapping[str, Any]]) -> dict[TopicPartition, Any]:
+    return {
+        TopicPartition(topic, int(partition)): value
+        for topic, partitions in nested.items()
+        for partition, value in partitions.items()
+    }

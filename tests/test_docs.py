@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,12 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface.verify import verifyObject
 
 import kafkatx.client
 from kafkatx.broker.handlers import SERVED
+from kafkatx.cli.ingest import ingest
 from kafkatx.clientside.settings import KINDS
 from kafkatx.clientside.tables import common
 from kafkatx.config.setting import by_name
+from kafkatx.errors import SettingError
+from kafkatx.interfaces import IConfigurable, IRowDecoder
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.wire.api import APIS
 from kafkatx.wire.documents import protocol_page
@@ -138,9 +143,51 @@ class MigrationPageTests(SynchronousTestCase):
                 resolve(name, [kafkatx.client])
 
 
+class IngestPageTests(SynchronousTestCase):
+    def test_options(self) -> None:
+        """The table of ``docs/ingest.md`` has each option of the command, and the page names no other."""
+        page = (ROOT / "docs/ingest.md").read_text()
+        options = {name for option in ingest.params for name in (*option.opts, *option.secondary_opts)}
+        table = page[page.index("## Options") : page.index("## Decoders")]
+        self.assertEqual(set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", table)) - options, set())
+        self.assertEqual({name for name in options if f"`{name}" not in table}, set())
+        self.assertEqual(set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page)) - options, set())
+
+
+class DecoderExampleTests(SynchronousTestCase):
+    def test_reading(self) -> None:
+        """The decoder of ``docs/plugins.md`` does what its docstring says."""
+        page = (ROOT / "docs/plugins.md").read_text()
+        (text,) = [block.text for block in blocks(page) if "ReadingDecoder" in block.text]
+        names: dict[str, Any] = {}
+        exec(text, names)
+        decoder = names["ReadingDecoder"]()
+        decoder.configure({})
+        self.assertTrue(verifyObject(IRowDecoder, decoder))
+        self.assertTrue(verifyObject(IConfigurable, decoder))
+        self.assertEqual(decoder.decode("t", b"oslo;3.5"), ("oslo", 3.5))
+        self.assertRaises(SettingError, decoder.configure, {"separatr": ","})
+
+
 class ApiPageTests(SynchronousTestCase):
     def test_complete(self) -> None:
         """Every public name of ``kafkatx.client`` is on ``docs/client/api.md``."""
         page = (ROOT / "docs/client/api.md").read_text()
         shown = set(re.findall(r"autoclass:: (\w+)(?:\(\))?$", page, re.MULTILINE))
         self.assertEqual(set(kafkatx.client.__all__) - shown, set())
+
+    def test_returned(self) -> None:
+        """Methods are shown with what they return: a Deferred, and of the facades the class itself."""
+        for module in ("aio", "threads"):
+            importlib.import_module(f"kafkatx.client.{module}")
+        returned = runpy.run_path(str(ROOT / "docs/conf.py"))["returned"]
+        for name, annotation, shown in (
+            ("Consumer.start", "Consumer", "Deferred[Consumer]"),
+            ("Consumer.stream", "BlockingStream", "BlockingStream"),
+            ("aio.Consumer.start", "~kafkatx.client.aio.F", "Consumer"),
+            ("threads.Producer.start", "~kafkatx.client.threads.F", "Producer"),
+            ("aio.Consumer.getone", "Record", "Record"),
+            ("threads.ConsumerConnector.create_message_streams", "list[~x.S]", "list[MessageStream]"),
+        ):
+            found = returned(f"kafkatx.client.{name}", resolve(name, [kafkatx.client]), annotation)
+            self.assertEqual(found, shown, name)

@@ -14,10 +14,12 @@ from typing import Any
 import click
 
 from kafkatx import __version__
+from kafkatx.cli.audit import audit
 from kafkatx.cli.bench import bench
 from kafkatx.cli.configs import configs
 from kafkatx.cli.consume import consume
 from kafkatx.cli.groups import groups
+from kafkatx.cli.ingest import ingest
 from kafkatx.cli.log import log
 from kafkatx.cli.produce import produce
 from kafkatx.cli.tail import tail
@@ -60,7 +62,9 @@ kafkatx.add_command(tail)
 kafkatx.add_command(groups)
 kafkatx.add_command(configs)
 kafkatx.add_command(log)
+kafkatx.add_command(audit)
 kafkatx.add_command(bench)
+kafkatx.add_command(ingest)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,7 +17,8 @@ from kafkatx.cli.terminal import ProgressBar
 from kafkatx.errors import KafkaTXError
 
 if TYPE_CHECKING:
-    from kafkatx.blocking import Writer
+    from kafkatx.blocking import Cluster, Writer
+    from kafkatx.blocking.delivery import Auditor
     from kafkatx.blocking.writer import Partitioner
 
 READ_BYTES = 800_000
@@ -57,6 +58,14 @@ ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
     help="A header for each; repeatable.",
 )
 @click.option("--partitioner", metavar="NAME", default="default", show_default=True, help="A plugin.")
+@click.option(
+    "--audit-interval-ms",
+    metavar="MS",
+    type=click.IntRange(0, 86_400_000),
+    default=0,
+    help="Announce so often how much was written, for kafkatx audit.",
+)
+@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Where that is announced.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary, no progress bar.")
 @cluster_options
 def produce(
@@ -68,6 +77,8 @@ def produce(
     acks: str,
     headers: tuple[str, ...],
     partitioner: str,
+    audit_interval_ms: int,
+    audit_topic: str,
     quiet: bool,
     bootstrap: str,
     timeout: float,
@@ -96,6 +107,7 @@ def produce(
             compression=compression,
             request_timeout_s=timeout,
             delivery_timeout_s=4 * timeout,
+            auditor=_auditor(cluster, audit_interval_ms, audit_topic),
         ) as writer,
     ):
         fd = source.fileno()
@@ -169,6 +181,15 @@ def _size(fd: int) -> int | None:
     """The size of a regular file; None for pipes and terminals, which may pause."""
     status = os.fstat(fd)
     return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _auditor(cluster: Cluster, interval_ms: int, topic: str) -> Auditor | None:
+    """Who announces what was written; None: nobody."""
+    if not interval_ms:
+        return None
+    from kafkatx.blocking.auditing import Announcer
+
+    return Announcer(cluster, "kafkatx-produce", interval_ms, topic)
 
 
 def _partitioner(name: str) -> Partitioner | None:

@@ -1,0 +1,134 @@
+"""What is in a table that topics were loaded into: a directory of Parquet, JSON or Avro files.
+
+Of each record its topic, partition, offset and timestamp are read: columns of these names, or with ``kafka_``
+before them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from kafkatx.audit.files import BadTable, File, files
+from kafkatx.audit.runs import Offsets
+
+COLUMNS = ("topic", "partition", "offset", "timestamp")
+ROWS = 1 << 16
+JSON_BLOCK_BYTES = 32 << 20
+"""A line must fit into it."""
+
+
+def count_table(
+    directory: str,
+    window_ms: int,
+    topics: Collection[str] = (),
+    advance: Callable[[float], None] = lambda amount: None,
+) -> Offsets:
+    """Count the records of a table.
+
+    :param topics: only these; none: all.
+    :param advance: told how many records more were read.
+    :raises BadTable: a file is not what it should be, or ``kafkatx[spark]`` is not installed.
+    :raises OSError: the directory cannot be read.
+    """
+    offsets = Offsets(window_ms)
+    for file in files(directory):
+        for batch in _batches(file):
+            _add(offsets, batch, topics, file.written_ms)
+            advance(batch.num_rows)
+    return offsets
+
+
+def _batches(file: File) -> Iterator[Any]:
+    """The four columns of a file, in their order, as Arrow has them."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise BadTable("to read a table pyarrow is needed: pip install 'kafkatx[spark]'") from error
+    read = {"parquet": _parquet_batches, "json": _json_batches, "avro": _avro_batches}[file.format]
+    try:
+        yield from read(file.path)
+    except (pyarrow.ArrowException, ValueError, KeyError) as error:
+        raise BadTable(f"{file.path}: {error}") from error
+
+
+def _parquet_batches(path: str) -> Iterator[Any]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as opened:
+        names = _names(opened.schema_arrow.names, path)
+        for batch in opened.iter_batches(ROWS, columns=names):
+            yield batch.select(names)
+
+
+def _json_batches(path: str) -> Iterator[Any]:
+    """The columns' types are given: guessed ones may differ from block to block, and nulls be left out."""
+    import pyarrow
+    from pyarrow import dataset
+    from pyarrow import json as arrow_json
+
+    with open(path, "rb") as opened:
+        line = opened.readline()
+    if not line:
+        return
+    names = _names({*json.loads(line), "timestamp", "kafka_timestamp"}, path)
+    types = (pyarrow.string(), pyarrow.int64(), pyarrow.int64(), pyarrow.string())
+    schema = pyarrow.schema(list(zip(names, types, strict=True)))
+    lines = dataset.JsonFileFormat(
+        parse_options=arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        read_options=arrow_json.ReadOptions(block_size=JSON_BLOCK_BYTES),
+    )
+    yield from dataset.dataset(path, schema, lines, partitioning=None).to_batches()
+
+
+def _avro_batches(path: str) -> Iterator[Any]:
+    """:raises BadTable: fastavro is not installed."""
+    import pyarrow
+
+    try:
+        import fastavro
+    except ImportError as error:
+        raise BadTable("to read Avro fastavro is needed: pip install 'kafkatx[avro]'") from error
+    with open(path, "rb") as opened:
+        reader: Any = fastavro.reader(opened)
+        names = _names([field["name"] for field in reader.writer_schema["fields"]], path)
+        rows: list[dict[str, Any]] = []
+        for record in reader:
+            rows.append({name: record[name] for name in names})
+            if len(rows) == ROWS:
+                yield pyarrow.RecordBatch.from_pylist(rows)
+                rows = []
+    if rows:
+        yield pyarrow.RecordBatch.from_pylist(rows)
+
+
+def _names(there: Collection[str], path: str) -> list[str]:
+    """How the four columns are called in a file."""
+    for prefix in ("kafka_", ""):
+        names = [prefix + name for name in COLUMNS]
+        if all(name in there for name in names):
+            return names
+    raise BadTable(
+        f"{path}: it has no columns {', '.join(COLUMNS)}, nor these with kafka_ before them: which records it"
+        " has cannot be told"
+    )
+
+
+def _add(offsets: Offsets, batch: Any, topics: Collection[str], written_ms: int | None) -> None:
+    import pyarrow
+    from pyarrow import compute
+
+    topic_column, partitions, numbers, times = batch.columns
+    if pyarrow.types.is_string(times.type):
+        times = times.cast(pyarrow.timestamp("us", "UTC"))
+    if pyarrow.types.is_timestamp(times.type):
+        times = times.cast(pyarrow.timestamp("ms", times.type.tz), safe=False)
+    # Spark cannot hold every time: such a one is null there, and for us as if there were none.
+    times_ms = compute.fill_null(times.cast(pyarrow.int64()), -1)
+    columns = [column.cast(pyarrow.int64()) for column in (partitions, numbers, times_ms)]
+    for topic in compute.unique(topic_column).to_pylist():
+        if not topics or topic in topics:
+            chosen = compute.equal(topic_column, topic)
+            at, numbers, when = (c.filter(chosen).to_numpy(zero_copy_only=False) for c in columns)
+            offsets.add(topic, at, numbers, when, written_ms)

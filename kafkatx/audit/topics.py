@@ -1,0 +1,63 @@
+"""What is in the audit topic, and in the topics themselves: read by the blocking client, without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from kafkatx.audit.comparing import Announced, Count, Key
+from kafkatx.blocking import EARLIEST, LATEST, Cluster, Reader
+from kafkatx.clientside.columns import Columns
+
+Advance = Callable[[float], None]
+
+
+def read_announced(cluster: Cluster, topic: str) -> Announced:
+    """Read the audit topic, all that is in it now.
+
+    :raises RequestError: there is no such topic.
+    """
+    announced = Announced()
+    for columns in _read(cluster, topic):
+        for value in columns.values:
+            announced.add(value)
+    return announced
+
+
+def count_topic(
+    cluster: Cluster,
+    topic: str,
+    window_ms: int,
+    from_ms: int | None = None,
+    advance: Advance = lambda amount: None,
+) -> dict[Key, Count]:
+    """Count what is in a topic now; no offset is there twice.
+
+    :param from_ms: what is before the first record of this time or a later one is not read.
+    :param advance: told how many records more were counted.
+    :raises RequestError: there is no such topic.
+    """
+    counts: Counter[int] = Counter()
+    for columns in _read(cluster, topic, from_ms):
+        times = columns.timestamps
+        earliest = min(times) // window_ms
+        if earliest == max(times) // window_ms:
+            counts[earliest] += len(times)
+        else:
+            counts.update(time // window_ms for time in times)
+        advance(len(times))
+    return {(topic, window * window_ms): Count(count, count) for window, count in counts.items()}
+
+
+def _read(cluster: Cluster, topic: str, from_ms: int | None = None) -> Iterator[Columns]:
+    """All records of a topic, to the ends that its partitions have when this begins."""
+    partitions = cluster.topic(topic).partitions
+    ends = cluster.offsets(topic, dict.fromkeys(partitions, LATEST))
+    starts = cluster.offsets(
+        topic, dict.fromkeys(partitions, EARLIEST if from_ms is None or from_ms < 0 else from_ms)
+    )
+    for partition in partitions:
+        start, end = starts[partition][0], ends[partition][0]
+        if 0 <= start < end:  # -1: no record has this time or a later one
+            with Reader(cluster, topic, partition, start_offset=start, end_offset=end) as reader:
+                yield from reader.read_columns(with_headers=False)

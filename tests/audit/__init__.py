@@ -1,0 +1,1 @@
+"""Tests of kafkatx.audit; with a broker in tests/integration/test_audit.py."""

@@ -1,0 +1,200 @@
+"""Tests of kafkatx.audit.files and tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from datetime import datetime, timezone
+from typing import Any
+
+import attrs
+import pyarrow
+from pyarrow import parquet
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.audit.files import BadTable, files
+from kafkatx.audit.tables import COLUMNS, count_table
+from kafkatx.spark.ingest.columns import Column
+from kafkatx.spark.ingest.files import open_files
+from kafkatx.spark.ingest.manifest import DATA, Manifest, StagedFile
+from kafkatx.spark.ingest.table import Table, placed
+
+Record = tuple[str, int, int, "int | None"]
+"""Topic, partition, offset, time in ms."""
+
+SOME: list[Record] = [("t", 0, 0, 500), ("t", 0, 1, 1500), ("u", 1, 0, 1500), ("t", 1, 0, None)]
+EMPTY = Manifest(1, 0, "parquet", ("hour",), None, (Column("n", "int"),), {}, {}, {}, ())
+COUNTS = {("t", 0): (1, 1), ("t", 1000): (1, 1), ("u", 1000): (1, 1), ("t", -1000): (1, 1)}
+
+
+class TableTestCase(SynchronousTestCase):
+    def setUp(self) -> None:
+        """An empty directory."""
+        self.directory = os.path.abspath(self.mktemp())
+        os.makedirs(self.directory)
+
+    def path(self, name: str) -> str:
+        """A file's place; its folder is made."""
+        path = os.path.join(self.directory, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
+
+    def columns(self, records: list[Record], prefix: str = "") -> dict[str, Any]:
+        """The columns as Spark has them, and one of another's."""
+        topics, partitions, offsets, times_ms = zip(*records, strict=True)
+        times = [None if ms is None else ms * 1000 for ms in times_ms]
+        return {
+            "value": pyarrow.array([b"v"] * len(records)),
+            prefix + "topic": pyarrow.array(topics),
+            prefix + "partition": pyarrow.array(partitions, pyarrow.int32()),
+            prefix + "offset": pyarrow.array(offsets, pyarrow.int64()),
+            prefix + "timestamp": pyarrow.array(times, pyarrow.timestamp("us", "UTC")),
+        }
+
+    def write(self, name: str, records: list[Record], prefix: str = "") -> None:
+        """A Parquet file."""
+        parquet.write_table(pyarrow.table(self.columns(records, prefix)), self.path(name))
+
+    def write_json(self, name: str, records: list[Record], prefix: str = "") -> None:
+        """A file of JSON lines, as Spark writes them: without nulls."""
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            for topic, partition, offset, time_ms in records:
+                row: dict[str, Any] = {"odd": None if offset else 1, prefix + "topic": topic}
+                row |= {prefix + "partition": partition, prefix + "offset": offset}
+                if time_ms is not None:
+                    time = datetime.fromtimestamp(time_ms / 1000, timezone.utc)
+                    row[prefix + "timestamp"] = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+                file.write(json.dumps(row) + "\n")
+
+    def counts(self, *topics: str) -> dict[tuple[str, int], tuple[int, int]]:
+        """Found and distinct by topic and window."""
+        found = count_table(self.directory, 1000, topics).counts()
+        return {key: (count.found, count.distinct) for key, count in found.items()}
+
+    def refused(self) -> str:
+        """Why the table cannot be read."""
+        return str(self.assertRaises(BadTable, count_table, self.directory, 1000))
+
+
+class FormatTests(TableTestCase):
+    def test_parquet(self) -> None:
+        """Parquet, with the source's columns, in folders that are named after values of columns."""
+        self.write("topic=x/date=2015-05-19/part-0.parquet", SOME)
+        self.assertEqual(self.counts(), COUNTS)
+
+    def test_decoded(self) -> None:
+        """Beside a decoder's columns ours have kafka_ before them; its own of these names are not taken."""
+        columns = self.columns(SOME, "kafka_")
+        columns |= {name: pyarrow.array(["own"] * 4) for name in COLUMNS}
+        parquet.write_table(pyarrow.table(columns), self.path("part-0.parquet"))
+        self.assertEqual(self.counts(), COUNTS)
+
+    def test_json(self) -> None:
+        """JSON lines; a file may be empty, and a column change its type."""
+        for prefix in ("", "kafka_"):
+            self.write_json(f"{prefix}part.json", SOME, prefix)
+        self.write_json("empty.json", [])
+        self.assertEqual(self.counts(), {key: (2 * found, 1) for key, (found, _) in COUNTS.items()})
+
+    def test_avro(self) -> None:
+        """Avro, with Avro's own times."""
+        import fastavro
+
+        time = {"type": "long", "logicalType": "timestamp-micros"}
+        fields = [
+            {"name": "topic", "type": "string"},
+            {"name": "partition", "type": "int"},
+            {"name": "offset", "type": "long"},
+            {"name": "timestamp", "type": ["null", time]},
+        ]
+        schema = fastavro.parse_schema({"type": "record", "name": "r", "fields": fields})
+        rows = [
+            {"topic": t, "partition": p, "offset": o, "timestamp": None if ms is None else ms * 1000}
+            for t, p, o, ms in SOME
+        ]
+        with open(self.path("part.avro"), "wb") as file:
+            fastavro.writer(file, schema, rows)
+        self.assertEqual(self.counts(), COUNTS)
+
+    def test_topics(self) -> None:
+        """Only the topics that are asked for."""
+        self.write("part.parquet", SOME)
+        self.assertEqual(self.counts("u"), {("u", 1000): (1, 1)})
+
+    def test_doubled(self) -> None:
+        """A copy of a file doubles its records."""
+        self.write("a.parquet", SOME)
+        shutil.copy(self.path("a.parquet"), self.path("sub/b.parquet"))
+        self.assertEqual(self.counts("u"), {("u", 1000): (2, 1)})
+
+    def test_refused(self) -> None:
+        """What is no table is refused with the name of the file, and so is what is not on this machine."""
+        self.assertIn("there are no parquet, json, avro files", self.refused())
+        parquet.write_table(pyarrow.table({"topic": ["t"]}), self.path("part.parquet"))
+        self.assertIn("part.parquet: it has no columns topic, partition, offset, timestamp", self.refused())
+        for name in ("part.parquet", "part.json", "part.avro"):
+            shutil.rmtree(self.directory)
+            with open(self.path(name), "wb") as file:
+                file.write(b"not that")
+            self.assertIn(name, self.refused())
+        self.assertIn("spark.audit", str(self.assertRaises(BadTable, files, "hdfs://host/table")))
+
+
+class CommitTests(TableTestCase):
+    """Tables of ``kafkatx ingest``."""
+
+    def commit(self, number: int, written_ms: int, *names: str) -> None:
+        """A manifest that lists these files, staged in a directory of its own."""
+        listed = [{"path": name, "staged": f"_kafkatx/staging/{number}/{name}"} for name in names]
+        with open(self.path(f"_kafkatx/commits/{number:012d}.json"), "w", encoding="utf-8") as file:
+            json.dump({"version": 1, "written_ms": written_ms, "files": listed}, file)
+
+    def test_published_or_not(self) -> None:
+        """A committed file counts where it is; what is staged and not committed does not count."""
+        self.write("part-1.parquet", [("t", 0, 0, 0)])
+        self.write("_kafkatx/staging/2/part-2.parquet", [("t", 0, 1, 0)])
+        self.write("_kafkatx/staging/3/part-3.parquet", [("t", 0, 2, 0)])
+        self.write("_kafkatx/staging/1/part-1.parquet", [("t", 0, 0, 0)])
+        self.commit(1, 5000, "part-1.parquet")
+        self.commit(2, 7000, "part-2.parquet")
+        self.assertEqual(self.counts(), {("t", 0): (2, 2)})
+        count = count_table(self.directory, 1000).counts()["t", 0]
+        self.assertEqual(count.written_ms, 7000)
+
+    def test_ingestion(self) -> None:
+        """Commits as an ingestion makes them, the last one killed before its files were moved."""
+        table = Table(open_files(self.directory))
+        table.open(EMPTY)
+        for offset in (0, 1):
+            staging = table.stage()
+            self.write(f"{staging}/hour=00/a-data", [("t", 0, offset, 0)])
+            size = os.path.getsize(self.path(f"{staging}/hour=00/a-data"))
+            staged = StagedFile(f"{staging}/hour=00/a-data", DATA, 1, size, {"hour": "00"})
+            number = table.next_commit
+            files = placed([staged], number, "parquet")
+            if offset:
+                self.patch(table, "_put_in_place", lambda manifest: None)
+                self.patch(table, "_remove_settled", lambda names: [])
+            table.commit(staging, attrs.evolve(EMPTY, commit=number, written_ms=number * 100, files=files))
+        self.assertEqual(self.counts(), {("t", 0): (2, 2)})
+        self.assertEqual(count_table(self.directory, 1000).counts()["t", 0].written_ms, 200)
+
+    def test_dead_letters(self) -> None:
+        """Records that could not be decoded have arrived, too."""
+        self.write("part-1.parquet", [("t", 0, 0, 0)], "kafka_")
+        self.write_json("_dead_letters/part-1.json", [("t", 0, 1, 0)])
+        self.assertEqual(self.counts(), {("t", 0): (2, 2)})
+
+    def test_gone(self) -> None:
+        """A table whose files are all gone has none of its records, and is a table."""
+        self.commit(1, 5000, "part-1.parquet")
+        self.assertEqual(self.counts(), {})
+
+    def test_bad_manifest(self) -> None:
+        """A commit that cannot be read is named."""
+        self.commit(1, 5000)
+        for text in ("{", "[]", '{"files": [{}]}'):
+            with open(self.path("_kafkatx/commits/000000000001.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assertIn("000000000001.json: this is no commit", self.refused())

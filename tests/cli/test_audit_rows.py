@@ -1,0 +1,41 @@
+"""Tests of kafkatx.cli.audit_rows."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.audit.comparing import Window
+from kafkatx.cli.audit_rows import bar, summary, time_text
+
+
+def window(announced: int, found: int, distinct: int, opened: bool = False) -> Window:
+    """A window with these counts."""
+    return Window("t", 0, 10_000, announced, found, distinct, opened)
+
+
+class RowTests(SynchronousTestCase):
+    def test_bar(self) -> None:
+        """Bars are in proportion to the longest; a single record that differs is seen."""
+        self.assertEqual(bar(window(100, 100, 100), 100), "=" * 20)
+        self.assertEqual(bar(window(50, 50, 50), 100), "=" * 10)
+        self.assertEqual(bar(window(100, 50, 50), 100), "=" * 10 + "-" * 10)
+        self.assertEqual(bar(window(50, 100, 50), 100), "=" * 10 + "+" * 10)
+        self.assertEqual(bar(window(10_000, 9_999, 9_999), 10_000), "=" * 19 + "-")
+        self.assertEqual(bar(window(10, 0, 0), 10), "-" * 20)
+        self.assertEqual(bar(window(50, 100, 100), 100), "=" * 20)
+
+    def test_times(self) -> None:
+        """Times as ISO 8601 has them, and numbers beyond its calendar."""
+        self.assertEqual(time_text(1_431_857_103_000), "2015-05-17T10:05:03Z")
+        self.assertEqual(time_text(1_431_857_103_250), "2015-05-17T10:05:03.250Z")
+        self.assertEqual(time_text(-1000), "1969-12-31T23:59:59Z")
+        self.assertEqual(time_text(1 << 61), str(1 << 61))
+
+    def test_summary(self) -> None:
+        """All windows in one line; those that are open are not judged."""
+        some = [window(5, 5, 5), window(5, 4, 4), window(5, 7, 5), window(1, 3, 3), window(9, 0, 0, True)]
+        self.assertEqual(
+            summary(some, 10_000, 0),
+            "5 windows of 10 s: 1 equal, 1 still open; 1 records missing, 2 doubled, 2 unannounced",
+        )
+        self.assertIn("; 3 records of the audit topic are none", summary(some, 10_000, 3))

@@ -28,7 +28,7 @@ help:
 	@echo 'make install              create .venv with kafkatx and every extra (PYTHON=python3.12 chooses one)'
 	@echo 'make test                 lint, types, import floors, docs, then every test'
 	@echo 'make tests [TESTS=tests.wire]  the tests alone, or some of them'
-	@echo 'make interop              Apache Kafka reads our files and we read its (needs Java and Maven)'
+	@echo 'make interop              Apache Kafka and its Spark source beside ours (needs Java and Maven)'
 	@echo 'make clients              Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are)'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (some 7 minutes; needs root)'
 	@echo 'make lint                 ruff, mypy --strict, import-linter'
@@ -81,9 +81,12 @@ documents: install
 tests: install
 	@$(BIN)/python -m $(if $(TESTS),tests.run $(TESTS),tests.together)
 
+# The last line is Spark's Kafka source beside ours, in a PySpark of the version that Maven has it for.
 interop: install .interop/jars
-	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.client_consumer tests.interop.dump_tool \
-	  tests.interop.kafka_logs
+	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.client_consumer tests.interop.client_suite \
+	  tests.interop.dump_tool tests.interop.kafka_logs
+	@$(BIN)/python -c 'from tests.clients.toolchains import prepare; prepare("spark")'
+	@PYTHONPATH=$(CURDIR) .interop/clients/spark/bin/python -m tests.run tests.interop.spark.same_answers
 
 # Apache Kafka, as tests/interop/pom.xml names it; remove the folder to fetch it anew.
 .interop/jars: tests/interop/pom.xml
@@ -97,7 +100,8 @@ clients: install
 
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.
 faults: install
-	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups
+	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups \
+	  tests.faults.ingest
 
 test: lint docs
 	@$(MAKE) --no-print-directory tests

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -29,9 +29,11 @@ from kafkatx.client.facades import (
     SimpleConsumerMethods,
 )
 from kafkatx.client.forwarding import Awaiting, Waits
+from kafkatx.client.gathering import Headers
 from kafkatx.client.loops import Lease
 from kafkatx.client.streams import unread
 from kafkatx.clientside.errors import ClientClosed
+from kafkatx.clientside.outgoing import BatchMetadata, RecordMetadata
 from kafkatx.clientside.record import Record
 from kafkatx.types import TopicPartition
 
@@ -133,10 +135,36 @@ class Producer(_Client[producer.Producer]):
 
     _make = producer.Producer
 
-    send = Waits(producer.Producer.send)
-    send_batch = Waits(producer.Producer.send_batch)
     ready = Waits(producer.Producer.ready)
     flush = Waits(producer.Producer.flush)
+
+    # Written out, for these are called once per record.
+
+    def send(
+        self,
+        topic: str,
+        value: Any,
+        key: Any = None,
+        partition: int | None = None,
+        headers: Headers = (),
+        timestamp_ms: int | None = None,
+    ) -> Answer[RecordMetadata]:
+        """Send one record.
+
+        :return: gives where it is, or raises why it is nowhere.
+        """
+        return Answer(self.client.send(topic, value, key, partition, headers, timestamp_ms))
+
+    def send_batch(
+        self,
+        topic: str,
+        values: Sequence[Any],
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Answer[BatchMetadata]:
+        """Send a list of values at once; otherwise as :meth:`send`."""
+        return Answer(self.client.send_batch(topic, values, key, partition, timestamp_ms))
 
 
 class Consumer(_Client[consumer.Consumer], ConsumerMethods):

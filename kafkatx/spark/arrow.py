@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 MAX_ROWS = 65_536
 MAX_BYTES = 32 << 20
 
-_TIMESTAMP = pa.timestamp("us", tz="UTC")
-_MAX_MS = ((1 << 63) - 1) // 1000
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+MAX_TIMESTAMP_MS = ((1 << 63) - 1) // 1000
+"""Spark counts microseconds."""
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _FIELDS = [
     ("key", pa.binary()),
@@ -36,7 +37,7 @@ _FIELDS = [
     ("topic", pa.string()),
     ("partition", pa.int32()),
     ("offset", pa.int64()),
-    ("timestamp", _TIMESTAMP),
+    ("timestamp", TIMESTAMP),
     ("timestampType", pa.int32()),
 ]
 
@@ -44,6 +45,33 @@ _FIELDS = [
 def arrow_schema(include_headers: bool) -> Any:
     """The ``pyarrow.Schema`` of the batches: exactly what Spark expects for the source's schema."""
     return pa.schema([*_FIELDS, ("headers", _HEADERS)] if include_headers else _FIELDS)
+
+
+class Constants:
+    """The columns that are the same in every row of a partition: made once, then cut to length uncopied."""
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self._topic = pa.scalar(topic, pa.string())
+        self._partition = pa.scalar(partition, pa.int32())
+        self._made: dict[Any, Any] = {}
+
+    def topic(self, rows: int) -> Any:
+        """The topic's name."""
+        return self._cut(self._topic, rows)
+
+    def partition(self, rows: int) -> Any:
+        """The partition's number."""
+        return self._cut(self._partition, rows)
+
+    def timestamp_type(self, kind: int, rows: int) -> Any:
+        """A type of timestamps."""
+        return self._cut(pa.scalar(kind, pa.int32()), rows)
+
+    def _cut(self, value: Any, rows: int) -> Any:
+        made = self._made.get(value)
+        if made is None or len(made) < rows:
+            made = self._made[value] = pa.repeat(value, rows + rows // 8)
+        return made[:rows]
 
 
 def record_batch(topic: str, partition: int, columns: Columns, schema: Any) -> Any:
@@ -70,10 +98,10 @@ def _timestamps(timestamps_ms: list[int]) -> Any:
     not make a topic unreadable.
     """
     try:
-        return pa.array(timestamps_ms, pa.timestamp("ms", tz="UTC")).cast(_TIMESTAMP)
-    except pa.ArrowInvalid:
-        fitting = [ms * 1000 if -_MAX_MS <= ms <= _MAX_MS else None for ms in timestamps_ms]
-        return pa.array(fitting, pa.int64()).cast(_TIMESTAMP)
+        return pa.array(timestamps_ms, pa.timestamp("ms", tz="UTC")).cast(TIMESTAMP)
+    except (pa.ArrowInvalid, OverflowError):
+        fitting = [ms * 1000 if -MAX_TIMESTAMP_MS <= ms <= MAX_TIMESTAMP_MS else None for ms in timestamps_ms]
+        return pa.array(fitting, pa.int64()).cast(TIMESTAMP)
 
 
 def pieces(batch: Any, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES) -> Iterator[Any]:

@@ -15,6 +15,7 @@ import attrs
 from kafkatx.errors import SettingError
 
 BOOTSTRAP = "bootstrap.servers"
+CLIENT_ID = "kafkatx-spark"
 
 
 @attrs.frozen
@@ -22,7 +23,7 @@ class ClientSettings:
     """How to reach the brokers and how much to fetch at a time; picklable, it travels to the workers."""
 
     bootstrap: str
-    client_id: str = "kafkatx-spark"
+    client_id: str = CLIENT_ID
     timeout_s: float = 30.0
     connect_timeout_s: float = 10.0
     retry_backoff_ms: int = 100
@@ -48,7 +49,9 @@ _ONLY = {
 
 
 def parse_client(options: Mapping[str, str]) -> ClientSettings:
-    """Read the settings from all options of a query; those without ``kafka.`` are left alone.
+    """Read the settings from all options of a query; of those without ``kafka.`` only ``groupIdPrefix``.
+
+    No group is joined: its name, or the prefix of it, becomes a part of the client id, if none is given.
 
     :param options: names in lower case.
     :raises SettingError: one is refused, has a bad value, or is missing.
@@ -70,6 +73,9 @@ def parse_client(options: Mapping[str, str]) -> ClientSettings:
         if name in given
     }
     settings |= _fetch_bytes(given)
+    group = given.get("group.id", options.get("groupidprefix", "")).strip()
+    if group:
+        settings.setdefault("client_id", f"{CLIENT_ID}-{group}")
     return ClientSettings(given[BOOTSTRAP].strip(), **settings)
 
 

@@ -6,7 +6,7 @@ All ends are exclusive.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,6 +15,7 @@ from kafkatx.types import TopicPartition
 
 LATEST = -1
 EARLIEST = -2
+_OFFSET = "an offset, -1 for the latest or -2 for the earliest"
 
 Offsets: TypeAlias = int | Mapping[TopicPartition, int]
 """A boundary as an option gives it: :data:`EARLIEST` or :data:`LATEST` for all partitions, or one for each.
@@ -55,18 +56,29 @@ def parse_offsets(option: str, text: str) -> Offsets:
     word = text.strip().lower()
     if word in ("earliest", "latest"):
         return EARLIEST if word == "earliest" else LATEST
-    offsets = {}
-    for topic, partitions in _object(option, text, '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}').items():
+    return by_partition(option, text, '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}', _is_offset, _OFFSET)
+
+
+def by_partition(
+    option: str, text: str, example: str, fits: Callable[[object], bool], what: str
+) -> dict[TopicPartition, int]:
+    """Read ``{"topic":{"0":23}}``: a number for each partition.
+
+    :param fits: whether a number may stand there.
+    :param what: what it should be, for the error's message.
+    :raises SettingError: it is something else.
+    """
+    numbers = {}
+    for topic, partitions in _object(option, text, example).items():
         if not isinstance(partitions, dict):
-            raise SettingError(f"{option}: give the offsets of {topic!r} by partition, not {partitions!r}")
-        for partition, offset in partitions.items():
-            if not (partition.isascii() and partition.isdigit() and _is_int(offset) and offset >= EARLIEST):
+            raise SettingError(f"{option}: give the numbers of {topic!r} by partition, not {partitions!r}")
+        for partition, number in partitions.items():
+            if not (partition.isascii() and partition.isdigit() and fits(number)):
                 raise SettingError(
-                    f"{option}: {topic!r} {{{partition!r}: {offset!r}}}: give a partition's number and an "
-                    "offset, -1 for the latest or -2 for the earliest"
+                    f"{option}: {topic!r} {{{partition!r}: {number!r}}}: give a partition's number and {what}"
                 )
-            offsets[TopicPartition(topic, int(partition))] = offset
-    return offsets
+            numbers[TopicPartition(topic, int(partition))] = number
+    return numbers
 
 
 def parse_partitions(option: str, text: str) -> frozenset[TopicPartition]:
@@ -96,11 +108,19 @@ def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _is_offset(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= EARLIEST
+
+
 def boundary(
-    option: str, offsets: Offsets, partitions: Iterable[TopicPartition]
+    option: str,
+    offsets: Offsets,
+    partitions: Iterable[TopicPartition],
+    hint: str = " (-1 for latest, -2 for earliest)",
 ) -> dict[TopicPartition, int]:
     """One boundary for each partition that is read.
 
+    :param hint: what to say of the numbers where some are missing.
     :raises SettingError: the option names other partitions than those that are read. Spark wants all of
         them: with one forgotten, nobody could say whether it should be read.
     """
@@ -109,8 +129,8 @@ def boundary(
         return dict.fromkeys(wanted, offsets)
     if set(offsets) != set(wanted):
         raise SettingError(
-            f"{option}: if it contains specific offsets, it must specify all topic partitions "
-            f"(-1 for latest, -2 for earliest). Specified: {_names(offsets)}; assigned: {_names(wanted)}"
+            f"{option}: if it contains specific offsets, it must specify all topic partitions{hint}. "
+            f"Specified: {_names(offsets)}; assigned: {_names(wanted)}"
         )
     return {partition: offsets[partition] for partition in wanted}
 
@@ -142,16 +162,20 @@ def clip(wanted: OffsetRange, available: Available) -> OffsetRange:
     return wanted._replace(start=start, end=end)
 
 
-def split(ranges: Sequence[OffsetRange], min_partitions: int | None) -> list[OffsetRange]:
-    """Split large ranges so that there are about *min_partitions* tasks, as Spark's Kafka source does.
+def split(
+    ranges: Sequence[OffsetRange], min_partitions: int | None, max_records: int | None = None
+) -> list[OffsetRange]:
+    """Split large ranges for Spark's tasks, as its own KafkaOffsetRangeCalculator does.
 
-    Empty ranges go. Where there are enough ranges already, or no number is given, each stays whole.
-    Otherwise a range gets its share of the tasks, rounded, and at least one; what is too small to be
-    split is taken out first, so that the others' shares are of what they hold themselves::
+    Empty ranges go. First no range is left with more than *max_records* offsets. If there are then fewer
+    than *min_partitions*, a range gets its share of the tasks, rounded, and at least one; what is too small
+    to be split is taken out first, so that the others' shares are of what they hold themselves::
 
         sizes 10, 1000, 1990, min_partitions 6  ->  1 + 2 + 3 tasks
     """
     ranges = [item for item in ranges if item.size > 0]
+    if max_records is not None:
+        ranges = [piece for item in ranges for piece in _cut(item, -(-item.size // max_records))]
     if min_partitions is None or len(ranges) >= min_partitions:
         return ranges
     total = sum(item.size for item in ranges)

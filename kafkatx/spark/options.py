@@ -1,25 +1,26 @@
-"""The options of a batch query, by the names and rules of Spark's own Kafka source. Pure.
+"""The options of a query, by the names and rules of Spark's own Kafka source. Pure.
 
-Names may come in any case. An unknown one is an error here, where Spark's source would read something else
-than was meant. The ``kafka.*`` options are read in :mod:`kafkatx.spark.client_options`.
+Which names there are is in :mod:`kafkatx.spark.option_names`; the ``kafka.*`` options are read in
+:mod:`kafkatx.spark.client_options`.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import attrs
 
 from kafkatx.errors import SettingError
-from kafkatx.spark.client_options import BOOTSTRAP, ClientSettings, parse_bool, parse_client, parse_int
-from kafkatx.spark.offsets import EARLIEST, LATEST, Offsets, parse_offsets, parse_partitions
+from kafkatx.spark.boundaries import Boundary, check_batch, parse_ending, parse_starting
+from kafkatx.spark.client_options import ClientSettings, parse_bool, parse_client, parse_int
+from kafkatx.spark.limits import Limits, parse_duration_ms
+from kafkatx.spark.offsets import EARLIEST, LATEST, parse_partitions
+from kafkatx.spark.option_names import SELECTING, about_groups, check_stream, ignored_in_batch, lowered
 from kafkatx.types import TopicPartition
 
-STARTING = "startingOffsets"
-ENDING = "endingOffsets"
+_MAX_OFFSET = (1 << 63) - 1
 
 
 @attrs.frozen
@@ -48,41 +49,39 @@ Selection: TypeAlias = Subscribe | SubscribePattern | Assign
 
 @attrs.frozen
 class SourceOptions:
-    """What a query reads, and how; picklable, it travels to the workers."""
+    """What a query reads, and how; picklable, it travels to the workers.
+
+    :ivar attempts: how often offsets are asked for before the query fails.
+    :ivar limits: of a stream's batches.
+    :ivar warnings: to be logged when the query starts.
+    """
 
     client: ClientSettings
     selection: Selection
-    starting: Offsets = EARLIEST
-    ending: Offsets = LATEST
+    starting: Boundary = EARLIEST
+    ending: Boundary = LATEST
     include_headers: bool = False
     min_partitions: int | None = None
     fail_on_data_loss: bool = True
+    max_records_per_partition: int | None = None
+    attempts: int = 3
+    retry_interval_ms: int = 1000
+    limits: Limits = attrs.field(factory=Limits)
+    warnings: tuple[str, ...] = ()
 
 
-_SELECTING = ("subscribe", "subscribePattern", "assign")
-_HEEDED = (*_SELECTING, STARTING, ENDING, "includeHeaders", "minPartitions", "failOnDataLoss")
-_WITHOUT_EFFECT = (
-    # of streams: Spark's source, too, lets them pass in a batch
-    "maxOffsetsPerTrigger",
-    "minOffsetsPerTrigger",
-    "maxTriggerDelay",
-    # of the JVM consumer and its groups
-    "groupIdPrefix",
-    "kafkaConsumer.pollTimeoutMs",
-    "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
-    # what Spark itself adds for load(path)
-    "path",
-    "paths",
-)
-_NOT_YET = (
-    "startingTimestamp",
-    "endingTimestamp",
-    "startingOffsetsByTimestamp",
-    "endingOffsetsByTimestamp",
-    "startingOffsetsByTimestampStrategy",
-    "maxRecordsPerPartition",
-)
+def parse_headers(options: Mapping[str, str]) -> bool:
+    """Whether there is a column of headers, after what batches and streams have in common was checked.
+
+    Spark asks for the columns before it says which of both a query is.
+
+    :raises SettingError: an option is unknown, missing or has a bad value.
+    """
+    given = lowered(options)
+    parse_starting(given, EARLIEST)
+    parse_ending(given)
+    _limits(given)
+    return bool(_common(given)["include_headers"])
 
 
 def parse_batch(options: Mapping[str, str]) -> SourceOptions:
@@ -90,43 +89,61 @@ def parse_batch(options: Mapping[str, str]) -> SourceOptions:
 
     :raises SettingError: one is unknown, missing or has a bad value; the message names it.
     """
-    given = {name.lower(): value for name, value in options.items()}
-    _check_names(given)
-    starting = _offsets(given, STARTING, EARLIEST, LATEST, "latest")
-    ending = _offsets(given, ENDING, LATEST, EARLIEST, "earliest")
-    _check_order(starting, ending)
-    client = parse_client(given)
-    selection = _selection(given)
-    parts = given.get("minpartitions")
+    given = lowered(options)
+    starting, ending = parse_starting(given, EARLIEST), parse_ending(given)
+    check_batch(starting, ending)
+    warnings = (*about_groups(given), *ignored_in_batch(given))
+    return SourceOptions(starting=starting, ending=ending, warnings=warnings, **_common(given))
+
+
+def parse_stream(options: Mapping[str, str]) -> SourceOptions:
+    """Read the options of ``spark.readStream``; as :func:`parse_batch`."""
+    given = lowered(options)
+    check_stream(given)
     return SourceOptions(
-        client,
-        selection,
-        starting,
-        ending,
-        include_headers=parse_bool("includeHeaders", given.get("includeheaders", "false")),
-        min_partitions=None if parts is None else parse_int("minPartitions", parts, least=1),
-        fail_on_data_loss=parse_bool("failOnDataLoss", given.get("failondataloss", "true")),
+        starting=parse_starting(given, LATEST),
+        limits=_limits(given),
+        warnings=tuple(about_groups(given)),
+        **_common(given),
     )
 
 
-def _check_names(given: Mapping[str, str]) -> None:
-    known = {name.lower(): name for name in (*_HEEDED, *_WITHOUT_EFFECT, f"kafka.{BOOTSTRAP}")}
-    refused = {name.lower(): name for name in _NOT_YET}
-    for name in given:
-        if name in refused:
-            raise SettingError(f"option {refused[name]} is not supported yet: use {STARTING} and {ENDING}")
-        if name in known or name.startswith("kafka."):
-            continue
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {known[near[0]]}?" if near else f"there are {', '.join(_HEEDED)} and kafka.*"
-        raise SettingError(f"unknown option {name}: {hint}")
+def _common(given: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "client": parse_client(given),
+        "selection": _selection(given),
+        "include_headers": parse_bool("includeHeaders", given.get("includeheaders", "false")),
+        "min_partitions": _number(given, "minPartitions"),
+        "max_records_per_partition": _number(given, "maxRecordsPerPartition", most=_MAX_OFFSET),
+        "fail_on_data_loss": parse_bool("failOnDataLoss", given.get("failondataloss", "true")),
+        "attempts": _number(given, "fetchOffset.numRetries") or 3,
+        "retry_interval_ms": parse_int(
+            "fetchOffset.retryIntervalMs", given.get("fetchoffset.retryintervalms", "1000")
+        ),
+    }
+
+
+def _number(given: Mapping[str, str], option: str, most: int = (1 << 31) - 1) -> int | None:
+    text = given.get(option.lower())
+    return None if text is None else parse_int(option, text, least=1, most=most)
+
+
+def _limits(given: Mapping[str, str]) -> Limits:
+    most = _number(given, "maxOffsetsPerTrigger", most=_MAX_OFFSET)
+    least = _number(given, "minOffsetsPerTrigger", most=_MAX_OFFSET)
+    if least is not None and most is not None and least > most:
+        raise SettingError(
+            f"The value of minOffsetsPerTrigger({least}) is higher than the maxOffsetsPerTrigger({most})"
+        )
+    delay_ms = parse_duration_ms("maxTriggerDelay", given.get("maxtriggerdelay", "15m"))
+    return Limits(most, least, delay_ms)
 
 
 def _selection(given: Mapping[str, str]) -> Selection:
-    named = [name for name in _SELECTING if name.lower() in given]
+    named = [name for name in SELECTING if name.lower() in given]
     if len(named) != 1:
         which = "Only one of the following options can" if named else "One of the following options must"
-        raise SettingError(f"{which} be specified for Kafka source: {', '.join(_SELECTING)}")
+        raise SettingError(f"{which} be specified for Kafka source: {', '.join(SELECTING)}")
     text = given[named[0].lower()].strip()
     if named[0] == "subscribe":
         topics = tuple(dict.fromkeys(topic.strip() for topic in text.split(",") if topic.strip()))
@@ -149,31 +166,3 @@ def _pattern(text: str) -> str:
     except re.error as error:
         raise SettingError(f"subscribePattern={text}: not a regular expression: {error}") from None
     return text
-
-
-def _offsets(given: Mapping[str, str], option: str, default: int, wrong: int, wrong_word: str) -> Offsets:
-    """A boundary; a batch cannot start at the latest offset nor end at the earliest."""
-    text = given.get(option.lower())
-    offsets = default if text is None else parse_offsets(option, text)
-    if isinstance(offsets, int):
-        if offsets == wrong:
-            raise SettingError(f"{option} can't be {wrong_word} for batch queries on Kafka")
-        return offsets
-    for partition, offset in offsets.items():
-        if offset == wrong:
-            raise SettingError(f"{option} for {partition} can't be {wrong_word} for batch queries on Kafka")
-    return offsets
-
-
-def _check_order(starting: Offsets, ending: Offsets) -> None:
-    """Where both are told by partition they must be of the same ones, and none may end before it starts."""
-    if isinstance(starting, int) or isinstance(ending, int):
-        return
-    if set(starting) != set(ending):
-        differing = ", ".join(map(str, sorted(set(starting) ^ set(ending))))
-        raise SettingError(f"{STARTING} and {ENDING} must name the same partitions; not in both: {differing}")
-    for partition, start in starting.items():
-        if 0 <= ending[partition] < start:
-            raise SettingError(
-                f"{STARTING} for {partition}, {start}, is greater than its {ENDING}, {ending[partition]}"
-            )

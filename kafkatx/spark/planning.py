@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from kafkatx.blocking import EARLIEST, LATEST, Cluster
+from kafkatx.blocking import EARLIEST, LATEST, Cluster, TopicMetadata, UnknownTopic
 from kafkatx.errors import KafkaTXError, SettingError
+from kafkatx.spark.boundaries import ENDING, STARTING, Boundary, ByTimestamp
 from kafkatx.spark.client_options import ClientSettings
 from kafkatx.spark.offsets import Available, OffsetRange, boundary, clip, fixed, split
-from kafkatx.spark.options import ENDING, STARTING, Assign, Selection, SourceOptions, Subscribe
+from kafkatx.spark.options import Assign, Selection, SourceOptions, Subscribe
 from kafkatx.types import TopicPartition
 
 # Not Twisted's, which has no place in Spark's processes; Spark shows on stderr what is logged here.
@@ -48,31 +48,52 @@ def plan_batch(cluster: Cluster, options: SourceOptions) -> list[OffsetRange]:
     What is written or deleted later does not change it.
 
     :raises UnknownTopic: a topic that was named is not there.
-    :raises SettingError: the options name partitions that are not there, or leave some out.
+    :raises SettingError: the options name partitions that are not there, or leave some out; or the batch
+        would end before it starts.
     :raises DataLoss: offsets that were named are not in the log, and ``failOnDataLoss`` is true.
     :raises ConnectionFailed: no broker answers.
     """
     partitions = assigned(cluster, options.selection)
-    starts = boundary(STARTING, options.starting, partitions)
-    ends = boundary(ENDING, options.ending, partitions)
+    starts = bounded(cluster, STARTING, options.starting, partitions)
+    ends = bounded(cluster, ENDING, options.ending, partitions)
     logs = available(cluster, partitions)
-    ranges = [
-        checked(fixed(item, starts[item], ends[item], logs[item]), logs[item], options.fail_on_data_loss)
-        for item in partitions
+    ranges = [fixed(item, starts[item], ends[item], logs[item]) for item in partitions]
+    for item, log_has in zip(ranges, logs.values(), strict=True):
+        if log_has.earliest <= item.end < item.start <= log_has.latest:
+            raise SettingError(
+                f"{item}: the start is behind the end; look at the starting and ending options"
+            )
+    found = [
+        checked(item, log_has, options.fail_on_data_loss)
+        for item, log_has in zip(ranges, logs.values(), strict=True)
     ]
-    return split(ranges, options.min_partitions)
+    return split(found, options.min_partitions, options.max_records_per_partition)
 
 
-def assigned(cluster: Cluster, selection: Selection) -> list[TopicPartition]:
+def bounded(
+    cluster: Cluster, option: str, where: Boundary, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """A boundary as an offset for each partition; -1 and -2 stay what they are.
+
+    :raises SettingError: it names other partitions; or no record is late enough, and that is an error.
+    """
+    if not isinstance(where, ByTimestamp):
+        return boundary(option, where, partitions)
+    found = cluster.offsets_of(where.of(partitions))
+    return {partition: where.offset(partition, found[partition][0]) for partition in partitions}
+
+
+def assigned(cluster: Cluster, selection: Selection, strict: bool = True) -> list[TopicPartition]:
     """The partitions that the options select, in order; without topics that the cluster keeps for itself.
 
+    :param strict: what was named and is not there is an error; otherwise it is left out.
     :raises UnknownTopic: a topic that was named is not there.
     :raises SettingError: a partition that was named is not there.
     """
     if isinstance(selection, Assign):
-        return _assigned_by_name(cluster, selection)
+        return _assigned_by_name(cluster, selection, strict)
     if isinstance(selection, Subscribe):
-        topics = [cluster.topic(name) for name in selection.topics]
+        topics = _topics(cluster, selection.topics, strict)
     else:
         pattern = re.compile(selection.pattern)
         known = cluster.metadata(None).topics.values()
@@ -85,27 +106,34 @@ def assigned(cluster: Cluster, selection: Selection) -> list[TopicPartition]:
     )
 
 
-def _assigned_by_name(cluster: Cluster, selection: Assign) -> list[TopicPartition]:
+def _topics(cluster: Cluster, names: Iterable[str], strict: bool) -> list[TopicMetadata]:
+    topics = []
+    for name in names:
+        try:
+            topics.append(cluster.topic(name))
+        except UnknownTopic:
+            if strict:
+                raise
+    return topics
+
+
+def _assigned_by_name(cluster: Cluster, selection: Assign, strict: bool) -> list[TopicPartition]:
+    names = sorted({topic for topic, _ in selection.partitions})
+    known = {topic.name: topic.partitions for topic in _topics(cluster, names, strict)}
     partitions = sorted(selection.partitions)
-    for topic, number in partitions:
-        known = cluster.partitions(topic)
-        if number not in known:
-            raise SettingError(f"assign: topic {topic!r} has no partition {number}: it has 0 to {known[-1]}")
-    return partitions
+    for topic, number in partitions if strict else ():
+        if number not in known[topic]:
+            raise SettingError(
+                f"assign: topic {topic!r} has no partition {number}: it has 0 to {max(known[topic])}"
+            )
+    return [item for item in partitions if item.partition in known.get(item.topic, ())]
 
 
-def available(cluster: Cluster, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Available]:
+def available(cluster: Cluster, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Available]:
     """What the logs of these partitions have now."""
-    by_topic: defaultdict[str, list[int]] = defaultdict(list)
-    for topic, number in partitions:
-        by_topic[topic].append(number)
-    found = {}
-    for topic, numbers in by_topic.items():
-        earliest = cluster.offsets(topic, dict.fromkeys(numbers, EARLIEST))
-        latest = cluster.offsets(topic, dict.fromkeys(numbers, LATEST))
-        for number in numbers:
-            found[TopicPartition(topic, number)] = Available(earliest[number][0], latest[number][0])
-    return found
+    earliest = cluster.offsets_of(dict.fromkeys(partitions, EARLIEST))
+    latest = cluster.offsets_of(dict.fromkeys(partitions, LATEST))
+    return {item: Available(earliest[item][0], latest[item][0]) for item in partitions}
 
 
 def checked(wanted: OffsetRange, log_has: Available, fail_on_data_loss: bool) -> OffsetRange:

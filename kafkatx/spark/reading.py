@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from kafkatx.blocking import Cluster, Columns, OffsetOutOfRange, Reader, UnknownTopic
+from kafkatx.blocking import Cluster, OffsetOutOfRange, Reader, UnknownTopic
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.spark.client_options import ClientSettings
 from kafkatx.spark.offsets import OffsetRange
@@ -25,18 +25,17 @@ def read_range(
     :raises DataLoss: offsets are gone since the query was planned, and ``fail_on_data_loss`` is true.
     :raises KafkaTXError: the brokers could not be reached or refused.
     """
-    # pyarrow takes 0.1 s to import; the driver's planning does without.
-    from kafkatx.spark.arrow import arrow_schema, pieces, record_batch
-
-    schema = arrow_schema(include_headers)
     with connect(client) as cluster:
-        for columns in surviving(cluster, client, wanted, fail_on_data_loss):
-            yield from pieces(record_batch(wanted.topic, wanted.partition, columns, schema))
+        yield from surviving(cluster, client, wanted, include_headers, fail_on_data_loss)
 
 
 def surviving(
-    cluster: Cluster, client: ClientSettings, wanted: OffsetRange, fail_on_data_loss: bool
-) -> Iterator[Columns]:
+    cluster: Cluster,
+    client: ClientSettings,
+    wanted: OffsetRange,
+    include_headers: bool,
+    fail_on_data_loss: bool,
+) -> Iterator[Any]:
     """Yield the records of a range; go on behind offsets that are gone, or fail.
 
     :raises DataLoss: some are gone, and that is a failure.
@@ -44,9 +43,9 @@ def surviving(
     left = wanted
     while left.size > 0:
         try:
-            for columns in _columns(cluster, client, left):
-                left = left._replace(start=columns.offsets[-1] + 1)
-                yield columns
+            for batch in _batches(cluster, client, left, include_headers):
+                left = left._replace(start=batch.column("offset")[-1].as_py() + 1)
+                yield batch
             return
         except (RequestError, UnknownTopic) as error:
             if not _says_that_data_are_gone(error):
@@ -57,7 +56,13 @@ def surviving(
             left = _behind_the_gap(left, error)
 
 
-def _columns(cluster: Cluster, client: ClientSettings, wanted: OffsetRange) -> Iterator[Columns]:
+def _batches(
+    cluster: Cluster, client: ClientSettings, wanted: OffsetRange, include_headers: bool
+) -> Iterator[Any]:
+    # pyarrow and numpy take 0.2 s to import; the driver's planning does without.
+    from kafkatx.spark.record_batches import Decoder
+
+    decoder = Decoder(wanted, include_headers, client.check_crcs)
     with Reader(
         cluster,
         wanted.topic,
@@ -67,9 +72,9 @@ def _columns(cluster: Cluster, client: ClientSettings, wanted: OffsetRange) -> I
         max_bytes=client.fetch_bytes,
         max_wait_ms=client.fetch_wait_ms,
         min_bytes=client.fetch_min_bytes,
-        check_crcs=client.check_crcs,
     ) as reader:
-        yield from reader.read_columns()
+        for chunk in reader.chunks():
+            yield from decoder.decode(chunk)
 
 
 def _says_that_data_are_gone(error: RequestError) -> bool:

@@ -1,4 +1,4 @@
-"""The data source ``kafkatx`` of PySpark, batch: a drop-in for Spark's own Kafka source, without a jar.
+"""The data source ``kafkatx`` of PySpark: a drop-in for Spark's own Kafka source and sink, without a jar.
 
 Spark makes a :class:`KafkaSource` on the driver, in a process of its own, and asks its reader for partitions;
 reader and partitions are pickled to the workers. kafkatx must be installed where these run. Docs:
@@ -7,6 +7,7 @@ reader and partitions are pickled to the workers. kafkatx must be installed wher
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,9 +25,11 @@ from pyspark.sql.types import (
 
 from kafkatx.errors import SettingError
 from kafkatx.spark.offsets import OffsetRange
-from kafkatx.spark.options import SourceOptions, parse_batch
+from kafkatx.spark.options import SourceOptions, parse_batch, parse_headers, parse_stream
 
 NAME = "kafkatx"
+
+log = logging.getLogger(__name__)
 
 _FIELDS = [
     StructField("key", BinaryType()),
@@ -46,7 +49,7 @@ def spark_schema(include_headers: bool) -> StructType:
 
 
 class KafkaSource(DataSource):  # type: ignore[misc]  # pyspark is not type-checked (pyproject.toml)
-    """``spark.read.format("kafkatx")``."""
+    """``spark.read.format("kafkatx")``, and the same of ``readStream``, ``write`` and ``writeStream``."""
 
     @classmethod
     def name(cls) -> str:
@@ -58,7 +61,7 @@ class KafkaSource(DataSource):  # type: ignore[misc]  # pyspark is not type-chec
 
         :raises SettingError: an option is unknown, missing or has a bad value.
         """
-        return spark_schema(parse_batch(self.options).include_headers)
+        return spark_schema(parse_headers(self.options))
 
     def reader(self, schema: StructType) -> TopicReader:
         """A reader of what the options select.
@@ -66,13 +69,37 @@ class KafkaSource(DataSource):  # type: ignore[misc]  # pyspark is not type-chec
         :raises SettingError: as :meth:`schema`; or a schema of the user's own was given.
         """
         options = parse_batch(self.options)
-        fixed = spark_schema(options.include_headers)
-        if schema != fixed:
-            raise SettingError(
-                f"{NAME} has a fixed schema and cannot be set with a custom one: leave .schema(...) out, "
-                f"and select from {', '.join(fixed.fieldNames())}"
-            )
+        _check_schema(schema, options)
         return TopicReader(options)
+
+    def streamReader(self, schema: StructType) -> Any:
+        """A reader of what the options select, batch after batch; raises as :meth:`reader`."""
+        from kafkatx.spark.streaming import TopicStreamReader
+
+        options = parse_stream(self.options)
+        _check_schema(schema, options)
+        return TopicStreamReader(options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> Any:
+        """A writer of a batch; raises as :func:`kafkatx.spark.sink.writers.batch_writer`."""
+        from kafkatx.spark.sink.writers import batch_writer
+
+        return batch_writer(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:
+        """A writer of a stream; raises as :func:`kafkatx.spark.sink.writers.stream_writer`."""
+        from kafkatx.spark.sink.writers import stream_writer
+
+        return stream_writer(self.options, schema)
+
+
+def _check_schema(schema: StructType, options: SourceOptions) -> None:
+    fixed = spark_schema(options.include_headers)
+    if schema != fixed:
+        raise SettingError(
+            f"{NAME} has a fixed schema and cannot be set with a custom one: leave .schema(...) out, "
+            f"and select from {', '.join(fixed.fieldNames())}"
+        )
 
 
 class TopicRange(InputPartition):  # type: ignore[misc]  # as above
@@ -94,19 +121,25 @@ class TopicReader(DataSourceReader):  # type: ignore[misc]  # as above
 
         :raises KafkaTXError: as :func:`kafkatx.spark.planning.plan_batch`.
         """
-        from kafkatx.spark.planning import connect, plan_batch
+        from kafkatx.spark.logs import Logs
 
-        with connect(self._options.client) as cluster:
-            return [TopicRange(item) for item in plan_batch(cluster, self._options)]
+        for warning in self._options.warnings:
+            log.warning("%s", warning)
+        with Logs(self._options) as logs:
+            return [TopicRange(item) for item in logs.batch()]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The records of one partition, as ``pyarrow.RecordBatch`` objects.
+        """The records of one range, as ``pyarrow.RecordBatch`` objects; raises as :func:`read_partition`."""
+        return read_partition(self._options, partition)
 
-        :raises KafkaTXError: as :func:`kafkatx.spark.reading.read_range`.
-        """
-        from kafkatx.spark.reading import read_range
 
-        if partition.value is None:  # what Spark puts in the place of an empty list
-            return iter(())
-        options = self._options
-        return read_range(options.client, partition.value, options.include_headers, options.fail_on_data_loss)
+def read_partition(options: SourceOptions, partition: InputPartition) -> Iterator[Any]:
+    """In a worker: the records of one range, as ``pyarrow.RecordBatch`` objects.
+
+    :raises KafkaTXError: as :func:`kafkatx.spark.reading.read_range`.
+    """
+    from kafkatx.spark.reading import read_range
+
+    if partition.value is None:  # what Spark puts in the place of an empty list
+        return iter(())
+    return read_range(options.client, partition.value, options.include_headers, options.fail_on_data_loss)

@@ -119,15 +119,21 @@ class EncodedWriterTests(SynchronousTestCase):
         self.back_at = 1020.0
         self.fake.on_sleep = self.come_back
         with self.writer() as writer:
-            self.assertEqual(writer.partitions("t"), 2)
             self.send(writer, "t", 0, b"a")
             writer.flush()
-            for channel in self.fake.channels:
-                channel.close()
-            self.fake.down.add(1)
-            self.back_at = self.fake.now + 60.0
+            self.go_away(60.0)
             self.send(writer, "t", 0, b"b")
+            writer.flush()
+            self.go_away(20.0)
+            self.assertEqual(writer.partitions("u"), 1)
         self.assertEqual([value for _, _, value in self.log("t")], [b"a", b"b"])
+
+    def go_away(self, seconds: float) -> None:
+        """The broker is gone, and so are its connections."""
+        for channel in self.fake.channels:
+            channel.close()
+        self.fake.down.add(1)
+        self.back_at = self.fake.now + seconds
 
     def come_back(self) -> None:
         """The broker is there again when its time has come."""
@@ -158,6 +164,7 @@ class EncodedWriterTests(SynchronousTestCase):
             self.assertEqual(writer.partitions("new"), 1)
             self.fake.auto_create = False
             self.assertIn("'newer'", str(self.assertRaises(RequestError, writer.partitions, "newer")))
+        self.assertLess(sum(self.fake.slept), 1.0)
 
     def test_error_inside(self) -> None:
         """Leaving with an error sends nothing more and closes the connections."""

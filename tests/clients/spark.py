@@ -10,7 +10,8 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from tests.clients.features import PARTITIONS
@@ -19,24 +20,26 @@ from tests.clients.toolchains import ROOT, SPARK
 
 _CODECS = ("gzip", "snappy", "lz4", "zstd")
 _SETTINGS = {
-    "spark.driver.memory": "512m",
+    "spark.driver.memory": "1g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""A JVM that starts sooner and never gets fast."""
 
 
-def spark_with_jars() -> Any:
+def spark_with_jars(settings: Mapping[str, str] = MappingProxyType({})) -> Any:
     """A session that has Spark's own source and sink, too, where Maven has fetched them for this Spark."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = ROOT  # so that workers find kafkatx
     from pyspark.sql import SparkSession
 
-    jars = ",".join(glob.glob(os.path.join(SPARK, "jars", "*.jar")))
     builder = SparkSession.builder.master("local[2]")
-    for name, value in (_SETTINGS | ({"spark.jars": jars} if sys.prefix == SPARK else {})).items():
+    for name, value in {**_SETTINGS, **settings}.items():
         builder = builder.config(name, value)
+    if sys.prefix == SPARK:
+        builder = builder.config("spark.jars", ",".join(glob.glob(os.path.join(SPARK, "jars", "*.jar"))))
     return builder.getOrCreate()
 
 
@@ -45,7 +48,7 @@ class Spark(Scenario):
 
     def __init__(self, variant: str, bootstrap: str) -> None:
         super().__init__(variant, bootstrap)
-        self._spark = spark_with_jars()
+        self._spark = spark_with_jars(QUICK)
 
     def version(self) -> str:
         """PySpark's."""

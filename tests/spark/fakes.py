@@ -6,23 +6,34 @@ from collections.abc import Mapping, Sequence
 
 from kafkatx.blocking import (
     EARLIEST,
+    LATEST,
     Cluster,
     ClusterMetadata,
     PartitionMetadata,
     TopicMetadata,
     UnknownTopic,
 )
+from kafkatx.types import TopicPartition
 
 
 class FakeCluster(Cluster):
-    """Topics and the offsets that their partitions have: ``{"t": [(0, 10), (5, 7)]}``."""
+    """Topics and the offsets that their partitions have: ``{"t": [(0, 10), (5, 7)]}``.
+
+    A record's timestamp is 100 times its offset.
+
+    :ivar logs: may be changed at any time.
+    :ivar failures: errors that the next questions after offsets fail with.
+    :ivar asked: how many such questions there were.
+    """
 
     def __init__(
         self, logs: Mapping[str, Sequence[tuple[int, int]]], internal: frozenset[str] = frozenset()
     ) -> None:
         super().__init__("127.0.0.1:1")
-        self.logs = dict(logs)
+        self.logs = {name: list(partitions) for name, partitions in logs.items()}
         self.internal = internal
+        self.failures: list[Exception] = []
+        self.asked = 0
 
     def topic(self, name: str, allow_auto_create: bool = False) -> TopicMetadata:
         """One of the topics."""
@@ -35,11 +46,18 @@ class FakeCluster(Cluster):
         """All of the topics."""
         return ClusterMetadata(topics={name: self.topic(name) for name in self.logs})
 
-    def offsets(
-        self, topic: str, timestamps: Mapping[int, int], isolation_level: int = 0
-    ) -> dict[int, tuple[int, int]]:
-        """The earliest or latest offsets."""
-        log = self.logs[topic]
-        return {
-            number: (log[number][0 if time == EARLIEST else 1], -1) for number, time in timestamps.items()
-        }
+    def offsets_of(
+        self, timestamps: Mapping[TopicPartition, int], isolation_level: int = 0
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        """The earliest or latest offsets, or those of times."""
+        self.asked += 1
+        if self.failures:
+            raise self.failures.pop(0)
+        return {at: self._look_up(at, timestamp) for at, timestamp in timestamps.items()}
+
+    def _look_up(self, at: TopicPartition, timestamp: int) -> tuple[int, int]:
+        earliest, latest = self.logs[at.topic][at.partition]
+        if timestamp in (EARLIEST, LATEST):
+            return (earliest if timestamp == EARLIEST else latest), -1
+        offset = max(earliest, -(-timestamp // 100))
+        return (offset, offset * 100) if offset < latest else (-1, -1)

@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Columns
-from kafkatx.spark.arrow import arrow_schema, pieces, record_batch
+from kafkatx.spark.arrow import Constants, arrow_schema, pieces, record_batch
 from kafkatx.spark.source import spark_schema
 
 
@@ -33,6 +33,17 @@ class SchemaTests(SynchronousTestCase):
         for include_headers in (False, True):
             expected = to_arrow_schema(spark_schema(include_headers), timezone="UTC")
             self.assertTrue(expected.equals(arrow_schema(include_headers)))
+
+
+class ConstantsTests(SynchronousTestCase):
+    def test_every_length(self) -> None:
+        """As many rows as are asked for, be it more than before or fewer."""
+        constants = Constants("t", 3)
+        for rows in (2, 50, 0, 7):
+            self.assertEqual(constants.topic(rows).to_pylist(), ["t"] * rows)
+            self.assertEqual(constants.partition(rows).to_pylist(), [3] * rows)
+            for kind in (0, 1, 3):
+                self.assertEqual(constants.timestamp_type(kind, rows).to_pylist(), [kind] * rows)
 
 
 class RecordBatchTests(SynchronousTestCase):
@@ -71,6 +82,10 @@ class RecordBatchTests(SynchronousTestCase):
         row = self.rows(columns_of(b"v", timestamp_ms=-1, timestamp_type=-1))[0]
         self.assertEqual(row["timestamp"], datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=timezone.utc))
         self.assertEqual(row["timestampType"], -1)
+
+    def test_no_64_bits(self) -> None:
+        """A base and a difference that together exceed 64 bits are null, too."""
+        self.assertIsNone(self.rows(columns_of(b"v", timestamp_ms=1 << 63))[0]["timestamp"])
 
     def test_timestamp_out_of_range(self) -> None:
         """A time that Spark cannot hold, nanoseconds taken for milliseconds say, is null; others stay."""

@@ -45,6 +45,13 @@ class ParseClientTests(SynchronousTestCase):
             ClientSettings("127.0.0.1:9092", "mine", 2.5, 1.5, 7, 1000, 8, 9, False),
         )
 
+    def test_group(self) -> None:
+        """A group's name, or its prefix, is a part of the client id, unless that was given."""
+        group = {**BOOTSTRAP, "kafka.group.id": "g", "groupidprefix": "p"}
+        self.assertEqual(parse_client(group).client_id, "kafkatx-spark-g")
+        self.assertEqual(parse_client({**BOOTSTRAP, "groupidprefix": "p"}).client_id, "kafkatx-spark-p")
+        self.assertEqual(parse_client({**group, "kafka.client.id": "mine"}).client_id, "mine")
+
     def test_smaller_fetch_limit(self) -> None:
         """Of the two limits of a fetch the smaller one holds."""
         both = {"kafka.fetch.max.bytes": "500", "kafka.max.partition.fetch.bytes": "1000"}
@@ -52,7 +59,7 @@ class ParseClientTests(SynchronousTestCase):
 
     def test_without_meaning(self) -> None:
         """What speaks of groups or of the JVM is let pass: a query for Spark's source runs unchanged."""
-        ignored = {"kafka.group.id": "g", "kafka.session.timeout.ms": "10"}
+        ignored = {"kafka.group.instance.id": "g", "kafka.session.timeout.ms": "10"}
         ignored |= {"kafka.security.protocol": "plaintext", "kafka.isolation.level": "read_uncommitted"}
         self.assertEqual(parse_client({**BOOTSTRAP, **ignored}), parse_client(BOOTSTRAP))
 

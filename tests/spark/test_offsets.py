@@ -150,6 +150,28 @@ class SplitTests(SynchronousTestCase):
         ):
             self.assertEqual(len(split(ranges_of(lengths), wanted)), tasks, lengths)
 
+    def test_max_records(self) -> None:
+        """No piece is larger than wanted; pieces of a range are equal, as Spark's calculator makes them."""
+        for lengths, min_partitions, most, expected in (
+            ([10], None, 4, [3, 3, 4]),
+            ([10, 3, 0, 8], None, 4, [3, 3, 4, 3, 4, 4]),
+            ([4, 5], None, 5, [4, 5]),
+            ([10, 2], 2, 5, [5, 5, 2]),
+            ([10, 2], 6, 5, [1, 2, 2, 1, 2, 2, 2]),  # 5 of 12 offsets: 2.5 of 6 tasks, rounded up
+        ):
+            pieces = split(ranges_of(lengths), min_partitions, most)
+            self.assertEqual([piece.size for piece in pieces], expected)
+
+    @settings(deadline=None, max_examples=200)
+    @given(st.lists(st.integers(0, 200), max_size=6), st.integers(1, 40), st.integers(1, 300))
+    def test_never_more_records(self, lengths: list[int], wanted: int, most: int) -> None:
+        """With both options no piece is too large, and nothing is lost or doubled."""
+        ranges = ranges_of(lengths)
+        pieces = split(ranges, wanted, most)
+        self.assertLessEqual(max((piece.size for piece in pieces), default=0), most)
+        self.assertEqual(sum(piece.size for piece in pieces), sum(lengths))
+        self.assertTrue(all(a.partition < b.partition or a.end == b.start for a, b in pairwise(pieces)))
+
     @settings(deadline=None, max_examples=200)
     @given(sizes, st.integers(1, 40))
     def test_nothing_lost_or_doubled(self, lengths: list[int], wanted: int) -> None:

@@ -1,4 +1,4 @@
-"""The options of a batch query."""
+"""The options of a query."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
-from kafkatx.spark import client_options, options
+from kafkatx.spark import client_options, option_names
+from kafkatx.spark.boundaries import ByTimestamp
+from kafkatx.spark.limits import Limits
 from kafkatx.spark.offsets import EARLIEST, LATEST
-from kafkatx.spark.options import Assign, Subscribe, SubscribePattern, parse_batch
+from kafkatx.spark.options import (
+    Assign,
+    SourceOptions,
+    Subscribe,
+    SubscribePattern,
+    parse_batch,
+    parse_headers,
+    parse_stream,
+)
 from kafkatx.types import TopicPartition
 
 BASE = {"kafka.bootstrap.servers": "127.0.0.1:9092"}
@@ -111,22 +121,56 @@ class ParseBatchTests(SynchronousTestCase):
             self.assertIn(f"did you mean {nearest}?", self.refused(**{name: "1"}))
         self.assertIn("unknown option colour: there are subscribe", self.refused(colour="red"))
 
-    def test_not_yet(self) -> None:
-        """Options of Spark's source that would change what is read are refused, not ignored."""
-        for name in ("startingTimestamp", "endingOffsetsByTimestamp", "maxRecordsPerPartition"):
-            self.assertIn(f"option {name} is not supported yet", self.refused(**{name: "1"}))
-
     def test_without_effect(self) -> None:
-        """Options that change nothing in a batch, and what Spark adds by itself, are let pass."""
+        """Options of the JVM's consumer, and what Spark adds by itself, are let pass."""
         plain = parse_batch({**BASE, "subscribe": "t"})
-        ignored = {"maxOffsetsPerTrigger": "5", "groupIdPrefix": "g", "path": "somewhere"}
+        ignored = {"kafkaConsumer.pollTimeoutMs": "5", "path": "somewhere"}
         self.assertEqual(parse_batch({**BASE, "subscribe": "t", **ignored}), plain)
+
+    def test_of_streams(self) -> None:
+        """Options of streams are ignored with the warning that Spark's source gives."""
+        given = {"MaxOffsetsPerTrigger": "5", "maxTriggerDelay": "1m", "minOffsetsPerTrigger": "2"}
+        parsed = parse_batch({**BASE, "subscribe": "t", **given})
+        self.assertEqual(
+            parsed.warnings,
+            (
+                "maxOffsetsPerTrigger option ignored in batch queries",
+                "minOffsetsPerTrigger option ignored in batch queries",
+                "maxTriggerDelay option ignored in batch queries",
+            ),
+        )
+
+    def test_groups(self) -> None:
+        """A group is warned of, as by Spark's source, and becomes a part of the client id."""
+        parsed = parse_batch({**BASE, "subscribe": "t", "kafka.group.id": "g", "groupIdPrefix": "p"})
+        self.assertEqual(parsed.client.client_id, "kafkatx-spark-g")
+        self.assertIn("no consumer group is joined", parsed.warnings[0])
+        self.assertIn("groupIdPrefix will be ignored", parsed.warnings[1])
+        parsed = parse_batch({**BASE, "subscribe": "t", "groupIdPrefix": "p"})
+        self.assertEqual((parsed.client.client_id, parsed.warnings), ("kafkatx-spark-p", ()))
+
+    def test_numbers(self) -> None:
+        """How many tasks, records of a task, attempts and pauses."""
+        parsed = parse_batch(
+            {
+                **BASE,
+                "subscribe": "t",
+                "maxRecordsPerPartition": "5000000000",
+                "fetchOffset.numRetries": "5",
+                "fetchOffset.retryIntervalMs": "0",
+            }
+        )
+        found = (parsed.max_records_per_partition, parsed.attempts, parsed.retry_interval_ms)
+        self.assertEqual(found, (5_000_000_000, 5, 0))
 
     def test_bad_values(self) -> None:
         """A bad value is refused, naming option and value."""
         self.assertIn("minPartitions=0", self.refused(minPartitions="0"))
         self.assertIn("includeHeaders=maybe", self.refused(includeHeaders="maybe"))
         self.assertIn("failOnDataLoss=1", self.refused(failOnDataLoss="1"))
+        self.assertIn("maxRecordsPerPartition=0", self.refused(maxRecordsPerPartition="0"))
+        for name in ("fetchOffset.numRetries", "fetchOffset.retryIntervalMs"):
+            self.assertIn(f"{name}=-1", self.refused(**{name: "-1"}))
 
     def test_pickled(self) -> None:
         """The options survive the way to the workers."""
@@ -134,15 +178,85 @@ class ParseBatchTests(SynchronousTestCase):
         self.assertEqual(pickle.loads(pickle.dumps(options)), options)
 
 
+class ParseStreamTests(SynchronousTestCase):
+    def parse(self, **options: str) -> SourceOptions:
+        """Options of a stream of one topic."""
+        return parse_stream({**BASE, "subscribe": "t", **options})
+
+    def refused(self, **options: str) -> str:
+        """The message with which they are refused."""
+        return str(self.assertRaises(SettingError, self.parse, **options))
+
+    def test_defaults(self) -> None:
+        """A stream starts at the latest offset and reads all that there is each time."""
+        options = self.parse()
+        self.assertEqual((options.starting, options.limits), (LATEST, Limits(None, None, 900_000)))
+        self.assertEqual((options.attempts, options.retry_interval_ms), (3, 1000))
+
+    def test_starting(self) -> None:
+        """A stream may start anywhere."""
+        self.assertEqual(self.parse(startingOffsets="earliest").starting, EARLIEST)
+        self.assertEqual(self.parse(startingOffsets='{"t":{"0":-1}}').starting, {T0: -1})
+        expected = ByTimestamp("startingTimestamp", 5, or_latest=False)
+        self.assertEqual(self.parse(startingTimestamp="5").starting, expected)
+
+    def test_no_end(self) -> None:
+        """An end is refused by its name."""
+        for name in ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"):
+            self.assertIn(
+                f"{name}: ending offset not valid in streaming queries", self.refused(**{name: "5"})
+            )
+
+    def test_limits(self) -> None:
+        """Limits arrive, in any case; the least is not above the most."""
+        given = {"MAXOFFSETSPERTRIGGER": "100", "minoffsetspertrigger": "10", "maxTriggerDelay": "2m"}
+        self.assertEqual(self.parse(**given).limits, Limits(100, 10, 120_000))
+        said = self.refused(maxOffsetsPerTrigger="5", minOffsetsPerTrigger="6")
+        self.assertIn("minOffsetsPerTrigger(6) is higher than the maxOffsetsPerTrigger(5)", said)
+        for name in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"):
+            self.assertIn(f"{name}=0x", self.refused(**{name: "0x"}))
+
+    def test_pickled(self) -> None:
+        """The options survive the way to the workers."""
+        options = self.parse(startingTimestamp="5", maxOffsetsPerTrigger="3")
+        self.assertEqual(pickle.loads(pickle.dumps(options)), options)
+
+
+class ParseHeadersTests(SynchronousTestCase):
+    def test_either(self) -> None:
+        """What only a batch or only a stream may have is let pass: which of them it is comes later."""
+        for given in ({"startingOffsets": "latest"}, {"endingOffsets": "latest", "IncludeHeaders": "TRUE"}):
+            self.assertIs(parse_headers({**BASE, "subscribe": "t", **given}), "IncludeHeaders" in given)
+
+    def test_bad(self) -> None:
+        """What neither of them may have is an error already here."""
+        for name in (
+            "startingOffsets",
+            "startingTimestamp",
+            "startingOffsetsByTimestamp",
+            "startingOffsetsByTimestampStrategy",
+            "endingOffsets",
+            "endingTimestamp",
+            "endingOffsetsByTimestamp",
+            "maxOffsetsPerTrigger",
+            "minPartitions",
+            "failOnDataLoss",
+            "nonsense",
+        ):
+            error = self.assertRaises(SettingError, parse_headers, {**BASE, "subscribe": "t", name: "?"})
+            self.assertIn(name, str(error))
+
+
 class DocsTests(SynchronousTestCase):
     def test_every_option(self) -> None:
-        """docs/spark.md has every option: heeded, refused, not there yet, and without effect."""
+        """docs/spark.md has every option: heeded, refused, and without effect."""
         text = DOCS.read_text()
         client = [*client_options._HEEDED, *client_options._REFUSED, *client_options._ONLY]
         names = [
-            *options._HEEDED,
-            *options._NOT_YET,
-            *options._WITHOUT_EFFECT,
+            *option_names.OF_ALL,
+            *option_names.OF_BATCHES,
+            *option_names.OF_STREAMS,
+            *option_names.WITHOUT_EFFECT,
             *(f"kafka.{n}" for n in client),
         ]
         added_by_spark = {"path", "paths"}

@@ -12,6 +12,7 @@ from kafkatx.spark.planning import DataLoss, assigned, checked, connect, plan_ba
 from kafkatx.types import TopicPartition
 from tests.spark.fakes import FakeCluster
 
+T = [TopicPartition("t", 0), TopicPartition("t", 1)]
 LOGS = {"t": [(0, 10), (5, 7)], "u": [(0, 0)], "tea": [(3, 4)], "__consumer_offsets": [(0, 50)]}
 
 
@@ -47,6 +48,12 @@ class AssignedTests(SynchronousTestCase):
         wrong = Assign(frozenset({TopicPartition("t", 2)}))
         error = self.assertRaises(SettingError, assigned, self.cluster, wrong)
         self.assertIn("topic 't' has no partition 2: it has 0 to 1", str(error))
+
+    def test_not_strict(self) -> None:
+        """Where it is asked for, what is not there is left out: a topic, or a partition of one."""
+        gone = [TopicPartition("t", 2), TopicPartition("x", 0)]
+        for selection in (Subscribe(("x", "t")), Assign(frozenset({*gone, *T})), SubscribePattern("^[tx]$")):
+            self.assertEqual(assigned(self.cluster, selection, strict=False), T)
 
 
 class CheckedTests(SynchronousTestCase):
@@ -107,6 +114,32 @@ class PlanTests(SynchronousTestCase):
         with self.assertLogs("kafkatx.spark.planning", "WARNING"):
             planned = self.plan(**gone, failOnDataLoss="false")
         self.assertEqual(planned, [("t", 0, 4, 10), ("t", 1, 5, 7)])
+
+    def test_max_records(self) -> None:
+        """No task gets more offsets than wanted."""
+        planned = self.plan(assign='{"t":[0]}', maxRecordsPerPartition="4")
+        self.assertEqual([item.size for item in planned], [3, 3, 4])
+
+    def test_times(self) -> None:
+        """A time is the first record that is not older; as an end it may be later than all records."""
+        planned = self.plan(subscribe="t", startingTimestamp="501", endingTimestamp="799")
+        self.assertEqual(planned, [("t", 0, 6, 8), ("t", 1, 6, 7)])
+        times = '{"t":{"0":300,"1":0}}'
+        planned = self.plan(subscribe="t", startingOffsetsByTimestamp=times)
+        self.assertEqual(planned, [("t", 0, 3, 10), ("t", 1, 5, 7)])
+
+    def test_no_record_so_late(self) -> None:
+        """A start that no record reaches is an error in Spark's words, or the end of the partition."""
+        late = {"subscribe": "t", "startingTimestamp": "700"}
+        said = str(self.assertRaises(SettingError, self.plan, **late))
+        self.assertIn("No offset matched from request of topic-partition t-1 and timestamp 700", said)
+        planned = self.plan(**late, startingOffsetsByTimestampStrategy="latest")
+        self.assertEqual(planned, [("t", 0, 7, 10)])
+
+    def test_end_before_start(self) -> None:
+        """Times the wrong way round are told, and are no data loss."""
+        wrong = {"subscribe": "t", "startingTimestamp": "600", "endingTimestamp": "500"}
+        self.assertIn("start is behind the end", str(self.assertRaises(SettingError, self.plan, **wrong)))
 
 
 class ConnectTests(SynchronousTestCase):

@@ -77,6 +77,14 @@ class TopicReaderTests(SynchronousTestCase):
         self.assertIsInstance(partitions, list)
         self.assertEqual([item.value for item in partitions], [("t", 0, 0, 5), ("t", 1, 2, 9)])
 
+    def test_warnings(self) -> None:
+        """Options that have no effect in a batch are told when it is planned."""
+        self.patch(planning, "connect", lambda client: FakeCluster({"t": [(0, 5)]}))
+        reader = source(subscribe="t", maxOffsetsPerTrigger="1").reader(spark_schema(False))
+        with self.assertLogs("kafkatx.spark.source", "WARNING") as logged:
+            reader.partitions()
+        self.assertIn("maxOffsetsPerTrigger option ignored in batch queries", logged.output[0])
+
     def test_empty(self) -> None:
         """Spark makes one task with None of an empty list; it reads nothing, and dials nobody."""
         reader = source(subscribe="t").reader(spark_schema(False))

@@ -14,7 +14,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Admin, Cluster, Writer
-from tests.clients.spark import spark_with_jars
+from tests.clients.spark import QUICK, spark_with_jars
 from tests.integration.shared import shared_broker
 
 PARTITIONS = 3
@@ -31,7 +31,7 @@ def session() -> Any:
     """One Spark for all tests; it ends with the process."""
     fill("same-a", {})
     fill("same-b", {"message.timestamp.type": "LogAppendTime"})
-    return spark_with_jars()
+    return spark_with_jars(QUICK)
 
 
 def fill(topic: str, configs: dict[str, str]) -> None:

@@ -32,7 +32,7 @@ from kafkatx.spark.session import spark_session
 bootstrap, folder, log, trigger = sys.argv[1:]
 with spark_session(log) as spark:
     source = spark.readStream.format("kafkatx").option("kafka.bootstrap.servers", bootstrap)
-    frame = source.option("subscribe", "t").option("maxOffsetsPerTrigger", "400").load()
+    frame = source.option("subscribe", "t").option("maxOffsetsPerTrigger", "5000").load()
     writer = frame.writeStream.format("parquet").option("path", f"{folder}/table")
     writer = writer.option("checkpointLocation", f"{folder}/checkpoint")
     query = (writer.trigger(availableNow=True) if trigger == "now" else writer).start()
@@ -113,7 +113,7 @@ class RestartTests(SynchronousTestCase):
         self.assertEqual(json.loads(last), expected)
 
     def starts(self) -> dict[str, int]:
-        """Where the first batch starts, once it is in the checkpoint. Spark keeps the last 100 batches only."""
+        """Where the first batch starts, once it is in the checkpoint. Spark keeps 100 batches there."""
         written = self.folder / "checkpoint/offsets/0"
         deadline = time.monotonic() + DEADLINE_S
         while not written.exists():

@@ -19,7 +19,7 @@ from tests.integration.cluster import ROOT, python_without_kafkatx
 from tests.ports import free_port
 from tests.test_readme import blocks
 
-DEADLINE_S = 300.0
+DEADLINE_S = 600.0
 PARTITIONS = 4
 RECORDS = 1000
 

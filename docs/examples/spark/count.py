@@ -14,7 +14,7 @@ spark = SparkSession.builder.appName("count").getOrCreate()
 spark.dataSource.register(KafkaSource)  # needed where kafkatx came by --py-files
 cluster = {"kafka.bootstrap.servers": bootstrap}
 records = spark.read.format("kafkatx").options(**cluster).option("subscribe", topic).load()
-counts = records.groupBy("partition").count().cache()
+counts = records.groupBy("partition").count().coalesce(1).cache()
 counts.orderBy("partition").show()
 rows = counts.selectExpr("cast(partition AS string) AS key", "cast(count AS string) AS value")
 rows.write.format("kafkatx").options(**cluster).option("topic", counts_topic).mode("append").save()

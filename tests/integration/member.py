@@ -161,6 +161,7 @@ def ours(bootstrap: str, group: str, topic: str, session_ms: int, instance_id: s
     async def run() -> None:
         consumer.subscribe([topic], listener=Listener())
         await consumer.start()
+        signal.signal(signal.SIGTERM, _stop)  # the reactor, which runs now, has taken it for itself
         while _running:
             for records in (await consumer.getmany(timeout_ms=int(POLL_S * 1000))).values():
                 for record in records:

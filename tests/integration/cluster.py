@@ -89,8 +89,9 @@ def python_workers(executor: int) -> list[int]:
 
 
 def kill(pid: int) -> None:
-    """As ``kill -9`` does."""
-    os.kill(pid, signal.SIGKILL)
+    """As ``kill -9`` does, if it has not ended yet."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def _below(pid: int) -> Iterator[int]:

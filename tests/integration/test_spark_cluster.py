@@ -72,10 +72,14 @@ class ClusterTests(SynchronousTestCase):
         reading = Background(self.read_slowly)
         wait_for(lambda: all(python_workers(executor) for executor in executors()) and len(executors()) == 2)
         wait_for(lambda: active_tasks() == 2)
+        (stage,) = shared_cluster().sparkContext.statusTracker().getActiveStageIds()
         first, second = executors()
-        kill(python_workers(first)[0])
+        for worker in python_workers(first):
+            kill(worker)
         kill(second)
         self.assertEqual(reading.result(), self.everything)
+        info = shared_cluster().sparkContext.statusTracker().getStageInfo(stage)
+        self.assertEqual((info.numTasks, info.numFailedTasks), (PARTITIONS, 2))
         wait_for(lambda: len(executors()) == 2)
         self.assertNotIn(second, executors())
 

@@ -30,7 +30,7 @@ help:
 	@echo 'make tests [TESTS=tests.wire]  the tests alone, or some of them'
 	@echo 'make interop              Apache Kafka and its Spark source beside ours (needs Java and Maven)'
 	@echo 'make clients              Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are)'
-	@echo 'make faults               power cuts, kill -9 and full disks, many of each (some 7 minutes; needs root)'
+	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
 	@echo 'make lint                 ruff, mypy --strict, import-linter'
 	@echo 'make docs                 build the documentation into docs/_build/html'
 	@echo 'make documents            write the generated pages and the sample settings anew'
@@ -101,7 +101,7 @@ clients: install
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.
 faults: install
 	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups \
-	  tests.faults.ingest
+	  tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_standalone
 
 test: lint docs
 	@$(MAKE) --no-print-directory tests

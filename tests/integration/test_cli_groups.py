@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ from kafkatx.cli.main import main
 from tests.cli.test_main import Terminal
 from tests.integration.clients import DEADLINE_S, new_topic
 from tests.integration.shared import shared_broker
-from tests.integration.test_cli import COMMAND, SLOWEST_S, TIMEOUT_S, environment
+from tests.integration.test_cli import COMMAND, SLOWEST_CPU_S, TIMEOUT_S, children_cpu_s, environment
 
 BROKER_ID = "0"
 AT_ONCE_S = 5.0
@@ -256,14 +255,8 @@ class ManyCommandsTests(BrokerCase):
             ["configs", "alter", "-t", self.topic, "-s", "retention.ms=5"],
             ["topics", "alter", self.topic, "-c", "retention.ms=6"],
         ):
-            before = _processor_s()
+            before = children_cpu_s()
             subprocess.run(
                 [*COMMAND, *arguments], env=environment(), check=True, capture_output=True, timeout=TIMEOUT_S
             )
-            self.assertLess(_processor_s() - before, SLOWEST_S, arguments)
-
-
-def _processor_s() -> float:
-    """What all processes have used that this one started and that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+            self.assertLess(children_cpu_s() - before, SLOWEST_CPU_S, arguments)

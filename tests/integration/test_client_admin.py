@@ -36,8 +36,17 @@ class AdminTests(ClientCase, TestCase):
         await self.admin.start()
         self.topic = new_topic()
         await self.admin.create_topic(self.topic, 2, configs={"retention.ms": "77"})
+        await self.partitions(2)
         self.first = TopicPartition(self.topic, 0)
         self.second = TopicPartition(self.topic, 1)
+
+    async def partitions(self, count: int) -> None:
+        """Wait until the topic has so many, or is gone (0). In KRaft a broker hears of it a little later."""
+        while True:
+            listed = {topic.name: len(topic.partitions) for topic in await self.admin.list_topics()}
+            if listed.get(self.topic, 0) == count:
+                return
+            await deferLater(reactor, PAUSE_S)
 
     async def produce(self, count: int) -> None:
         """So many records into the first partition, their times from 1000 on."""
@@ -57,19 +66,19 @@ class AdminTests(ClientCase, TestCase):
         return caught.exception
 
     async def test_topics(self) -> None:
-        """A topic is listed, described, grows, and goes."""
-        listed = await self.admin.list_topics()
-        self.assertIn(self.topic, [topic.name for topic in listed])
+        """A topic is listed (:meth:`partitions` sees to that), described, grows, and goes."""
         await self.produce(3)
         described = await self.admin.describe_topic(self.topic)
         self.assertEqual([(p.earliest, p.latest) for p in described.partitions], [(0, 3), (0, 0)])
         self.assertTrue(described.configs["retention.ms"].overridden)
         await self.admin.create_partitions(self.topic, 3)
+        await self.partitions(3)
         self.assertEqual(len((await self.admin.describe_topic(self.topic)).partitions), 3)
         error = await self.refused(RequestError, self.admin.create_topic(self.topic))
         self.assertEqual(error.code, ErrorCode.TOPIC_ALREADY_EXISTS)
         await self.admin.create_topic(f"{self.topic}-not", validate_only=True)
         await self.admin.delete_topic(self.topic)
+        await self.partitions(0)
         for call in (self.admin.delete_topic, self.admin.describe_topic):
             await self.refused(UnknownTopic, call(self.topic))
         await self.refused(UnknownTopic, self.admin.describe_topic(f"{self.topic}-not"))
@@ -118,7 +127,7 @@ class AdminTests(ClientCase, TestCase):
     async def described(
         self, resource: Resource, so: Callable[[dict[str, ConfigEntry]], bool]
     ) -> dict[str, ConfigEntry]:
-        """A resource's settings, once they are so: in KRaft a broker hears of a change a little later."""
+        """A resource's settings, once they are so; see :meth:`partitions`."""
         while not so(found := await self.admin.configs.describe(resource, synonyms=True)):
             await deferLater(reactor, PAUSE_S)
         return found

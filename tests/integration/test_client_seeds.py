@@ -56,6 +56,8 @@ class SeedsTestCase(ClientCase, TestCase):
             await admin.start()
             named = {key.replace("_", "."): value for key, value in configs.items()}
             await admin.create_topic(name, partitions, configs=named)
+            while name not in {topic.name for topic in await admin.list_topics()}:
+                await deferLater(reactor, PAUSE_S)  # in KRaft a broker hears of it a little later
         finally:
             await admin.close()
         return name

@@ -194,9 +194,10 @@ class AsyncioTests(FacadeCase):
         async def main() -> None:
             async with aio.Admin(self.at) as admin:
                 await admin.create_topic(self.topic, 3)
+                while self.topic not in [topic.name for topic in await admin.list_topics()]:
+                    await asyncio.sleep(0.02)  # in KRaft a broker hears of it a little later
                 described = await admin.describe_topic(self.topic)
                 self.assertEqual(len(described.partitions), 3)
-                self.assertIn(self.topic, [topic.name for topic in await admin.list_topics()])
                 await admin.groups.listings()
                 await admin.quotas.describe()
                 with self.assertRaises(RequestError):

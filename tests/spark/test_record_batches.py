@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -92,7 +92,6 @@ class Counting(SynchronousTestCase):
 
 class SameTests(Counting):
     @quick
-    @settings(deadline=None)
     @given(st.lists(record_lists(with_headers=False), max_size=4), codecs, st.booleans())
     def test_every_record(self, lists: list[list[Record]], codec: Codec, headers: bool) -> None:
         """Every field of every record, in every codec; none of them is read by itself."""
@@ -102,7 +101,6 @@ class SameTests(Counting):
         self.assertEqual(self.slow, 0)
 
     @quick
-    @settings(deadline=None)
     @given(st.lists(record_lists(), min_size=1, max_size=4), codecs, st.booleans())
     def test_headers(self, lists: list[list[Record]], codec: Codec, headers: bool) -> None:
         """Records with headers, whether these are wanted or not."""
@@ -253,7 +251,6 @@ class DamageTests(SynchronousTestCase):
         self.assertIsInstance(outcome(together, data, False), tuple)
 
     @quick
-    @settings(deadline=None)
     @given(damaged())
     def test_same_verdict(self, data: bytes) -> None:
         """Whatever is wrong with a batch, it is refused with the same words, or gives the same rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -30,7 +30,6 @@ class StartsTests(SynchronousTestCase):
         return starts
 
     @quick
-    @settings(deadline=None)
     @given(st.lists(st.tuples(st.integers(1, 200), st.sampled_from([0, 1, 3, 60, 64, 65, 600])), max_size=8))
     def test_runs(self, runs: list[tuple[int, int]]) -> None:
         """Runs of one length, short and long, are found wherever they begin and end."""
@@ -111,7 +110,6 @@ class VarintTests(SynchronousTestCase):
         return read
 
     @quick
-    @settings(deadline=None)
     @given(st.lists(st.integers(-(1 << 61), (1 << 61)), min_size=1, max_size=20))
     def test_every_length(self, deltas: list[int]) -> None:
         """Varints of one to nine bytes, side by side."""

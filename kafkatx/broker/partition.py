@@ -13,6 +13,7 @@ from kafkatx.types import PartitionState, TopicPartition
 
 if TYPE_CHECKING:
     from kafkatx.broker.parked import ParkedFetch
+    from kafkatx.broker.produce_reply import ProduceReply
 
 NEVER = 2**63 - 1
 """The default of ``flush.messages`` and ``flush.ms``."""
@@ -37,6 +38,7 @@ class Partition:
     :ivar flush_messages: so many unflushed records make a produce request wait for the disk.
     :ivar flush_s: so long after it was written a record is forced to the disk; None: no such limit.
     :ivar flush_timer: what will do that; whoever writes sets it.
+    :ivar produce_replies: what produce requests for this partition alone are answered, by their version.
     """
 
     __slots__ = (
@@ -53,6 +55,7 @@ class Partition:
         "min_insync_replicas",
         "offline",
         "parked",
+        "produce_replies",
         "replicas",
         "writable",
     )
@@ -66,6 +69,7 @@ class Partition:
         self.high_watermark: int = -1
         self.min_insync_replicas = min_insync_replicas
         self.flush_timer: IDelayedCall | None = None
+        self.produce_replies: dict[int, ProduceReply] = {}
         self.apply(state)
         self.configure(log.config)
         self.advance()

@@ -28,6 +28,8 @@ _PREFIX = Struct(">qii")
 """Base offset, length, partition leader epoch: all that changes in a plain batch."""
 _PREFIX_BYTES = 16
 _HIGHEST_CODEC = 4
+_new_tuple = tuple.__new__
+"""What a named tuple's own constructor calls, which takes three times as long."""
 
 
 @implementer(IAppended)
@@ -137,11 +139,11 @@ class StagedLog:
             if refused is not None:
                 return refused
         self._buffers += (_PREFIX.pack(base_offset, length, leader_epoch), view[_PREFIX_BYTES:])
-        self._staged.append(Written(size, base_offset, last_offset, newest_ms))
+        self._staged.append(_new_tuple(Written, (size, base_offset, last_offset, newest_ms)))
         self._staged_bytes += size
         self._staged_ms = now_ms
         self._next_offset = last_offset + 1
-        return Appended(0, None, base_offset, last_offset, -1, ())
+        return _new_tuple(Appended, (0, None, base_offset, last_offset, -1, ()))
 
     def _admit(
         self, producer_id: int, epoch: int, sequence: int, count: int, base_offset: int, now_ms: int

@@ -194,7 +194,9 @@ class KafkaConnection(protocol.Protocol):
 
     def _take(self, reply: Reply | Deferred[Reply], is_ordered: bool) -> None:
         """Send a reply, in its turn, when it is there."""
-        if isinstance(reply, Deferred):
+        if type(reply) is list and not self._owed:  # a Deferred is an abstract class: to ask for it is slow
+            self._out += reply
+        elif isinstance(reply, Deferred):
             if not self._owed:
                 self._owed_are_ordered = is_ordered
             owed = _Owed()
@@ -205,8 +207,6 @@ class KafkaConnection(protocol.Protocol):
             owed = _Owed()
             owed.chunks = reply
             self._owed.append(owed)
-        elif reply:
-            self._out += reply
 
     def _settle(self, chunks: Reply, owed: _Owed) -> None:
         owed.chunks, owed.deferred = chunks, None

@@ -171,7 +171,7 @@ class PowerCutRound:
             if not isinstance(response, Deferred):
                 self._answered(response, sent)
             else:
-                sent.base_offset = answer._response.responses[0].partition_responses[0].base_offset
+                sent.base_offset = answer.base_offset
                 response.addCallback(self._answered, sent)
         self.broker.wake_waiting()
 

@@ -13,8 +13,11 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.dispatch import RequestContext, Staging, quoted
 from kafkatx.broker.partition import Partition
+from kafkatx.broker.produce_reply import ProduceReply
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, ProtocolViolation
+from kafkatx.interfaces import IAppended
+from kafkatx.net.requests import Reply
 from kafkatx.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -94,6 +97,54 @@ class StagedProduce(Staging):
         return None
 
 
+class StagedForOne(Staging):
+    """The result for the one partition of a request, of which no response is made while all goes well.
+
+    :ivar base_offset: what its first record got.
+    """
+
+    __slots__ = ("_acks", "_index", "_partition", "_throttle_time_ms", "_topic", "base_offset")
+
+    def __init__(self, acks: int, topic: str, index: int, partition: Partition, base_offset: int) -> None:
+        self._acks = acks
+        self._topic = topic
+        self._index = index
+        self._partition = partition
+        self.base_offset = base_offset
+        self._throttle_time_ms = 0
+
+    def throttle(self, throttle_time_ms: int) -> None:
+        """Let the response say for how long its client is left alone."""
+        self._throttle_time_ms = throttle_time_ms
+
+    def respond(self, failed: dict[object, OSError]) -> Any:
+        """As :meth:`StagedProduce.respond`."""
+        log_start_offset = self._partition.log.log_start_offset
+        result = PartitionProduceResponse(self._index, 0, self.base_offset, -1, log_start_offset)
+        response = ProduceResponse([TopicProduceResponse(self._topic, [result])], self._throttle_time_ms)
+        return StagedProduce(self._acks, response, [(self._partition, result)]).respond(failed)
+
+    def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
+        """As :class:`kafkatx.net.requests.Staged` says."""
+        partition = self._partition
+        if failed or self._throttle_time_ms or partition.offline or partition.must_flush:
+            return super().finish(failed)
+        if not self._acks:
+            return None
+        route = self.route
+        reply = partition.produce_replies.get(route.version)
+        if reply is None or reply.log_start_offset != partition.log.log_start_offset:
+            reply = partition.produce_replies[route.version] = ProduceReply(
+                route.encode,
+                route.api_key,
+                route.version,
+                self._topic,
+                self._index,
+                partition.log.log_start_offset,
+            )
+        return [reply.frame(self.correlation_id, self.base_offset)]
+
+
 def _not_stored(result: PartitionProduceResponse, error: OSError) -> None:
     result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
     result.base_offset = -1
@@ -108,34 +159,46 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
         return refuse(
             request, context, UNSUPPORTED_VERSION, "transactions are not offered: see ApiVersions, key 24"
         )
-    find, now_ms, version = broker.topics.find, broker.now_ms(), context.version
+    now_ms, version, acks = broker.now_ms(), context.version, request.acks
     staged: list[tuple[Partition, PartitionProduceResponse]] = []
     responses = []
     for topic in request.topic_data:
         results = []
         for data in topic.partition_data:
-            partition = find(topic.name, data.index)
+            partition = broker.topics.find(topic.name, data.index)
             if partition is None:
-                result = _error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            elif not partition.writable:
-                result = _not_writable(partition, data)
-            elif request.acks == ALL and len(partition.isr) < partition.min_insync_replicas:
-                result = _error(data, ErrorCode.NOT_ENOUGH_REPLICAS, _too_few(partition))
-            else:
-                result = _append(partition, data, version, now_ms)
-                if not result.error_code:
-                    staged.append((partition, result))
-                    broker.staged[partition] = None
+                results.append(_error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+                continue
+            refused = _refused(partition, data, acks, version)
+            if refused is not None:
+                results.append(refused)
+                continue
+            log = partition.log
+            done = log.append(data.records, partition.leader_epoch, now_ms, version >= ONE_BATCH_SINCE)
+            if done.error:
+                results.append(_failed(data, done, log.log_start_offset))
+                continue
+            broker.staged[partition] = None
+            if done.log_append_time_ms == -1 and len(request.topic_data) == len(topic.partition_data) == 1:
+                return StagedForOne(acks, topic.name, data.index, partition, done.base_offset)
+            result = PartitionProduceResponse(
+                data.index, 0, done.base_offset, done.log_append_time_ms, log.log_start_offset
+            )
+            staged.append((partition, result))
             results.append(result)
         responses.append(TopicProduceResponse(topic.name, results))
-    return StagedProduce(request.acks, ProduceResponse(responses), staged)
+    return StagedProduce(acks, ProduceResponse(responses), staged)
 
 
-def _append(
-    partition: Partition, data: PartitionProduceData, version: int, now_ms: int
-) -> PartitionProduceResponse:
-    """Stage one partition's records."""
+def _refused(
+    partition: Partition, data: PartitionProduceData, acks: int, version: int
+) -> PartitionProduceResponse | None:
+    """Why the records are not even looked at; None: they are."""
     records = data.records
+    if not partition.writable:
+        return _not_writable(partition, data)
+    if acks == ALL and len(partition.isr) < partition.min_insync_replicas:
+        return _error(data, ErrorCode.NOT_ENOUGH_REPLICAS, _too_few(partition))
     if not records:
         return _error(data, ErrorCode.INVALID_RECORD, "the request has no records for this partition")
     if version < ZSTD_SINCE and _is_zstd(records):
@@ -144,16 +207,12 @@ def _append(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
             f"zstd needs Produce v{ZSTD_SINCE}, this is v{version}",
         )
-    log = partition.log
-    done = log.append(records, partition.leader_epoch, now_ms, version >= ONE_BATCH_SINCE)
-    if done.error:
-        errors = [BatchIndexAndErrorMessage(index, message) for index, message in done.record_errors]
-        return PartitionProduceResponse(
-            data.index, done.error, -1, -1, log.log_start_offset, errors, done.message
-        )
-    return PartitionProduceResponse(
-        data.index, 0, done.base_offset, done.log_append_time_ms, log.log_start_offset
-    )
+    return None
+
+
+def _failed(data: PartitionProduceData, done: IAppended, log_start_offset: int) -> PartitionProduceResponse:
+    errors = [BatchIndexAndErrorMessage(index, message) for index, message in done.record_errors]
+    return PartitionProduceResponse(data.index, done.error, -1, -1, log_start_offset, errors, done.message)
 
 
 def _not_writable(partition: Partition, data: PartitionProduceData) -> PartitionProduceResponse:

@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode, ProtocolViolation
 from kafkatx.names import CONSUMER_OFFSETS
+from kafkatx.net.requests import Staged
 from kafkatx.records import legacy
 from kafkatx.records.batch import Record, check, parse_header
 from kafkatx.records.builder import BatchBuilder, build_values
@@ -291,6 +292,23 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual((self.stored(), self.stored(partition=1)), ([], [b"v"]))
         again = self.ask(0, 9, request).responses[0].partition_responses
         self.assertEqual([(r.error_code, r.base_offset) for r in again], [(0, 0), (0, 0)])
+
+    def test_failed_write_of_one(self) -> None:
+        """A request for one partition is not acknowledged either where writing fails."""
+        self.fail_write()
+        result = self.produce(batch(b"v"))
+        self.assertEqual((result.error_code, result.base_offset), (ErrorCode.KAFKA_STORAGE_ERROR, -1))
+        self.assertEqual(self.stored(), [])
+
+    def test_offline_meanwhile(self) -> None:
+        """Where the log dir failed with another log's write, nothing in it is acknowledged."""
+        answer = self.dispatch.answer(self.frame(0, 9, produce_request(batch(b"v"))), self.peer)
+        assert isinstance(answer, Staged)
+        self.broker.topics.partitions["t"][0].go_offline()
+        finished = answer.finish({})
+        assert isinstance(finished, list)
+        response = self.response(0, 9, finished)
+        self.assertEqual(codes(response.responses[0].partition_responses), [ErrorCode.KAFKA_STORAGE_ERROR])
 
     def test_failed_write_without_acks(self) -> None:
         """With acks=0 a write that fails closes the connection."""

@@ -49,6 +49,7 @@ class Admin:
 
         self._cluster.retrying(attempt)
         self._cluster.forget()
+        self._cluster.retrying(lambda: messages.check_known(name, self._cluster.metadata([name])))
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and its records.

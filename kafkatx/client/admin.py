@@ -89,7 +89,7 @@ class Admin:
         configs: Mapping[str, str] = MappingProxyType({}),
         validate_only: bool = False,
     ) -> None:
-        """Create a topic.
+        """Create a topic, and wait until the cluster knows it.
 
         :param partitions: -1 for the broker's ``num.partitions``; *replication* likewise.
         :param validate_only: only have the broker judge whether it could be created.
@@ -104,8 +104,13 @@ class Admin:
             )
             messages.check_created((await self._asking.controller(request)).topics)
 
+        async def known() -> None:
+            messages.check_known(name, await self.cluster.describe([name]))
+
         await self.cluster.retrying(attempt)
         self.cluster.stale()
+        if not validate_only:
+            await self.cluster.retrying(known)
 
     @deferred
     async def delete_topic(self, name: str) -> None:

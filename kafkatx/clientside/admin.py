@@ -119,6 +119,21 @@ def check_created(results: Iterable[_Result]) -> None:
         check(result.error_code, f"topic {result.name!r}", result.error_message)
 
 
+def check_known(name: str, metadata: ClusterMetadata) -> None:
+    """Raise what may pass while a topic that was just created is not known everywhere.
+
+    KRaft's controller answers before the brokers have heard of the topic; one that is used meanwhile would
+    seem not to exist.
+
+    :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE.
+    """
+    topic = metadata.topics.get(name)
+    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error
+    if topic is not None and not error and not topic.usable:
+        error = ErrorCode.LEADER_NOT_AVAILABLE
+    check(error, f"topic {name!r}, which was created")
+
+
 def check_changed(results: Iterable[_Result]) -> None:
     """Raise what a topic's deletion or change was refused with.
 

@@ -11,6 +11,7 @@ from kafkatx.wire.messages.create_partitions import CreatePartitionsRequest
 from kafkatx.wire.messages.create_topics import CreateTopicsRequest
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
+from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.blocking.fake_settings import FakeSettings
 from tests.blocking.fakes import FakeCluster, Log
 
@@ -35,6 +36,17 @@ class AdminTests(SynchronousTestCase):
         self.admin.create_topic("new")
         topic = self.fake.sent(CreateTopicsRequest)[0].topics[0]
         self.assertEqual((topic.num_partitions, topic.replication_factor), (1, 1))
+
+    def test_create_waits(self) -> None:
+        """A topic that brokers have not heard of yet is waited for, by asking, and is known then."""
+        client = self.fake.client()
+        client.metadata([])  # who is there
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        self.fake.faults[MetadataRequest].extend([unknown, ErrorCode.LEADER_NOT_AVAILABLE])
+        Admin(client).create_topic("new", 3)
+        self.assertEqual(self.fake.slept, [0.1, 0.2])
+        self.assertEqual(client.partitions("new"), [0, 1, 2])
+        self.assertEqual(len(self.fake.sent(CreateTopicsRequest)), 1)
 
     def test_create_twice(self) -> None:
         """A topic that is there already is an error with its code, and not retried."""

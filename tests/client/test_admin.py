@@ -46,8 +46,25 @@ class TopicTests(AdminTestCase):
 
     def test_validate_only(self) -> None:
         """The broker is told when it shall only judge."""
-        self.result(self.admin.create_topic("new", validate_only=True))
+        self.fake.faults[MetadataRequest].append(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self.result(self.admin.create_topic("new", validate_only=True))  # and nothing is waited for
         self.assertTrue(self.network.sent(CreateTopicsRequest)[0].validate_only)
+
+    def test_create_waits(self) -> None:
+        """A topic that brokers have not heard of yet is waited for, by asking."""
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        self.fake.faults[MetadataRequest].extend([unknown, ErrorCode.LEADER_NOT_AVAILABLE])
+        waiting = self.admin.create_topic("new")
+        self.network.pump()
+        self.assertNoResult(waiting)
+        self.result(waiting, 2)
+        self.assertEqual(len(self.network.sent(CreateTopicsRequest)), 1)
+
+    def test_never_known(self) -> None:
+        """One that does not come to be known fails when the time is over, and says what it waited for."""
+        self.fake.faults[MetadataRequest].extend([ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 1000)
+        error = self.error(RequestError, self.admin.create_topic("new"), 61)
+        self.assertIn("'new', which was created", str(error))
 
     def test_defaults(self) -> None:
         """-1 stands for the broker's defaults; before CreateTopics 4 there is no -1, and it is 1."""

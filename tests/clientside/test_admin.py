@@ -46,6 +46,19 @@ class RequestTests(SynchronousTestCase):
 
 
 class AnswerTests(SynchronousTestCase):
+    def test_known(self) -> None:
+        """A topic is known when brokers show it with partitions; until then, the error may pass."""
+
+        def error(*topics: TopicMetadata) -> RequestError:
+            metadata = ClusterMetadata(topics={topic.name: topic for topic in topics})
+            return self.assertRaises(RequestError, admin.check_known, "t", metadata)
+
+        partition = PartitionMetadata(0, 0, 0, (0,), (0,))
+        unknown = TopicMetadata("t", {}, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        for found in (error(), error(unknown), error(TopicMetadata("t", {}))):
+            self.assertTrue(found.code.retriable, found)
+        admin.check_known("t", ClusterMetadata(topics={"t": TopicMetadata("t", {0: partition})}))
+
     def test_created_and_changed(self) -> None:
         """Errors name the topic; that there is none of this name will not pass."""
 

@@ -51,7 +51,8 @@ class AnswerTests(SynchronousTestCase):
 
         def error(*topics: TopicMetadata) -> RequestError:
             metadata = ClusterMetadata(topics={topic.name: topic for topic in topics})
-            return self.assertRaises(RequestError, admin.check_known, "t", metadata)
+            error: RequestError = self.assertRaises(RequestError, admin.check_known, "t", metadata)
+            return error
 
         partition = PartitionMetadata(0, 0, 0, (0,), (0,))
         unknown = TopicMetadata("t", {}, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -146,14 +146,18 @@ class Cluster:
 
         After each failure metadata is refreshed. Cancelling it cancels the attempt.
 
-        :raises KafkaTXError: what the last attempt raised; RequestTimedOut if it was still under way.
+        :raises KafkaTXError: what the last attempt raised that ended; RequestTimedOut if none did.
         """
         deadline = self.reactor.seconds() + self.api_timeout_s
         failures = 0
+        last: KafkaTXError | None = None
         while True:
             try:
                 return await self._within(deadline - self.reactor.seconds(), attempt)
             except KafkaTXError as error:
+                if isinstance(error, RequestTimedOut) and last and self.reactor.seconds() >= deadline:
+                    raise last from None  # it says more than that the attempt after it was cut off
+                last = error
                 pause_s = self._backoff.pause_s(failures)
                 if not retriable(error) or self.reactor.seconds() + pause_s >= deadline:
                     raise

@@ -352,6 +352,19 @@ class RetryingTests(ClusterTestCase):
         self.failureResultOf(waiting, RequestTimedOut)
         self.assertEqual(ends, [CancelledError])
 
+    def test_cut_off_after_a_failure(self) -> None:
+        """Where time is up while an attempt is under way, what the one before it failed with is raised."""
+        self.errors = [ConnectionFailed("x")]
+
+        async def once_and_then_for_ever() -> None:
+            await self.attempt()
+            await Deferred()
+
+        waiting = Deferred.fromCoroutine(self.cluster.retrying(once_and_then_for_ever))
+        self.network.run(self.cluster.api_timeout_s + 0.1)
+        self.assertEqual(str(self.failureResultOf(waiting, ConnectionFailed).value), "x")
+        self.assertEqual(self.attempts, 2)
+
     def test_cancel(self) -> None:
         """Who cancels gets no more attempts."""
         self.errors = [ConnectionFailed("x")]

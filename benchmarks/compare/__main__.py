@@ -16,6 +16,7 @@ from benchmarks.compare import plots, table
 from benchmarks.compare.experiments import EXPERIMENTS
 from benchmarks.compare.experiments.place import Experiment
 from benchmarks.compare.loads import librdkafka
+from benchmarks.compare.loads.building import NotBuilt
 from benchmarks.compare.machine import machine
 from benchmarks.compare.results import Results
 from benchmarks.compare.runner import run
@@ -66,7 +67,8 @@ def _write(folder: str, results: Results) -> None:
     with open(os.path.join(folder, "results.json"), "w") as file:
         json.dump(results.as_json(), file, indent=1)
         file.write("\n")
-    parts = [table.goals(figures), *(table.section(figures, experiment) for experiment in done)]
+    summary = [part for part in (table.goals(figures), table.papers_order(figures)) if part]
+    parts = [*summary, *(table.section(figures, experiment) for experiment in done)]
     with open(os.path.join(folder, "tables.md"), "w") as file:
         file.write("\n".join(parts))
     for experiment in done:
@@ -78,7 +80,7 @@ def main() -> int:
     asked = _arguments()
     try:
         librdkafka.program()
-    except librdkafka.NotBuilt as error:
+    except NotBuilt as error:
         raise SystemExit(str(error)) from None
     pinned = (os.cpu_count() or 1) > 1
     results = Results(machine())
@@ -103,6 +105,7 @@ def main() -> int:
         lambda: _write(asked.to, results),
     )
     print(table.goals(results.figures()))
+    print(table.papers_order(results.figures()), end="")
     return 0
 
 

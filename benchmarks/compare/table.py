@@ -10,6 +10,17 @@ from benchmarks.compare.results import Figure, Key, cells, ratios, systems
 
 OURS = "kafkatx"
 RIVALS = ("kafka-4", "kafka-3.9")
+# the paper's section 5: Kafka's messages a second by theirs, for a producer and for a consumer
+PAPERS_RIVALS = {
+    "rabbitmq": ("at least 2", "at least 2", "more than 4"),
+    "activemq": ("orders of magnitude", "orders of magnitude", "more than 4"),
+}
+# our cell and theirs: their clients send message by message
+PAPERS_CELLS = {
+    "(a) 1 a batch": ("a", "1", "1"),
+    "(a) 50 a batch, theirs 1": ("a", "50", "1"),
+    "(b) consumer": ("b", "200 kB", "200 kB"),
+}
 WORDS = {
     "throughput_mb_per_s": "MB/s",
     "records_per_s": "messages/s",
@@ -23,6 +34,8 @@ WORDS = {
     "rest_rss_mib": "memory at rest, MiB",
     "peak_rss_mib": "most memory under load, MiB",
     "rss_mib": "memory, MiB",
+    "installed_mib": "installed, MiB",
+    "runtime_mib": "runtime below it (Python, JDK), MiB",
 }
 
 
@@ -58,6 +71,27 @@ def section(figures: Mapping[Key, Figure], experiment: Experiment) -> str:
     parts.append(f"![{experiment.title}]({experiment.letter}.png)\n")
     parts += [table(figures, experiment, metric) for metric in experiment.metrics]
     return "\n".join(parts)
+
+
+def papers_order(figures: Mapping[Key, Figure]) -> str:
+    """How we stand to the paper's rivals in its figures 4 and 5; empty if nothing of that was measured."""
+    lines = [f"| messages/s, ours by theirs | {' | '.join(PAPERS_CELLS)} |"]
+    lines.append("|---|" + "---|" * len(PAPERS_CELLS))
+    for rival in PAPERS_RIVALS:
+        shown = [_by(figures, rival, *cell) for cell in PAPERS_CELLS.values()]
+        if any(shown):
+            lines.append(f"| kafkatx / {rival} | {' | '.join(shown)} |")
+            lines.append(f"| the paper's Kafka / {rival} | {' | '.join(PAPERS_RIVALS[rival])} |")
+    return "\n".join(lines) + "\n" if len(lines) > 2 else ""
+
+
+def _by(figures: Mapping[Key, Figure], rival: str, experiment: str, ours: str, theirs: str) -> str:
+    """Our messages a second by a rival's; empty if one of the two is not known."""
+    our_figure = figures.get(Key(experiment, ours, OURS, "records_per_s"))
+    their_figure = figures.get(Key(experiment, theirs, rival, "records_per_s"))
+    if our_figure is None or their_figure is None or not their_figure.median:
+        return ""
+    return f"{our_figure.median / their_figure.median:.2f}"
 
 
 def goals(figures: Mapping[Key, Figure], throughput: Sequence[str] = ("a", "b", "c", "d", "e")) -> str:

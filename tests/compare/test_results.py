@@ -76,6 +76,22 @@ class TableTests(SynchronousTestCase):
         shown = table.goals(measured().figures())
         self.assertIn("| kafka-4 | MB/s | 2 | 11.00 | 2.00 (a: 1) |", shown)
 
+    def test_papers_order(self) -> None:
+        """Our messages a second by a rival's, which has single messages only; unknown is empty."""
+        results = measured()
+        results.add("a", "1", "rabbitmq", {"records_per_s": 22.0})
+        results.add("a", "50", "kafkatx", {"records_per_s": 330.0})
+        results.add("b", "200 kB", "kafkatx", {"records_per_s": 90.0})
+        results.add("b", "200 kB", "activemq", {"records_per_s": 20.0})
+        shown = table.papers_order(results.figures()).splitlines()
+        self.assertIn("| kafkatx / rabbitmq | 5.00 | 15.00 |  |", shown)
+        self.assertIn("| kafkatx / activemq |  |  | 4.50 |", shown)
+        self.assertIn("| the paper's Kafka / rabbitmq | at least 2 | at least 2 | more than 4 |", shown)
+
+    def test_no_rivals(self) -> None:
+        """Without the paper's rivals there is no such table."""
+        self.assertEqual(table.papers_order(measured().figures()), "")
+
     def test_numbers(self) -> None:
         """Large numbers are whole, small ones have three digits."""
         self.assertEqual(
@@ -84,7 +100,7 @@ class TableTests(SynchronousTestCase):
 
     def test_every_experiment(self) -> None:
         """Each has cells of names that differ, and metrics that tables have words for."""
-        self.assertEqual("".join(EXPERIMENTS), "abcdefghi")
+        self.assertEqual("".join(EXPERIMENTS), "abcdefghij")
         for experiment in EXPERIMENTS.values():
             names = [cell.name for cell in experiment.cells]
             self.assertEqual(len(set(names)), len(names), experiment.letter)

@@ -6,6 +6,7 @@ from benchmarks.compare.experiments.crowd import CROWD
 from benchmarks.compare.experiments.growth import GROWTH
 from benchmarks.compare.experiments.latency import LATENCY
 from benchmarks.compare.experiments.messages import ACKS, BATCH_BYTES, BATCHES, CONSUMER, MESSAGE_BYTES
+from benchmarks.compare.experiments.perf_tools import PERF_TOOLS
 from benchmarks.compare.experiments.place import Experiment
 from benchmarks.compare.experiments.standing import STANDING
 
@@ -21,5 +22,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         CROWD,
         STANDING,
         GROWTH,
+        PERF_TOOLS,
     )
 }

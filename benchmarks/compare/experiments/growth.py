@@ -45,4 +45,5 @@ GROWTH = Experiment(
     [Cell(f"{many} partitions", partial(_partitions, many=many)) for many in (1, 10, 100, 1000)]
     + [Cell(f"{size} GB", partial(_log_bytes, gigabytes=size)) for size in (0.1, 1, 10)]
     + [Cell(f"{many} connections", partial(_connections, many=many)) for many in (10, 100, 1000, 5000)],
+    alone=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.compare.experiments.place import Cell, Experiment, Metrics, Place
-from benchmarks.compare.loads import librdkafka
+from benchmarks.compare.loads import load
 
 SECONDS = 15
 
@@ -14,7 +14,7 @@ def _latency(place: Place, rate: int) -> Metrics:
     properties = {"rate": rate, "p.linger.ms": 0, "p.acks": 1, "c.fetch.wait.max.ms": 500}
     arguments = ["latency", place.topic(), place.count(rate * SECONDS), 200]
     before = place.server.cpu()
-    done = librdkafka.end(librdkafka.begin(place.client_core, place.port, arguments, properties))
+    done = load.end(place.begin(arguments, properties))
     percentiles = {name: done[name] for name in ("p50_ms", "p99_ms", "p999_ms", "max_ms")}
     return {**percentiles, "broker_cpu_s": place.server.cpu().since(before).total_s}
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from benchmarks.compare.loads import librdkafka
+from benchmarks.compare.loads import load
 from benchmarks.compare.process import Cpu, Server
 from benchmarks.compare.systems.system import System
 
@@ -41,12 +42,20 @@ class Place(NamedTuple):
         self.system.create_topic(self.port, name, partitions)
         return name
 
+    def begin(self, arguments: Sequence[object], properties: Mapping[str, object]) -> subprocess.Popen[str]:
+        """Start a load of the system's own client: ``System.load_command`` has the parameters."""
+        return load.begin(self.client_core, self.system.load_command(self.port, arguments, properties))
+
 
 class Cell(NamedTuple):
-    """One cell of an experiment's table."""
+    """One cell of an experiment's table.
+
+    :ivar kafka: only systems that speak Kafka's protocol have it.
+    """
 
     name: str
     measure: Callable[[Place], Metrics]
+    kafka: bool = False
 
 
 class Experiment(NamedTuple):
@@ -56,6 +65,8 @@ class Experiment(NamedTuple):
     :ivar source: where the seeds have it.
     :ivar metrics: those that tables and plots show, the first one first.
     :ivar systems: the names of those that can be asked; None: all that speak Kafka's protocol but the floor.
+    :ivar alone: each round starts the system anew for it, with empty data.
+    :ivar cold: the system is not warmed up.
     """
 
     letter: str
@@ -64,6 +75,8 @@ class Experiment(NamedTuple):
     metrics: Sequence[str]
     cells: Sequence[Cell]
     systems: Sequence[str] | None = None
+    alone: bool = False
+    cold: bool = False
 
 
 def produce(
@@ -79,18 +92,14 @@ def produce(
     :param messages_a_request: if it is known, CPU seconds for a million requests are given.
     """
     before = place.server.cpu()
-    done = librdkafka.end(
-        librdkafka.begin(place.client_core, place.port, ["produce", topic, count, size], properties)
-    )
+    done = load.end(place.begin(["produce", topic, count, size], properties))
     return measured(place, done, place.server.cpu().since(before), messages_a_request)
 
 
 def consume(place: Place, topic: str, count: int, properties: Mapping[str, object]) -> Metrics:
     """Consume from the beginning, and see what it costs the broker."""
     before = place.server.cpu()
-    done = librdkafka.end(
-        librdkafka.begin(place.client_core, place.port, ["consume", topic, count], properties)
-    )
+    done = load.end(place.begin(["consume", topic, count], properties))
     return measured(place, done, place.server.cpu().since(before), None)
 
 
@@ -116,8 +125,8 @@ def measured(place: Place, done: Mapping[str, float], cpu: Cpu, messages_a_reque
 def together(place: Place, loads: Sequence[Sequence[object]], properties: Mapping[str, object]) -> Metrics:
     """Several loads at once: the throughput of all, from the first's start to the last's end."""
     before, begun_s = place.server.cpu(), time.perf_counter()
-    running = [librdkafka.begin(place.client_core, place.port, load, properties) for load in loads]
-    done = [librdkafka.end(load) for load in running]
+    running = [place.begin(arguments, properties) for arguments in loads]
+    done = [load.end(one) for one in running]
     total = {name: sum(one[name] for one in done) for name in ("messages", "bytes", "cpu_s")}
     total["seconds"] = time.perf_counter() - begun_s
     return measured(place, total, place.server.cpu().since(before), None)

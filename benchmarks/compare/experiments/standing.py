@@ -1,17 +1,18 @@
-"""Experiment (h): start-up, memory and size; the runner has the system started anew for it."""
+"""Experiment (h): start-up, memory and size installed"""
 
 from __future__ import annotations
 
 import time
 
 from benchmarks.compare.experiments.place import Cell, Experiment, Metrics, Place, produce
+from benchmarks.compare.installed import installed
 from kafkatx.blocking import Cluster, Writer
 
 SETTLED_S = 3.0
 
 
 def _standing(place: Place) -> Metrics:
-    """Seconds from the start to the first reply, and to the first message; memory at rest and under load."""
+    """Seconds from the start to the first reply and message; memory at rest and under load; size."""
     begun_s = time.perf_counter()
     topic = place.topic()
     with Cluster(f"127.0.0.1:{place.port}") as cluster, Writer(cluster, topic) as writer:
@@ -26,13 +27,16 @@ def _standing(place: Place) -> Metrics:
         "first_produce_s": first_s,
         "rest_rss_mib": rest_mib,
         "peak_rss_mib": load["peak_rss_mib"],
+        **installed(place.system),
     }
 
 
 STANDING = Experiment(
     "h",
-    "Start-up, memory",
+    "Start-up, memory, size installed",
     "ours",
-    ("start_s", "first_produce_s", "rest_rss_mib", "peak_rss_mib"),
+    ("start_s", "first_produce_s", "rest_rss_mib", "peak_rss_mib", "installed_mib", "runtime_mib"),
     [Cell("standing", _standing)],
+    alone=True,
+    cold=True,
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import subprocess
+from collections.abc import Mapping, Sequence
 
+from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.process import Server
-from benchmarks.compare.systems import kafka_topics
+from benchmarks.compare.systems import java, kafka_topics
 from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
 from benchmarks.running import free_port
 from tests.clients.toolchains import BUILT, NoToolchain, prepare
@@ -73,9 +74,7 @@ class Apache:
     def version(self) -> str:
         """Kafka's version, and Java's."""
         names = [os.path.basename(path) for path in glob.glob(os.path.join(self.jars, "kafka-clients-*.jar"))]
-        told = subprocess.run(["java", "-version"], capture_output=True, text=True).stderr
-        found = re.search(r'version "([^"]+)"', told)
-        return f"{names[0][len('kafka-clients-') : -len('.jar')]} (Java {found[1] if found else 'unknown'})"
+        return f"{names[0][len('kafka-clients-') : -len('.jar')]} (Java {java.version()})"
 
     def settings(self) -> str:
         """What its own start script and configuration file say."""
@@ -107,3 +106,9 @@ class Apache:
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """As System says."""
         kafka_topics.create_topic(port, topic, partitions)
+
+    def load_command(
+        self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
+    ) -> list[str]:
+        """As System says."""
+        return librdkafka.command(port, arguments, properties)

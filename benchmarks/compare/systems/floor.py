@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
 
@@ -46,3 +48,9 @@ class Floor:
 
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """There is only one."""
+
+    def load_command(
+        self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
+    ) -> list[str]:
+        """As System says."""
+        return librdkafka.command(port, arguments, properties)

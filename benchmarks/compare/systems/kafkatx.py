@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 
 import kafkatx
+from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems import kafka_topics
 from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
@@ -47,3 +49,9 @@ class Kafkatx:
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """As System says."""
         kafka_topics.create_topic(port, topic, partitions)
+
+    def load_command(
+        self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
+    ) -> list[str]:
+        """As System says."""
+        return librdkafka.command(port, arguments, properties)

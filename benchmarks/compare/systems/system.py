@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from benchmarks.compare.process import Server
@@ -37,7 +37,18 @@ class System(Protocol):
         """Start it with empty data in a folder, and wait until it serves."""
 
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
-        """Make a topic."""
+        """Make a topic, or a queue where the system has these."""
+
+    def load_command(
+        self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
+    ) -> list[str]:
+        """The command of a load: a client of the system's own protocol, at full speed.
+
+        :param arguments: ``produce TOPIC COUNT SIZE`` or ``consume TOPIC COUNT``; where the system speaks
+            Kafka's protocol all that ``load.c`` takes.
+        :param properties: librdkafka's; other clients have none of these, and send message by message.
+        :raises NotBuilt: the client is not there.
+        """
 
 
 def serves_kafka(port: int) -> Callable[[], bool]:
@@ -48,6 +59,23 @@ def serves_kafka(port: int) -> Callable[[], bool]:
             with socket.create_connection(("127.0.0.1", port), 5) as connection:
                 connection.sendall(API_VERSIONS)
                 return len(connection.recv(4)) == 4
+        except OSError:
+            return False
+
+    return served
+
+
+def says(port: int, first: bytes, answer: bytes) -> Callable[[], bool]:
+    """A function that says whether what listens has by now sent something with *answer* in it.
+
+    :param first: what is sent to it.
+    """
+
+    def served() -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 5) as connection:
+                connection.sendall(first)
+                return answer in connection.recv(1024)
         except OSError:
             return False
 

@@ -12,13 +12,13 @@ import os
 import sys
 import time
 
-from benchmarks.compare import plots, table
+from benchmarks.compare import goals, plots, table
 from benchmarks.compare.experiments import EXPERIMENTS
 from benchmarks.compare.experiments.place import Experiment
 from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.loads.building import NotBuilt
 from benchmarks.compare.machine import machine
-from benchmarks.compare.results import Results
+from benchmarks.compare.results import Figure, Key, Results, read
 from benchmarks.compare.runner import run
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System
@@ -34,6 +34,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--systems", default="", help=f"some of {','.join(SYSTEMS)}")
     parser.add_argument("--rounds", type=int, default=3, help="each experiment so often, the systems in turn")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the counts of messages")
+    parser.add_argument("--keep", action="store_true", help="keep what is there of other experiments")
     parser.add_argument("--to", default=os.path.join(ROOT, "docs", "performance"), help="where results go")
     asked = parser.parse_args()
     if asked.quick:
@@ -57,6 +58,15 @@ def _chosen(names: str, results: Results) -> list[System]:
     return found
 
 
+def _earlier(folder: str) -> dict[Key, Figure]:
+    """What an earlier run has left in a folder."""
+    try:
+        with open(os.path.join(folder, "results.json")) as file:
+            return read(json.load(file))
+    except FileNotFoundError:
+        return {}
+
+
 def _write(folder: str, results: Results) -> None:
     figures = results.figures()
     done: list[Experiment] = [
@@ -67,10 +77,8 @@ def _write(folder: str, results: Results) -> None:
     with open(os.path.join(folder, "results.json"), "w") as file:
         json.dump(results.as_json(), file, indent=1)
         file.write("\n")
-    summary = [part for part in (table.goals(figures), table.papers_order(figures)) if part]
-    parts = [*summary, *(table.section(figures, experiment) for experiment in done)]
     with open(os.path.join(folder, "tables.md"), "w") as file:
-        file.write("\n".join(parts))
+        file.write(table.page(figures, done, results.machine, results.notes))
     for experiment in done:
         plots.plot(figures, experiment, folder)
 
@@ -83,7 +91,7 @@ def main() -> int:
     except NotBuilt as error:
         raise SystemExit(str(error)) from None
     pinned = (os.cpu_count() or 1) > 1
-    results = Results(machine())
+    results = Results(machine(), _earlier(asked.to) if asked.keep else {})
     systems = _chosen(asked.systems, results)
     results.machine |= {
         "systems": {system.name: f"{system.version()}; {system.settings()}" for system in systems},
@@ -94,8 +102,10 @@ def main() -> int:
         print(note)
     os.makedirs(asked.to, exist_ok=True)
     begun_s = time.monotonic()
+    letters = asked.experiments or "".join(EXPERIMENTS)
+    results.forget(letters)
     run(
-        [EXPERIMENTS[letter] for letter in asked.experiments or EXPERIMENTS],
+        [EXPERIMENTS[letter] for letter in letters],
         systems,
         asked.rounds,
         asked.scale,
@@ -104,7 +114,7 @@ def main() -> int:
         lambda line: print(f"{time.monotonic() - begun_s:6.0f} s  {line}", flush=True),
         lambda: _write(asked.to, results),
     )
-    print(table.goals(results.figures()))
+    print(goals.shown(results.figures()))
     print(table.papers_order(results.figures()), end="")
     return 0
 

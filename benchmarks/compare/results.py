@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -32,8 +33,12 @@ class Results:
     :ivar notes: what was left out or failed, and why.
     """
 
-    def __init__(self, machine: Mapping[str, Any]) -> None:
+    def __init__(
+        self, machine: Mapping[str, Any], earlier: Mapping[Key, Figure] = MappingProxyType({})
+    ) -> None:
+        """:param earlier: figures of an earlier run, which stay where nothing is measured anew."""
         self.machine = dict(machine)
+        self._earlier = dict(earlier)
         self.notes: list[str] = []
         self._values: defaultdict[Key, list[float]] = defaultdict(list)
 
@@ -42,9 +47,15 @@ class Results:
         for metric, value in metrics.items():
             self._values[Key(experiment, cell, system, metric)].append(value)
 
+    def forget(self, experiments: str) -> None:
+        """Drop the earlier figures of these experiments: what is compared is to be from one run."""
+        self._earlier = {
+            key: figure for key, figure in self._earlier.items() if key.experiment not in experiments
+        }
+
     def figures(self) -> dict[Key, Figure]:
         """All of them, in the order in which they first came."""
-        return {
+        return self._earlier | {
             key: Figure(statistics.median(values), min(values), max(values), len(values))
             for key, values in self._values.items()
         }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from benchmarks.compare import goals
 from benchmarks.compare.experiments.place import Experiment
-from benchmarks.compare.results import Figure, Key, cells, ratios, systems
+from benchmarks.compare.results import Figure, Key, cells, systems
 
 OURS = "kafkatx"
-RIVALS = ("kafka-4", "kafka-3.9")
 # the paper's section 5: Kafka's messages a second by theirs, for a producer and for a consumer
 PAPERS_RIVALS = {
     "rabbitmq": ("at least 2", "at least 2", "more than 4"),
@@ -65,9 +65,29 @@ def _entry(figure: Figure | None) -> str:
     return number(figure.median) + spread
 
 
+def page(
+    figures: Mapping[Key, Figure],
+    done: Sequence[Experiment],
+    machine: Mapping[str, Any],
+    notes: Sequence[str],
+) -> str:
+    """All of it, to be read: the goals first."""
+    parts = [f"## {title}\n\n{text}" for title, text in _summary(figures) if text]
+    parts.append("## What was measured\n")
+    memory = f"{machine['memory_gib']} GiB"
+    parts.append(f"{machine['processor']}, {machine['cores']} cores, {memory}, {machine['system']}.\n")
+    parts += [f"*   **{name}** {told}." for name, told in machine["systems"].items()]
+    parts += [f"*   {note}" for note in notes]
+    return "\n".join([*parts, "", *(section(figures, experiment) for experiment in done)])
+
+
+def _summary(figures: Mapping[Key, Figure]) -> list[tuple[str, str]]:
+    return [("The goals", goals.shown(figures)), ("The paper's order", papers_order(figures))]
+
+
 def section(figures: Mapping[Key, Figure], experiment: Experiment) -> str:
     """An experiment: its plot, and its tables."""
-    parts = [f"### ({experiment.letter}) {experiment.title}\n", f"Source: {experiment.source}.\n"]
+    parts = [f"## ({experiment.letter}) {experiment.title}\n", f"Source: {experiment.source}.\n"]
     parts.append(f"![{experiment.title}]({experiment.letter}.png)\n")
     parts += [table(figures, experiment, metric) for metric in experiment.metrics]
     return "\n".join(parts)
@@ -92,25 +112,3 @@ def _by(figures: Mapping[Key, Figure], rival: str, experiment: str, ours: str, t
     if our_figure is None or their_figure is None or not their_figure.median:
         return ""
     return f"{our_figure.median / their_figure.median:.2f}"
-
-
-def goals(figures: Mapping[Key, Figure], throughput: Sequence[str] = ("a", "b", "c", "d", "e")) -> str:
-    """How we stand to Apache Kafka: the median of the cells' ratios, and the worst cell."""
-    lines = ["| kafkatx / | of | cells | median | worst |", "|---|---|---|---|---|"]
-    for rival in RIVALS:
-        for metric, letters, better in (
-            ("throughput_mb_per_s", throughput, min),
-            ("broker_cpu_s_per_gb", throughput, max),
-            ("broker_cpu_s_per_million_requests", throughput, max),
-            ("p99_ms", ("f",), max),
-        ):
-            found = {
-                at: ratio for at, ratio in ratios(figures, OURS, rival, metric).items() if at[0] in letters
-            }
-            if found:
-                worst = better(found, key=lambda at: found[at])
-                lines.append(
-                    f"| {rival} | {WORDS[metric]} | {len(found)} | {statistics.median(found.values()):.2f}"
-                    f" | {found[worst]:.2f} ({worst[0]}: {worst[1]}) |"
-                )
-    return "\n".join(lines) + "\n"

@@ -35,7 +35,7 @@ def _batch_bytes(place: Place, batch_bytes: int) -> Metrics:
     properties = {"linger.ms": 5, "batch.size": batch_bytes, "acks": 1}
     if batch_bytes < 400:
         properties |= ALONE
-    return produce(place, place.topic(), count, 100, properties)
+    return produce(place, place.topic(), count, 100, properties, 1 if batch_bytes < 400 else None)
 
 
 def _message_bytes(place: Place, size: int) -> Metrics:

@@ -19,6 +19,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
 from kafkatx.extension import find
 from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy
+from kafkatx.net.buffers import keep_freed_memory
 
 NEXT = (
     "echo hello | kafkatx produce greetings -b {bootstrap}",
@@ -101,6 +102,7 @@ def _settle(service: BrokerService) -> None:
     # what is here now stays: the collector need not walk through it again and again
     gc.collect()
     gc.freeze()
+    keep_freed_memory()
     for command in NEXT:
         _log.info("try: {command}", command=command.format(bootstrap=service.bootstrap))
 

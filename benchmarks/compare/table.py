@@ -34,6 +34,7 @@ WORDS = {
     "rest_rss_mib": "memory at rest, MiB",
     "peak_rss_mib": "most memory under load, MiB",
     "rss_mib": "memory, MiB",
+    "client_busy_percent": "client's core busy, %",
     "installed_mib": "installed, MiB",
     "runtime_mib": "runtime below it (Python, JDK), MiB",
 }

@@ -6,7 +6,7 @@ from functools import partial
 
 from benchmarks.compare.experiments.place import Cell, Experiment, Metrics, Place, produce, together
 
-PROPERTIES = {"linger.ms": 5, "queue.buffering.max.messages": 100_000}
+PROPERTIES = {"linger.ms": 5}
 
 
 def _producers(place: Place, many: int) -> Metrics:
@@ -26,7 +26,7 @@ CROWD = Experiment(
     "g",
     "Several producers or consumers at once, 200 B",
     "ours",
-    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb"),
+    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
     [Cell(f"{many} producers", partial(_producers, many=many)) for many in (1, 10, 50)]
     + [Cell(f"{many} consumers", partial(_consumers, many=many)) for many in (1, 10, 50)],
 )

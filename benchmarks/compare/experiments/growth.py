@@ -41,7 +41,7 @@ GROWTH = Experiment(
     "i",
     "One producer, 200 B, by partitions, GB in the log, and idle connections",
     "ours",
-    ("records_per_s", "broker_cpu_s_per_gb", "rss_mib"),
+    ("records_per_s", "broker_cpu_s_per_gb", "client_busy_percent", "rss_mib"),
     [Cell(f"{many} partitions", partial(_partitions, many=many)) for many in (1, 10, 100, 1000)]
     + [Cell(f"{size} GB", partial(_log_bytes, gigabytes=size)) for size in (0.1, 1, 10)]
     + [Cell(f"{many} connections", partial(_connections, many=many)) for many in (10, 100, 1000, 5000)],

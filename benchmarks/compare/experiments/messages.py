@@ -54,7 +54,7 @@ BATCHES = Experiment(
     "a",
     "One producer, 200 B, 1 and 50 messages a batch",
     "paper, figure 4",
-    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb"),
+    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
     [
         Cell("1", partial(_batch_of, messages=1)),
         Cell("50", partial(_batch_of, messages=50), kafka=True),
@@ -65,7 +65,7 @@ CONSUMER = Experiment(
     "b",
     "One consumer, 200 B, about 200 kB a fetch",
     "paper, figure 5",
-    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb"),
+    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
     [Cell("200 kB", _consumer)],
     WITH_FLOOR,
 )
@@ -73,21 +73,21 @@ BATCH_BYTES = Experiment(
     "c",
     "One producer, 100 B, by bytes of a batch",
     "thesis, table 10.3",
-    ("throughput_mb_per_s", "records_per_s", "broker_cpu_s_per_gb"),
+    ("throughput_mb_per_s", "records_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
     [Cell(str(size), partial(_batch_bytes, batch_bytes=size)) for size in (195, 1387, 8192, 16384, 56769)],
 )
 MESSAGE_BYTES = Experiment(
     "d",
     "One producer, by bytes of a message",
     "thesis, table 10.5",
-    ("throughput_mb_per_s", "records_per_s", "broker_cpu_s_per_gb"),
+    ("throughput_mb_per_s", "records_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
     [Cell(str(size), partial(_message_bytes, size=size)) for size in (10, 100, 1000, 10_000, 100_000)],
 )
 ACKS = Experiment(
     "e",
     "One producer, 200 B, by acks and codec",
     "ours",
-    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb"),
+    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
     [
         Cell(f"acks={acks} {codec}", partial(_acks_and_codec, acks=acks, codec=codec))
         for acks in ("0", "1", "all")

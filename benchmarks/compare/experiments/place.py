@@ -14,6 +14,8 @@ from benchmarks.compare.systems.system import System
 
 Metrics = dict[str, float]
 _numbers = itertools.count()
+CONNECTED_S, CONNECT_S = 1.0, 0.05
+"""How long loads are given to connect: together, and for each."""
 
 
 class Place(NamedTuple):
@@ -113,6 +115,7 @@ def measured(place: Place, done: Mapping[str, float], cpu: Cpu, messages_a_reque
         "broker_cpu_system_s": cpu.system_s,
         "broker_cpu_s_per_gb": cpu.total_s / done["bytes"] * 1e9,
         "client_cpu_s": done["cpu_s"],
+        "client_busy_percent": done["cpu_s"] / done["seconds"] * 100,
         "rss_mib": place.server.rss_mib(),
         "peak_rss_mib": place.server.peak_rss_mib(),
     }
@@ -123,10 +126,13 @@ def measured(place: Place, done: Mapping[str, float], cpu: Cpu, messages_a_reque
 
 
 def together(place: Place, loads: Sequence[Sequence[object]], properties: Mapping[str, object]) -> Metrics:
-    """Several loads at once: the throughput of all, from the first's start to the last's end."""
-    before, begun_s = place.server.cpu(), time.perf_counter()
-    running = [place.begin(arguments, properties) for arguments in loads]
+    """Several loads at once, which begin when all have connected: their throughput until the last ends."""
+    start_s = time.time() + CONNECTED_S + CONNECT_S * len(loads)
+    given = {**properties, "start": f"{start_s:.3f}"}
+    running = [place.begin(arguments, given) for arguments in loads]
+    time.sleep(max(0.0, start_s - time.time()))
+    before = place.server.cpu()
     done = [load.end(one) for one in running]
     total = {name: sum(one[name] for one in done) for name in ("messages", "bytes", "cpu_s")}
-    total["seconds"] = time.perf_counter() - begun_s
+    total["seconds"] = max(one["seconds"] for one in done)
     return measured(place, total, place.server.cpu().since(before), None)

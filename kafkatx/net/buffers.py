@@ -1,8 +1,8 @@
 """Memory for what is read: kept by the process from one read to the next.
 
-A read takes up to 1 MiB, a large request is joined out of several, and all of it is freed soon after. As soon as
-some MiB at the end of its heap are free, glibc's allocator gives them back to the system, and the next read has to
-fault them in again page by page: with requests of 1 MB that is a fifth of the broker's CPU time.
+A read takes up to 1 MiB, a large request is joined out of several, and all of it is freed soon after. As
+soon as some MiB at the end of its heap are free, glibc's allocator gives them back to the system, and the
+next read has to fault them in again page by page: with requests of 1 MB a fifth of the broker's CPU time.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
  *   load consume TOPIC COUNT [property=value ...]        partition 0 from its beginning
  *   load latency TOPIC COUNT SIZE rate=N [property=...]  produce at a rate, and consume what comes
  *
- * Properties are librdkafka's, but for these: rate=N; partitions=N: produce to the first N in turn, and not only to 0;
- * start=SECONDS since 1970: the load begins then, when others have connected, too. "p." and "c." before a property's
- * name give it to the producer or the consumer alone.
+ * Properties are librdkafka's, but for these: rate=N; partitions=N: produce to the first N in turn, RUN messages each
+ * as sticky partitioners do; start=SECONDS since 1970: the load begins then, when others have connected, too.
+ * "p." and "c." before a property's name give it to the producer or the consumer alone.
  * Prints one line of JSON:
  *   {"messages", "bytes", "seconds", "cpu_s", "errors", "p50_ms", "p99_ms", "p999_ms", "max_ms"}
  * with the percentiles of latency only: from handing a message to the producer to having it from the consumer.
@@ -24,6 +24,7 @@
 
 #define CONSUME_BATCH 10000
 #define PATIENCE_S 60
+#define RUN 100
 
 static atomic_long delivered, failed;
 static long count, size_bytes, rate, partitions = 1;
@@ -130,7 +131,7 @@ static double produce(void) {
     double start = begin();
     for (long number = 0; number < count; number++) {
         if (rate) pace(start, number, producer);
-        produce_one(producer, handle, number % partitions, value);
+        produce_one(producer, handle, number / RUN % partitions, value);
         if (number % 1000 == 0) rd_kafka_poll(producer, 0);
     }
     rd_kafka_flush(producer, PATIENCE_S * 1000);

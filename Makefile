@@ -17,9 +17,16 @@ CLIENTS ?=
 CONTROL ?=
 # make tests TESTS=tests.wire
 TESTS ?=
+# make bench SYSTEMS=kafkatx,kafka-4 EXPERIMENTS=ab ROUNDS=5 SCALE=0.5
+SYSTEMS ?=
+EXPERIMENTS ?=
+ROUNDS ?=
+SCALE ?=
+# make bench-guard BASE=v0.1
+BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo test tests lint docs documents clean interop clients faults
+.PHONY: help install run demo test tests lint docs documents clean interop clients faults bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -31,6 +38,10 @@ help:
 	@echo 'make interop              Apache Kafka and its Spark source beside ours (needs Java and Maven)'
 	@echo 'make clients              Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are)'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
+	@echo 'make bench                the experiments of docs/performance.md, into docs/performance (hours; SYSTEMS=kafkatx,kafka-4'
+	@echo '                          EXPERIMENTS=ab ROUNDS=5 SCALE=0.5 change that; needs gcc, librdkafka, Java and Maven)'
+	@echo 'make bench-quick          some of them, small and once, into .interop/bench/quick (under ten minutes)'
+	@echo 'make bench-guard [BASE=COMMIT]  is the tree slower than a commit, by 10%? (some minutes; valgrind, too, where it is)'
 	@echo 'make lint                 ruff, mypy --strict, import-linter'
 	@echo 'make docs                 build the documentation into docs/_build/html'
 	@echo 'make documents            write the generated pages and the sample settings anew'
@@ -102,6 +113,18 @@ clients: install
 faults: install
 	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups \
 	  tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_standalone
+
+# PNGs take matplotlib, of the extra "plot".
+bench: install
+	@$(BIN)/python -m benchmarks.compare $(if $(SYSTEMS),--systems $(SYSTEMS)) \
+	  $(if $(EXPERIMENTS),--experiments $(EXPERIMENTS)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SCALE),--scale $(SCALE))
+
+# Its figures are too few for docs/performance.
+bench-quick: install
+	@$(BIN)/python -m benchmarks.compare --quick --to .interop/bench/quick $(if $(SYSTEMS),--systems $(SYSTEMS))
+
+bench-guard: install
+	@$(BIN)/python -m benchmarks.guard $(BASE)
 
 test: lint docs
 	@$(MAKE) --no-print-directory tests

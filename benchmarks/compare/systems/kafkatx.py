@@ -40,9 +40,10 @@ class Kafkatx:
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
         """As System says."""
+        # python -c looks where it runs first
         environment = {} if self._tree is None else {"PYTHONPATH": self._tree}
         command = kafkatx_command(os.path.join(folder, "data"), port)
-        server = Server(command, log_path(folder), core, environment)
+        server = Server(command, log_path(folder), core, environment, self._tree)
         server.wait_for(serves_kafka(port), START_S)
         return server
 

@@ -11,7 +11,7 @@ release = version = installed("kafkatx")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "examples", "performance"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"

@@ -11,19 +11,22 @@ import json
 import os
 import sys
 import time
+from typing import Any
 
 from benchmarks.compare import goals, plots, table
+from benchmarks.compare.ballast import ballast, needed
 from benchmarks.compare.experiments import EXPERIMENTS
 from benchmarks.compare.experiments.place import Experiment
 from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.loads.building import NotBuilt
 from benchmarks.compare.machine import machine
-from benchmarks.compare.results import Figure, Key, Results, read
+from benchmarks.compare.results import Results, read
 from benchmarks.compare.runner import run
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NOTHING: dict[str, Any] = {"machine": {}, "notes": [], "results": []}
 QUICK = ("abcefh", 1, 0.15)
 
 
@@ -58,13 +61,14 @@ def _chosen(names: str, results: Results) -> list[System]:
     return found
 
 
-def _earlier(folder: str) -> dict[Key, Figure]:
+def _earlier(folder: str) -> dict[str, Any]:
     """What an earlier run has left in a folder."""
-    try:
-        with open(os.path.join(folder, "results.json")) as file:
-            return read(json.load(file))
-    except FileNotFoundError:
-        return {}
+    path = os.path.join(folder, "results.json")
+    if not os.path.exists(path):
+        return NOTHING
+    with open(path) as file:
+        document: dict[str, Any] = json.load(file)
+    return document
 
 
 def _write(folder: str, results: Results) -> None:
@@ -91,29 +95,34 @@ def main() -> int:
     except NotBuilt as error:
         raise SystemExit(str(error)) from None
     pinned = (os.cpu_count() or 1) > 1
-    results = Results(machine(), _earlier(asked.to) if asked.keep else {})
+    letters = asked.experiments or "".join(EXPERIMENTS)
+    earlier = _earlier(asked.to) if asked.keep else NOTHING
+    results = Results(machine(), read(earlier))
+    results.forget(letters)
+    results.notes += earlier["notes"]
     systems = _chosen(asked.systems, results)
+    told = {system.name: f"{system.version()}; {system.settings()}" for system in systems}
     results.machine |= {
-        "systems": {system.name: f"{system.version()}; {system.settings()}" for system in systems},
+        "systems": {**earlier["machine"].get("systems", {}), **told},
         "pinned": pinned,
-        "scale": asked.scale,
+        "ballast": needed(),
+        "scale": {**earlier["machine"].get("scale", {}), **dict.fromkeys(letters, asked.scale)},
     }
     for note in results.notes:
         print(note)
     os.makedirs(asked.to, exist_ok=True)
     begun_s = time.monotonic()
-    letters = asked.experiments or "".join(EXPERIMENTS)
-    results.forget(letters)
-    run(
-        [EXPERIMENTS[letter] for letter in letters],
-        systems,
-        asked.rounds,
-        asked.scale,
-        pinned,
-        results,
-        lambda line: print(f"{time.monotonic() - begun_s:6.0f} s  {line}", flush=True),
-        lambda: _write(asked.to, results),
-    )
+    with ballast():
+        run(
+            [EXPERIMENTS[letter] for letter in letters],
+            systems,
+            asked.rounds,
+            asked.scale,
+            pinned,
+            results,
+            lambda line: print(f"{time.monotonic() - begun_s:6.0f} s  {line}", flush=True),
+            lambda: _write(asked.to, results),
+        )
     print(goals.shown(results.figures()))
     print(table.papers_order(results.figures()), end="")
     return 0

@@ -18,5 +18,5 @@ def machine() -> dict[str, Any]:
         "processor": model[1] if model else platform.machine(),
         "cores": os.cpu_count(),
         "memory_gib": round(int(total[1]) / (1 << 20), 1) if total else None,
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
     }

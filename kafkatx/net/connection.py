@@ -194,8 +194,8 @@ class KafkaConnection(protocol.Protocol):
 
     def _take(self, reply: Reply | Deferred[Reply], is_ordered: bool) -> None:
         """Send a reply, in its turn, when it is there."""
-        if type(reply) is list and not self._owed:  # a Deferred is an abstract class: to ask for it is slow
-            self._out += reply
+        if not self._owed and (reply is None or type(reply) is list):
+            self._out += reply or ()  # a Deferred is an abstract class: to ask for it first would be slow
         elif isinstance(reply, Deferred):
             if not self._owed:
                 self._owed_are_ordered = is_ordered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 from typing import Any
@@ -101,6 +102,19 @@ class ServiceTests(SynchronousTestCase):
         with self.assertRaises(SystemExit) as caught:
             tap.makeService(parsed("--set", "num.partition=3"))
         self.assertRegex(str(caught.exception), r"\Akafkatx: num\.partition: [^\n]*\Z")
+
+    def test_settles(self) -> None:
+        """A broker that has started keeps its memory, and says what to type next, with its address."""
+        done: list[str] = []
+        for module, name in ((gc, "collect"), (gc, "freeze"), (tap, "keep_freed_memory")):
+            self.patch(module, name, lambda name=name: done.append(name))
+        service = tap.makeService(parsed("--set", f"log.dirs={self.mktemp()}"))
+        assert isinstance(service, BrokerService)
+        service.bootstrap = "127.0.0.1:29092"
+        with capturedLogs() as events:
+            service.started.callback(service)
+        self.assertEqual(done, ["collect", "freeze", "keep_freed_memory"])
+        self.assertEqual([event["command"].endswith("127.0.0.1:29092") for event in events], [True, True])
 
     def test_few_open_files(self) -> None:
         """Where the system lets it open few files, the log says so; where it does not limit them, nothing."""

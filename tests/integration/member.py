@@ -16,6 +16,7 @@ import argparse
 import json
 import signal
 import sys
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -92,6 +93,7 @@ def kafka_python(
     from kafka import ConsumerRebalanceListener, KafkaConsumer
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
     from kafka.coordinator.assignors.range import RangePartitionAssignor
+    from kafka.errors import CommitFailedError, KafkaError, RebalanceInProgressError
 
     owned = Owned()
 
@@ -118,12 +120,26 @@ def kafka_python(
         **more,
         **strategy,
     )
+
+    def commit() -> None:
+        while _running:
+            try:
+                consumer.commit()
+            except (CommitFailedError, RebalanceInProgressError):
+                pass  # what it has to commit after the next poll, it commits then
+            except KafkaError as error:
+                if not error.retriable:
+                    raise
+                time.sleep(POLL_S)  # the broker is away: this client does not try again by itself
+                continue
+            return
+
     consumer.subscribe([topic], listener=Listener())
     while _running:
         for messages in consumer.poll(POLL_S * 1000).values():
             for message in messages:
                 say(record=[message.partition, message.offset, message.value.decode()])
-            consumer.commit()
+            commit()
     consumer.close()
 
 

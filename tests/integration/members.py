@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterable
 from tests.integration.clients import DEADLINE_S
 
 LOOK_EVERY_S = 0.02
+TOLD = 4000
+"""How much of what a member that failed has told is shown."""
 
 
 class Member:
@@ -40,9 +43,9 @@ class Member:
         command += ["--session-ms", str(session_ms), "--instance-id", instance_id]
         for name, value in settings.items():
             command += ["--set", f"{name.replace('_', '.') if client == 'confluent-kafka' else name}={value}"]
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        self._told = tempfile.TemporaryFile(mode="w+")  # noqa: SIM115  # it outlives this
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._told, text=True)
+        self._ended = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -74,13 +77,25 @@ class Member:
         self._process.send_signal(signal.SIGCONT)
 
     def _end(self, number: int) -> None:
-        if self._process.poll() is None:
+        """End it, if it has not been ended.
+
+        :raises AssertionError: it had ended by itself.
+        """
+        if self._ended:
+            return
+        self._ended = True
+        failed = self._process.poll() is not None
+        if not failed:
             self._process.send_signal(number)
             self.thaw()
         self._process.wait(DEADLINE_S)
         self._reader.join(DEADLINE_S)
         assert self._process.stdout is not None
         self._process.stdout.close()
+        with self._told:
+            self._told.seek(0)
+            if failed:
+                raise AssertionError(f"a member ended by itself:\n{self._told.read()[-TOLD:]}")
 
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = 30.0) -> None:

@@ -66,10 +66,7 @@ class ConsumerProtocolTests(GroupContract, SynchronousTestCase):
 
     def test_expression(self) -> None:
         """A subscription by regular expression is resolved by the broker."""
-        member = Member(
-            self.client, self.bootstrap, self.group, f"^{self.topic[:-2]}.*", group_protocol="consumer"
-        )
-        self.members.append(member)
+        member = self.join(topic=f"^{self.topic[:-2]}.*")
         self.settled(member)
         self.send()
         self.all_come()
@@ -103,8 +100,7 @@ class ConsumerProtocolTests(GroupContract, SynchronousTestCase):
         """kafka-python, which knows only the classic protocol, shares a group with one of the new."""
         first = self.join()
         self.settled(first)
-        second = Member("kafka-python", self.bootstrap, self.group, self.topic, SESSION_MS)
-        self.members.append(second)
+        second = super().join(client="kafka-python")  # of the classic protocol
         self.settled(first, second)
         self.send()
         self.all_come()

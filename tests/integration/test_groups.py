@@ -44,7 +44,7 @@ class GroupCase(_Case):
         self.listener = {"listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
         self.members: list[Member] = []
         self.start_broker()
-        self.addCleanup(self.stop_all)
+        self.addCleanup(lambda: self.broker.stop())
         self.topic, self.group = new_topic(), new_topic()
         self.confluent = Confluent(self.bootstrap)
         self.confluent.create(self.topic, PARTITIONS)
@@ -55,17 +55,13 @@ class GroupCase(_Case):
         self.broker = EmbeddedBroker(SETTINGS | self.listener, data_dir=self.data_dir, run_in="process")
         self.bootstrap = self.broker.start().bootstrap
 
-    def stop_all(self) -> None:
-        """Stop what the test has left running."""
-        for member in self.members:
-            member.kill()
-        self.broker.stop()
-
     def join(self, session_ms: int = SESSION_MS, **settings: Any) -> Member:
-        """A new member; of another *client*, if that is among the settings."""
+        """A new member; of another *client*, or for another *topic*, if that is among the settings."""
         client = settings.pop("client", self.client)
-        member = Member(client, self.bootstrap, self.group, self.topic, session_ms, **settings)
+        topic = settings.pop("topic", self.topic)
+        member = Member(client, self.bootstrap, self.group, topic, session_ms, **settings)
         self.members.append(member)
+        self.addCleanup(member.kill)
         return member
 
     def settled(self, *members: Member, seconds: float = DEADLINE_S) -> None:

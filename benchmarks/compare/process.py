@@ -84,11 +84,20 @@ class Server:
         with open(self._log_path, errors="replace") as log:
             return "".join(log.readlines()[-15:])
 
+    def pause(self) -> None:
+        """SIGSTOP to all of it: it takes nothing from the others until :meth:`go_on`."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """SIGCONT to all of it."""
+        os.killpg(self._process.pid, signal.SIGCONT)
+
     def stop(self) -> None:
         """SIGTERM to all of it, and SIGKILL if that does not do."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(self._process.pid, number)
+                self.go_on()
             except ProcessLookupError:
                 break
             try:

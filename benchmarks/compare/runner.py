@@ -1,4 +1,4 @@
-"""Runs experiments: each system in turn, in each round, with a cell's load on it."""
+"""Runs experiments: a cell's load on each system in turn, in each round."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from benchmarks.compare.experiments.place import Cell, Experiment, Place, consume, produce
 from benchmarks.compare.results import Results
@@ -36,15 +37,14 @@ def run(
     """
     for sitting in sittings(experiments):
         letters = "".join(experiment.letter for experiment in sitting)
+        alone = sitting[0].alone
         for number in range(rounds):
-            for system in systems:
-                if any(taking_part(experiment, system) for experiment in sitting):
-                    tell(f"({letters}) round {number + 1} of {rounds}: {system.name}")
-                    try:
-                        _run_one(sitting, system, scale, pinned, results, tell)
-                    except Exception as error:  # one system's failure is no reason to lose the others'
-                        results.notes.append(f"({letters}) {system.name} failed: {error}")
-                        tell(results.notes[-1])
+            tell(f"({letters}) round {number + 1} of {rounds}")
+            for group in [[system] for system in systems] if alone else [systems]:
+                with Round(sitting, scale, pinned, results, tell) as one:
+                    for system in group:
+                        one.start(system)
+                    one.measure(number)
             after_round()
 
 
@@ -77,34 +77,82 @@ def _warm_up(place: Place) -> None:
         consume(place, topic, many, {})
 
 
-def _run_one(
-    sitting: Sequence[Experiment], system: System, scale: float, pinned: bool, results: Results, tell: Tell
-) -> None:
-    """One round of all cells of some experiments, with one system."""
-    folder, port = tempfile.mkdtemp(prefix="kafkatx-bench-"), free_port()
-    broker_core, client_core = (BROKER_CORE, CLIENT_CORE) if pinned else (None, None)
-    try:
-        with system.start(folder, port, broker_core) as server:
-            place = Place(system, server, port, folder, client_core, scale)
-            if not any(experiment.cold for experiment in sitting):
+class Round:
+    """One round of all cells of some experiments: all systems are there, and stopped but for one.
+
+    So each cell is measured with all of them within a minute, and what the machine's neighbours do to one
+    they do to the others; and nobody takes time from the one whose turn it is. A context manager: its end
+    is theirs.
+    """
+
+    def __init__(
+        self, sitting: Sequence[Experiment], scale: float, pinned: bool, results: Results, tell: Tell
+    ) -> None:
+        self._sitting = sitting
+        self._letters = "".join(experiment.letter for experiment in sitting)
+        self._scale = scale
+        self._broker_core = BROKER_CORE if pinned else None
+        self._client_core = CLIENT_CORE if pinned else None
+        self._results = results
+        self._tell = tell
+        self._places: list[Place] = []
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Round:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def start(self, system: System) -> None:
+        """Start one, if it takes part, and warm it up; one that fails is no reason to lose the others."""
+        if not any(taking_part(experiment, system) for experiment in self._sitting):
+            return
+        self._tell(f"  {system.name} starts")
+        folder, port = tempfile.mkdtemp(prefix="kafkatx-bench-"), free_port()
+        self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        try:
+            server = self._stack.enter_context(system.start(folder, port, self._broker_core))
+            place = Place(system, server, port, folder, self._client_core, self._scale, [])
+            if not any(experiment.cold for experiment in self._sitting):
                 _warm_up(place)
-            for experiment in sitting:
-                for cell in taking_part(experiment, system):
-                    _measure(experiment, cell, place, results, tell)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+                place.clean()
+            server.pause()
+        except Exception as error:
+            self._note(f"({self._letters}) {system.name} failed: {error}")
+            return
+        self._places.append(place)
 
+    def measure(self, number: int) -> None:
+        """Measure each cell with each system that has it; who is first is another one each time.
 
-def _measure(experiment: Experiment, cell: Cell, place: Place, results: Results, tell: Tell) -> None:
-    """One round of a cell."""
-    os.sync()  # what the ones before have written is not to be written now
-    place.server.forget_peak()
-    try:
-        metrics = cell.measure(place)
-    except (RuntimeError, OSError) as error:
-        results.notes.append(f"({experiment.letter}) {cell.name} failed with {place.system.name}: {error}")
-        tell(results.notes[-1])
-        return
-    results.add(experiment.letter, cell.name, place.system.name, metrics)
-    shown = experiment.metrics[0]
-    tell(f"    ({experiment.letter}) {cell.name}: {shown} {metrics[shown]:,.6g}")
+        :param number: the round's.
+        """
+        for experiment in self._sitting:
+            for at, cell in enumerate(experiment.cells, number):
+                self._tell(f"    ({experiment.letter}) {cell.name}")
+                first = at % len(self._places) if self._places else 0
+                for place in self._places[first:] + self._places[:first]:
+                    if cell in taking_part(experiment, place.system):
+                        self._measure(experiment, cell, place)
+
+    def _measure(self, experiment: Experiment, cell: Cell, place: Place) -> None:
+        os.sync()  # what the ones before have written is not to be written now
+        place.server.go_on()
+        try:
+            place.system.wake(place.port)
+            place.server.forget_peak()
+            metrics = cell.measure(place)
+            place.clean()
+        except Exception as error:
+            self._note(f"({experiment.letter}) {cell.name} failed with {place.system.name}: {error}")
+            return
+        finally:
+            place.server.pause()
+        self._results.add(experiment.letter, cell.name, place.system.name, metrics)
+        shown = experiment.metrics[0]
+        self._tell(f"        {place.system.name}: {shown} {metrics[shown]:,.6g}")
+
+    def _note(self, note: str) -> None:
+        self._results.notes.append(note)
+        self._tell(note)

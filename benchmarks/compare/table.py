@@ -35,6 +35,9 @@ WORDS = {
     "peak_rss_mib": "most memory under load, MiB",
     "rss_mib": "memory, MiB",
     "client_busy_percent": "client's core busy, %",
+    "replayed_mb_per_s": "MB/s, of requests made beforehand",
+    "replayed_broker_cpu_s_per_gb": "broker's CPU seconds per GB, of requests made beforehand",
+    "replayed_client_busy_percent": "client's core busy, %, sending requests made beforehand",
     "installed_mib": "installed, MiB",
     "runtime_mib": "runtime below it (Python, JDK), MiB",
 }

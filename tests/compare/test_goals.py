@@ -29,10 +29,23 @@ class GoalsTests(SynchronousTestCase):
             for system, value in (("kafkatx", ours), ("kafka-4", 1.0))
         ]
         by_what = found(*rows)
-        worst, median = by_what["throughput / kafka-4, worst cell"], by_what["throughput / kafka-4, median"]
+        worst, median = (
+            by_what[f"throughput (librdkafka) / kafka-4, {which}"] for which in ("worst cell", "median")
+        )
         self.assertEqual((worst.measured, worst.where, worst.held), (0.9, "c: x", False))
         self.assertEqual(worst.missing, ["c: x 0.90"])
         self.assertEqual((median.measured, median.held), (2.0, True))
+
+    def test_replayed(self) -> None:
+        """What a client that costs nothing makes of the brokers is a goal of its own."""
+        by_what = found(
+            ("a", "1", "kafkatx", "replayed_mb_per_s", 1.4),
+            ("a", "1", "kafka-4", "replayed_mb_per_s", 1.0),
+        )
+        worst, median = (
+            by_what[f"throughput (replayed) / kafka-4, {which}"] for which in ("worst cell", "median")
+        )
+        self.assertEqual((worst.held, median.held), (True, False))
 
     def test_cpu_and_latency(self) -> None:
         """CPU counts by its median, latency by its worst cell."""
@@ -104,7 +117,8 @@ class GoalsTests(SynchronousTestCase):
         lines = shown(figures(*rows)).splitlines()
         self.assertEqual(
             lines[2],
-            "| throughput / kafka-4, worst cell | at least 1.0 | 0.50 (c: 195) | **missed**: c: 195 0.50 |",
+            "| throughput (librdkafka) / kafka-4, worst cell | at least 1.0 | 0.50 (c: 195)"
+            " | **missed**: c: 195 0.50 |",
         )
         self.assertEqual(lines[-1], "| RSS at rest, MiB | under 60 | 50.00 (h: standing) | held |")
         self.assertEqual(shown({}), "")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.compare.experiments import EXPERIMENTS
-from benchmarks.compare.process import Server
+from benchmarks.compare.experiments import EXPERIMENTS, replaying
+from benchmarks.compare.process import Server, _stat
 from benchmarks.compare.results import Results, cells
-from benchmarks.compare.runner import WARM_UPS, run, sittings, taking_part
+from benchmarks.compare.runner import WARM_UPS, Tell, run, sittings, taking_part
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System, log_path
 
@@ -23,12 +24,16 @@ class FakeSystem:
     """A system that does nothing, and whose clients say that all went well.
 
     :ivar asked: the arguments of the loads, without the topics' names.
+    :ivar topics: those that are there.
+    :ivar servers: those that were started.
     """
 
     def __init__(self, name: str, kafka: bool) -> None:
         self.name = name
         self.kafka = kafka
         self.asked: list[list[object]] = []
+        self.topics: set[str] = set()
+        self.servers: list[Server] = []
 
     def missing(self) -> str | None:
         """As System says."""
@@ -44,10 +49,19 @@ class FakeSystem:
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
         """As System says."""
-        return Server(["sleep", "600"], log_path(folder), core, {})
+        self.servers.append(Server(["sleep", "600"], log_path(folder), core, {}))
+        return self.servers[-1]
+
+    def wake(self, port: int) -> None:
+        """As System says."""
 
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """As System says."""
+        self.topics.add(topic)
+
+    def delete_topic(self, port: int, topic: str) -> None:
+        """As System says."""
+        self.topics.remove(topic)
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
@@ -58,11 +72,16 @@ class FakeSystem:
         return ["echo", MEASURED]
 
 
-def measured(letter: str, system: System) -> Results:
-    """One round of a thousandth of an experiment."""
+def measured(letter: str, *systems: System, rounds: int = 1, tell: Tell = lambda _: None) -> Results:
+    """Rounds of a thousandth of an experiment."""
     results = Results({})
-    run([EXPERIMENTS[letter]], [system], 1, 0.001, False, results, lambda _: None, lambda: None)
+    run([EXPERIMENTS[letter]], systems, rounds, 0.001, False, results, tell, lambda: None)
     return results
+
+
+def stopped(server: Server) -> bool:
+    """Whether it is stopped (state T)."""
+    return {_stat(pid)[0] for pid in server._pids()} == {"T"}
 
 
 def taken(letter: str, name: str) -> list[str]:
@@ -107,6 +126,10 @@ class SittingsTests(SynchronousTestCase):
 
 
 class RunTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """What is made beforehand is not sent: nobody would answer."""
+        self.patch(replaying, "produced", lambda place, size, properties: {"replayed_mb_per_s": 1.0})
+
     def test_rival_producer(self) -> None:
         """A rival's own client warms it up and empties the queue; a cell of others is no failure."""
         system = FakeSystem("rabbitmq", kafka=False)
@@ -139,3 +162,45 @@ class RunTests(SynchronousTestCase):
         system = FakeSystem("rabbitmq", kafka=False)
         self.patch(system, "load_command", lambda *_: ["sh", "-c", "echo no such queue >&2; exit 1"])
         self.assertEqual(measured("a", system).notes, ["(a) rabbitmq failed: no such queue"])
+
+    def test_turns(self) -> None:
+        """All systems are started, and measured in each cell before the next one; others begin each time."""
+        told: list[str] = []
+        systems = [FakeSystem(name, kafka=True) for name in ("kafkatx", "kafka-4")]
+        measured("a", *systems, rounds=2, tell=told.append)
+        shown = [line.split(":")[0].strip() for line in told]
+        both = ["kafkatx", "kafka-4"]
+        starts = [f"{name} starts" for name in both]
+        cells = [["(a) 1", *both, "(a) 50", *both[::-1]], ["(a) 1", *both[::-1], "(a) 50", *both]]
+        expected = [
+            ["(a) round 1 of 2", *starts, *cells[0]],
+            ["(a) round 2 of 2", *starts, *cells[1]],
+        ]
+        self.assertEqual(shown, [line for lines in expected for line in lines])
+
+    def test_one_runs(self) -> None:
+        """Whose turn it is not is stopped, and in the end all are gone; so are the topics."""
+        running: list[list[str]] = []
+        systems = [FakeSystem(name, kafka=True) for name in ("kafkatx", "kafka-4")]
+
+        def look(system: FakeSystem, *_: object) -> list[str]:
+            servers = [one.servers[-1] for one in systems if one.servers]
+            running.append([one.name for one in systems if one.servers and not stopped(one.servers[-1])])
+            self.assertTrue(servers)
+            return ["echo", MEASURED]
+
+        for system in systems:
+            self.patch(system, "load_command", partial(look, system))
+        results = measured("a", *systems)
+        self.assertEqual(results.notes, [])
+        self.assertEqual({tuple(names) for names in running}, {("kafkatx",), ("kafka-4",)})
+        self.assertEqual([system.topics for system in systems], [set(), set()])
+        self.assertEqual([server._pids() for system in systems for server in system.servers], [[], []])
+
+    def test_one_does_not_start(self) -> None:
+        """The others are measured all the same."""
+        systems = [FakeSystem(name, kafka=True) for name in ("kafkatx", "kafka-4")]
+        self.patch(systems[1], "start", lambda *_: (_ for _ in ()).throw(RuntimeError("no java")))
+        results = measured("a", *systems)
+        self.assertEqual(results.notes, ["(a) kafka-4 failed: no java"])
+        self.assertEqual({key.system for key in results.figures()}, {"kafkatx"})

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
+from benchmarks.compare.experiments import replaying
 from benchmarks.compare.experiments.place import Cell, Experiment, Metrics, Place, consume, produce
 
 ALONE = {"linger.ms": 0, "batch.num.messages": 1}
 GATHERED = {"linger.ms": 5}
+METRICS = (
+    "throughput_mb_per_s",
+    "records_per_s",
+    "broker_cpu_s_per_gb",
+    "client_busy_percent",
+    *replaying.METRICS,
+)
+BY_RECORDS = (METRICS[1], METRICS[0], *METRICS[2:])
 WITH_FLOOR = ("kafkatx", "kafka-4", "kafka-3.9", "rabbitmq", "activemq", "floor")
+
+
+def _produced(
+    place: Place,
+    count: int,
+    size: int,
+    properties: Mapping[str, object],
+    messages_a_request: int | None = None,
+) -> Metrics:
+    """By librdkafka, and then without what librdkafka costs."""
+    made = produce(place, place.topic(), count, size, properties, messages_a_request)
+    return {**made, **replaying.produced(place, size, properties)} if place.system.kafka else made
 
 
 def _batch_of(place: Place, messages: int) -> Metrics:
     """The paper's producer: 200 B, so many messages a batch, nobody waits for a flush."""
     count = place.count(2_000_000 if messages > 1 else 400_000)
     properties = {"linger.ms": 5 if messages > 1 else 0, "batch.num.messages": messages, "acks": 1}
-    return produce(place, place.topic(), count, 200, properties, messages)
+    return _produced(place, count, 200, properties, messages)
 
 
 def _consumer(place: Place) -> Metrics:
@@ -25,7 +47,11 @@ def _consumer(place: Place) -> Metrics:
     """
     topic, count = place.topic(), place.count(4_000_000 if place.system.kafka else 400_000)
     produce(place, topic, count, 200, GATHERED)
-    return consume(place, topic, count, {"fetch.message.max.bytes": 200_000})
+    most_bytes = 200_000
+    taken = consume(place, topic, count, {"fetch.message.max.bytes": most_bytes})
+    if not place.system.kafka:
+        return taken
+    return {**taken, **replaying.fetched(place, topic, 200, count, most_bytes)}
 
 
 def _batch_bytes(place: Place, batch_bytes: int) -> Metrics:
@@ -35,26 +61,26 @@ def _batch_bytes(place: Place, batch_bytes: int) -> Metrics:
     properties = {"linger.ms": 5, "batch.size": batch_bytes, "acks": 1}
     if batch_bytes < 400:
         properties |= ALONE
-    return produce(place, place.topic(), count, 100, properties, 1 if batch_bytes < 400 else None)
+    return _produced(place, count, 100, properties, 1 if batch_bytes < 400 else None)
 
 
 def _message_bytes(place: Place, size: int) -> Metrics:
     """The thesis's table 10.5: messages of one size, in batches as the client makes them."""
     count = place.count(min(2_000_000, 1_000_000_000 // size))
-    return produce(place, place.topic(), count, size, {**GATHERED, "acks": 1})
+    return _produced(place, count, size, {**GATHERED, "acks": 1})
 
 
 def _acks_and_codec(place: Place, acks: str, codec: str) -> Metrics:
     """Messages of 200 B, acknowledged and compressed in one of the ways."""
     properties = {**GATHERED, "acks": acks, "compression.type": codec}
-    return produce(place, place.topic(), place.count(1_000_000), 200, properties)
+    return _produced(place, place.count(1_000_000), 200, properties)
 
 
 BATCHES = Experiment(
     "a",
     "One producer, 200 B, 1 and 50 messages a batch",
     "paper, figure 4",
-    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
+    BY_RECORDS,
     [
         Cell("1", partial(_batch_of, messages=1)),
         Cell("50", partial(_batch_of, messages=50), kafka=True),
@@ -65,7 +91,7 @@ CONSUMER = Experiment(
     "b",
     "One consumer, 200 B, about 200 kB a fetch",
     "paper, figure 5",
-    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
+    BY_RECORDS,
     [Cell("200 kB", _consumer)],
     WITH_FLOOR,
 )
@@ -73,21 +99,21 @@ BATCH_BYTES = Experiment(
     "c",
     "One producer, 100 B, by bytes of a batch",
     "thesis, table 10.3",
-    ("throughput_mb_per_s", "records_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
+    METRICS,
     [Cell(str(size), partial(_batch_bytes, batch_bytes=size)) for size in (195, 1387, 8192, 16384, 56769)],
 )
 MESSAGE_BYTES = Experiment(
     "d",
     "One producer, by bytes of a message",
     "thesis, table 10.5",
-    ("throughput_mb_per_s", "records_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
+    METRICS,
     [Cell(str(size), partial(_message_bytes, size=size)) for size in (10, 100, 1000, 10_000, 100_000)],
 )
 ACKS = Experiment(
     "e",
     "One producer, 200 B, by acks and codec",
     "ours",
-    ("records_per_s", "throughput_mb_per_s", "broker_cpu_s_per_gb", "client_busy_percent"),
+    BY_RECORDS,
     [
         Cell(f"acks={acks} {codec}", partial(_acks_and_codec, acks=acks, codec=codec))
         for acks in ("0", "1", "all")

@@ -23,6 +23,7 @@ class Place(NamedTuple):
 
     :ivar client_core: what loads run on; None: wherever.
     :ivar scale: by what the counts are multiplied.
+    :ivar topics: those that were made and not deleted.
     """
 
     system: System
@@ -31,6 +32,7 @@ class Place(NamedTuple):
     folder: str
     client_core: int | None
     scale: float
+    topics: list[str]
 
     def count(self, count: int) -> int:
         """A number of messages, scaled."""
@@ -42,7 +44,13 @@ class Place(NamedTuple):
             return "t"
         name = f"bench-{next(_numbers)}"
         self.system.create_topic(self.port, name, partitions)
+        self.topics.append(name)
         return name
+
+    def clean(self) -> None:
+        """Delete the topics that were made: the disk is not to fill up."""
+        while self.topics:
+            self.system.delete_topic(self.port, self.topics.pop())
 
     def begin(self, arguments: Sequence[object], properties: Mapping[str, object]) -> subprocess.Popen[str]:
         """Start a load of the system's own client: ``System.load_command`` has the parameters."""

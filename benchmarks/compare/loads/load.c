@@ -25,10 +25,15 @@
 #define CONSUME_BATCH 10000
 #define PATIENCE_S 60
 #define RUN 100
+#define VALUES_BYTES (4 << 20) /* more than a batch has: in none are two messages alike */
+#define WORDS 2000
+#define LEAST_LETTERS 3
+#define MOST_LETTERS 12
 
 static atomic_long failed;
 static long count, size_bytes, rate, partitions = 1;
 static double begin_at_s;
+static char *values;
 static const char *topic;
 static char **properties;
 static int property_count;
@@ -96,11 +101,41 @@ static void produce_one(rd_kafka_t *producer, rd_kafka_topic_t *handle, int part
     }
 }
 
-/* Hand over many messages in one call, which takes the client's locks once; those that find no room, again. The value
- * is not copied: it is there until all are sent. */
-static void produce_many(rd_kafka_t *producer, rd_kafka_topic_t *handle, int partition, char *value, int many) {
+static unsigned draw(unsigned below) {
+    static unsigned state = 12345;
+    state = state * 1103515245 + 12345;
+    return (state >> 16) % below;
+}
+
+/* Words of a small language in no order, of which codecs make about a half: what is all the same would compress to
+ * nothing, and what is all random not at all. */
+static void fill(void) {
+    char words[WORDS][MOST_LETTERS + 1];
+    int letters[WORDS];
+    for (int word = 0; word < WORDS; word++) {
+        letters[word] = LEAST_LETTERS + draw(MOST_LETTERS - LEAST_LETTERS);
+        for (int at = 0; at < letters[word]; at++) words[word][at] = 'a' + draw(26);
+        words[word][letters[word]++] = ' ';
+    }
+    values = malloc(VALUES_BYTES + size_bytes + MOST_LETTERS);
+    for (long at = 0; at < VALUES_BYTES + size_bytes;) {
+        int word = draw(WORDS);
+        memcpy(values + at, words[word], letters[word]);
+        at += letters[word];
+    }
+}
+
+/* The value of a message: another one for each, until the letters begin anew. */
+static char *value_of(long number) {
+    return values + number * size_bytes % VALUES_BYTES;
+}
+
+/* Hand over many messages in one call, which takes the client's locks once; those that find no room, again. Values are
+ * not copied: they are there until all are sent. */
+static void produce_many(rd_kafka_t *producer, rd_kafka_topic_t *handle, int partition, long number, int many) {
     static rd_kafka_message_t messages[RUN];
-    for (int at = 0; at < many; at++) messages[at] = (rd_kafka_message_t){.payload = value, .len = size_bytes};
+    for (int at = 0; at < many; at++)
+        messages[at] = (rd_kafka_message_t){.payload = value_of(number + at), .len = size_bytes};
     for (int left = many; (left -= rd_kafka_produce_batch(handle, partition, 0, messages, left));) {
         for (int at = 0; at < left; at++) messages[at].err = 0;
         rd_kafka_poll(producer, 10);
@@ -123,26 +158,16 @@ static double begin(void) {
     return begin_at_s && ahead < 0 ? now_s() + ahead : now_s();
 }
 
-/* Letters in no order, of which a codec makes half: what is all the same would compress to nothing. */
-static void fill(char *value) {
-    unsigned state = 12345;
-    for (long i = 0; i < size_bytes; i++) {
-        state = state * 1103515245 + 12345;
-        value[i] = 'a' + (state >> 24) % 16;
-    }
-}
-
 static double produce(void) {
     rd_kafka_t *producer = client(RD_KAFKA_PRODUCER);
     rd_kafka_topic_t *handle = topic_of(producer);
-    char *value = malloc(size_bytes + 1);
-    fill(value);
-    produce_one(producer, handle, 0, value); /* connections and metadata are not what is measured */
+    fill();
+    produce_one(producer, handle, 0, values); /* connections and metadata are not what is measured */
     if (rd_kafka_flush(producer, PATIENCE_S * 1000)) die("flush", "the first message was not delivered");
     double start = begin();
     for (long number = 0; number < count; number += RUN) {
         int many = count - number < RUN ? count - number : RUN;
-        produce_many(producer, handle, number / RUN % partitions, value, many);
+        produce_many(producer, handle, number / RUN % partitions, number, many);
         rd_kafka_poll(producer, 0);
     }
     rd_kafka_flush(producer, PATIENCE_S * 1000);

@@ -117,8 +117,14 @@ class ActiveMq:
         server.wait_for(says(port, b"", b"ActiveMQ"), START_S)  # it greets whoever connects
         return server
 
+    def wake(self, port: int) -> None:
+        """It does at once."""
+
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """The broker makes a queue when it is first used."""
+
+    def delete_topic(self, port: int, topic: str) -> None:
+        """What was in the queue has been taken, or stays."""
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 
 from benchmarks.compare.loads import librdkafka
@@ -12,6 +13,7 @@ from benchmarks.compare.process import Server
 from benchmarks.compare.systems import java, kafka_topics
 from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
 from benchmarks.running import free_port
+from kafkatx.errors import KafkaTXError
 from tests.clients.toolchains import BUILT, NoToolchain, prepare
 
 # bin/kafka-server-start.sh and bin/kafka-run-class.sh
@@ -47,6 +49,9 @@ SETTINGS = {
     "log.segment.bytes": "1073741824",
     "log.retention.check.interval.ms": "300000",
 }
+NOTICED_S = 0.5
+"""So soon after going on it knows whether it was away for too long."""
+
 CLUSTER_ID = "a2Fma2F0eC1iZW5jaG1hcmtz"[:22]
 
 
@@ -103,9 +108,27 @@ class Apache:
         server.wait_for(serves_kafka(port), START_S)
         return server
 
+    def wake(self, port: int) -> None:
+        """Its controller may have missed the broker's heartbeats, and takes it back with the next one."""
+        time.sleep(NOTICED_S)
+        topic, end_s = f"wake-{time.monotonic_ns()}", time.monotonic() + START_S
+        while True:
+            try:
+                kafka_topics.create_topic(port, topic, 1)
+                break
+            except KafkaTXError:
+                if time.monotonic() > end_s:
+                    raise
+                time.sleep(NOTICED_S)
+        kafka_topics.delete_topic(port, topic)
+
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """As System says."""
         kafka_topics.create_topic(port, topic, partitions)
+
+    def delete_topic(self, port: int, topic: str) -> None:
+        """As System says."""
+        kafka_topics.delete_topic(port, topic)
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

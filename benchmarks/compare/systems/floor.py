@@ -46,8 +46,14 @@ class Floor:
         server.wait_for(serves_kafka(port), START_S)
         return server
 
+    def wake(self, port: int) -> None:
+        """It does at once."""
+
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """There is only one."""
+
+    def delete_topic(self, port: int, topic: str) -> None:
+        """It stays."""
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

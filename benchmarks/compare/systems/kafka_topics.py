@@ -1,4 +1,4 @@
-"""Making topics on whatever speaks Kafka's protocol."""
+"""Making topics, and deleting them, on whatever speaks Kafka's protocol."""
 
 from __future__ import annotations
 
@@ -10,3 +10,9 @@ def create_topic(port: int, topic: str, partitions: int) -> None:
     with Cluster(f"127.0.0.1:{port}") as cluster:
         Admin(cluster).create_topic(topic, partitions)
         cluster.partitions(topic)
+
+
+def delete_topic(port: int, topic: str) -> None:
+    """Delete a topic."""
+    with Cluster(f"127.0.0.1:{port}") as cluster:
+        Admin(cluster).delete_topic(topic)

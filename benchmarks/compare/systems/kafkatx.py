@@ -47,9 +47,16 @@ class Kafkatx:
         server.wait_for(serves_kafka(port), START_S)
         return server
 
+    def wake(self, port: int) -> None:
+        """It does at once."""
+
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """As System says."""
         kafka_topics.create_topic(port, topic, partitions)
+
+    def delete_topic(self, port: int, topic: str) -> None:
+        """As System says."""
+        kafka_topics.delete_topic(port, topic)
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

@@ -82,8 +82,14 @@ class RabbitMq:
         server.wait_for(says(port, PROTOCOL_HEADER, START_FRAME), START_S)
         return server
 
+    def wake(self, port: int) -> None:
+        """It does at once."""
+
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """The client declares a queue when it first uses it."""
+
+    def delete_topic(self, port: int, topic: str) -> None:
+        """What was in the queue has been taken, or stays."""
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

@@ -36,8 +36,14 @@ class System(Protocol):
     def start(self, folder: str, port: int, core: int | None) -> Server:
         """Start it with empty data in a folder, and wait until it serves."""
 
+    def wake(self, port: int) -> None:
+        """Wait until it serves as before, after its processes were stopped for a while and went on."""
+
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """Make a topic, or a queue where the system has these."""
+
+    def delete_topic(self, port: int, topic: str) -> None:
+        """Delete it; queues, whose messages have been taken, may stay."""
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REPORTING = "/sys/module/page_reporting"
 BLOCK_BYTES, PAGE_BYTES, GIB = 2 << 20, 4096, 1 << 30
-SHARE = 0.8
+SHARE = 0.9
 """How much of the memory that is available is taken."""
 
 

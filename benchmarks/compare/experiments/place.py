@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import itertools
+import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from benchmarks.compare.loads import load
@@ -14,6 +17,7 @@ from benchmarks.compare.systems.system import System
 
 Metrics = dict[str, float]
 _numbers = itertools.count()
+DELETED_S = 5.0
 CONNECTED_S, CONNECT_S = 1.0, 0.05
 """How long loads are given to connect: together, and for each."""
 
@@ -48,9 +52,20 @@ class Place(NamedTuple):
         return name
 
     def clean(self) -> None:
-        """Delete the topics that were made: the disk is not to fill up."""
+        """Delete the topics that were made.
+
+        A broker removes their files a minute later. What is in them goes at once: a minute of writing at full
+        speed is more than the memory that files are cached in, and what is measured next would wait for it.
+        """
         while self.topics:
-            self.system.delete_topic(self.port, self.topics.pop())
+            topic = self.topics.pop()
+            self.system.delete_topic(self.port, topic)
+            end_s = time.monotonic() + DELETED_S
+            while glob.glob(f"{self.folder}/data/{topic}-*[0-9]") and time.monotonic() < end_s:
+                time.sleep(0.01)
+        for path in glob.glob(f"{self.folder}/data/*-delete/*.log"):
+            with suppress(FileNotFoundError):
+                os.truncate(path, 0)
 
     def begin(self, arguments: Sequence[object], properties: Mapping[str, object]) -> subprocess.Popen[str]:
         """Start a load of the system's own client: ``System.load_command`` has the parameters."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from benchmarks.compare.experiments.place import Experiment
 from benchmarks.compare.results import Figure, Key, cells, systems
@@ -19,16 +20,36 @@ COLOURS = {
 }
 
 
+REPLAYED = "replayed_mb_per_s"
+
+
 def plot(figures: Mapping[Key, Figure], experiment: Experiment, folder: str) -> None:
-    """Draw an experiment's first metric: medians, with least and most as bars of error."""
+    """Draw an experiment's first metric, and beside it that of requests made beforehand, if any were."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    metric, names = experiment.metrics[0], cells(figures, experiment.letter)
-    picture, axes = pyplot.subplots(figsize=(7, 4), dpi=110)
-    drawn = systems(figures, experiment.letter)
+    is_replayed = any(key.experiment == experiment.letter and key.metric == REPLAYED for key in figures)
+    metrics = [experiment.metrics[0], *([REPLAYED] if is_replayed else [])]
+    size = (7 if len(metrics) == 1 else 5.5 * len(metrics), 4)
+    picture, panels = pyplot.subplots(1, len(metrics), figsize=size, dpi=110, squeeze=False)
+    for axes, metric in zip(panels[0], metrics, strict=True):
+        _draw(axes, figures, experiment, metric)
+    picture.suptitle(experiment.title, fontsize=10)
+    picture.tight_layout()
+    picture.savefig(os.path.join(folder, f"{experiment.letter}.png"))
+    pyplot.close(picture)
+
+
+def _draw(axes: Any, figures: Mapping[Key, Figure], experiment: Experiment, metric: str) -> None:
+    """Draw a metric: medians, with least and most as bars of error."""
+    names = cells(figures, experiment.letter)
+    drawn = [
+        system
+        for system in systems(figures, experiment.letter)
+        if any(Key(experiment.letter, name, system, metric) in figures for name in names)
+    ]
     over_numbers = len(names) > 2 and all(name.isdigit() for name in names)
     for place, system in enumerate(drawn):
         found = [
@@ -61,9 +82,5 @@ def plot(figures: Mapping[Key, Figure], experiment: Experiment, folder: str) -> 
         )
     axes.set_ylim(bottom=0)
     axes.set_ylabel(WORDS.get(metric, metric))
-    axes.set_title(experiment.title, fontsize=10)
     axes.grid(axis="y", alpha=0.3)
     axes.legend(fontsize=8)
-    picture.tight_layout()
-    picture.savefig(os.path.join(folder, f"{experiment.letter}.png"))
-    pyplot.close(picture)

@@ -7,6 +7,7 @@ are told of. Tests work in DIR, which nothing else may use at the same time.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from typing import cast
@@ -31,6 +32,8 @@ def failed(result: TestResult) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tests of these dotted names, print the closing line, return the exit status."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell in the background leaves it so to all below
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     names = [argument for argument in arguments if not argument.startswith(DIRECTORY)]
     options = [argument.removeprefix(DIRECTORY) for argument in arguments if argument.startswith(DIRECTORY)]
     directory = options[0] if options else "_trial_temp"

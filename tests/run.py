@@ -32,7 +32,7 @@ def failed(result: TestResult) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tests of these dotted names, print the closing line, return the exit status."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell in the background leaves it so to all below
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what a shell starts with & has it so
         signal.signal(signal.SIGINT, signal.default_int_handler)
     names = [argument for argument in arguments if not argument.startswith(DIRECTORY)]
     options = [argument.removeprefix(DIRECTORY) for argument in arguments if argument.startswith(DIRECTORY)]

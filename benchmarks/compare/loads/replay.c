@@ -141,6 +141,7 @@ static void produce(int is_answered) {
 /* As clients do when a batch is larger than what they fetch; most brokers give it all the same. */
 static void ask_for_more(void) {
     char *at = request + offset_at + FETCH_OFFSET_TO_MOST;
+    if (number_at(at) > ROOM_BYTES / 2) die("nothing can be fetched"); /* an error, or no messages */
     uint32_t wire = htonl(2 * number_at(at));
     memcpy(at, &wire, sizeof wire);
 }

@@ -170,14 +170,17 @@ class FileSlice:
     """``size`` bytes of a file from ``position``: what a fetch reply sends by ``sendfile``.
 
     It stands where a records field expects bytes: ``len()`` is its size, :meth:`tobytes` reads it.
+
+    :ivar warm: so many bytes from its beginning were seen to be in the page cache a moment ago.
     """
 
-    __slots__ = ("file", "position", "size")
+    __slots__ = ("file", "position", "size", "warm")
 
-    def __init__(self, file: SharedFile, position: int, size: int) -> None:
+    def __init__(self, file: SharedFile, position: int, size: int, warm: int = 0) -> None:
         self.file = file
         self.position = position
         self.size = size
+        self.warm = warm
 
     def __len__(self) -> int:
         return self.size

@@ -68,8 +68,8 @@ class IPartitionLog(Interface):
     def read(offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Any:
         """Return batches from the one that holds *offset* on, as ``types.Records``; empty at the end.
 
-        :param max_bytes: not more than this, except as *at_least_one* says. Only whole batches: a file
-            store may end in the middle of a batch only if the caller could not have got more of it.
+        :param max_bytes: not more than this, except as *at_least_one* says. Only whole batches: the last
+            may be cut off only where to find its end would mean waiting for the disk.
         :param end_offset: exclusive; no batch with an offset at or above it is returned.
         :param at_least_one: the first batch is returned whole, however large.
         :raises RequestError: OFFSET_OUT_OF_RANGE unless log_start_offset <= offset <= log_end_offset.

@@ -208,6 +208,26 @@ class OffsetIndex(_Index):
         slot = bisect_right(entries, max(offset - self.base_offset, 0), key=key) - 1
         return self.entry_in_file(slot, reads)[1] if slot >= 0 else 0
 
+    def last_until(self, position: int) -> tuple[int, int]:
+        """The last batch known to begin at or before *position*: its last offset, or more; its beginning."""
+        slot = bisect_right(self.values, position) - 1
+        return (self.base_offset + self.keys[slot], self.values[slot]) if slot >= 0 else (-1, 0)
+
+    def last_until_in_file(self, position: int, reads: Reads) -> tuple[int, int]:
+        """As :meth:`last_until`, by a search in the file.
+
+        :raises IndexDamaged: there is no file, or it ends inside an entry.
+        """
+
+        def value(number: int) -> int:
+            return self.entry_in_file(number, reads)[1]
+
+        slot = bisect_right(range(self.entries_in_file()), position, key=value) - 1
+        if slot < 0:
+            return -1, 0
+        relative, begins = self.entry_in_file(slot, reads)
+        return self.base_offset + relative, begins
+
     def cut_from(self, offset: int) -> None:
         """Drop the entries of *offset* and beyond."""
         self.cut(bisect_left(self.keys, max(offset - self.base_offset, 0)))

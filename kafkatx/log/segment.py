@@ -319,6 +319,32 @@ class Segment:
             self.remember(offset, position)
         return position
 
+    def whole_until(self, position: int, limit: int) -> int | None:
+        """Where the last batch ends of those that are whole between *position*, a batch's, and *limit*.
+
+        That is *position* if none is; None where to tell would mean waiting for the disk, or fails. The
+        offset after that batch is what its reader asks for next: it is remembered.
+        """
+        reads, index = self._files.cached, self.index
+        end, following = position, -1
+        try:
+            last, begins = index.last_until(limit) if self._ready else index.last_until_in_file(limit, reads)
+            start = max(position, begins)
+            for batch in walk(reads, self.file, start, self.size):
+                if batch.position == start > position and not self.base_offset <= batch.last_offset <= last:
+                    return None  # the index is damaged
+                end = batch.position
+                if end + batch.size > limit:
+                    if following < 0 and batch.magic == 2:
+                        following = batch.base_offset
+                    break
+                end, following = end + batch.size, batch.last_offset + 1
+        except (OSError, CorruptRecords, IndexDamaged):
+            return None
+        if end > position and following >= 0:
+            self.remember(following, end)
+        return end
+
     def remember(self, offset: int, position: int) -> None:
         """Keep a position that will be asked for again."""
         if len(self.known) >= _KNOWN_POSITIONS:

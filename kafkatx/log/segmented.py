@@ -85,16 +85,25 @@ class SegmentedLog(StagedLog):
     def _slice(
         self, segment: Segment, position: int, limit: int, max_bytes: int, at_least_one: bool
     ) -> Records:
-        """Bytes from *position* to *limit* or *max_bytes*; only the first batch is sure to be whole."""
+        """The whole batches from *position* to *limit* or *max_bytes*, or the first one, however large.
+
+        The last one is cut off where its end is not in memory.
+        """
         size = limit - position
         if size <= max_bytes:
             if segment is self.segments[-1] and limit == segment.size:
                 segment.remember(self.log_end_offset, limit)
-            return FileSlice(segment.file, position, size)
-        first = next(segment.walk(position)).size
-        if first <= max_bytes:
-            return FileSlice(segment.file, position, max_bytes)
-        return FileSlice(segment.file, position, first) if at_least_one else _EMPTY
+        else:
+            end = segment.whole_until(position, position + max_bytes)
+            if end is None or end == position:
+                first = next(segment.walk(position)).size
+                if first > max_bytes and not at_least_one:
+                    return _EMPTY
+                size = max(first, max_bytes)
+            else:
+                size = end - position
+        warm = min(size, warming.wanted_bytes(segment, position, max_bytes))
+        return FileSlice(segment.file, position, size, warm)
 
     def readable_bytes(self, offset: int, end_offset: int) -> int:
         """As IPartitionLog says: exact between positions that were asked for, else to an index entry."""

@@ -8,10 +8,8 @@ from functools import partial
 from twisted.internet.defer import Deferred
 
 from kafkatx.interfaces import Workers
+from kafkatx.net.sender import WINDOW_BYTES
 from kafkatx.types import FileSlice
-
-WINDOW_BYTES = 1 << 20
-"""How much of a slice is looked at, and sent, at a time."""
 
 
 class ReadAhead:

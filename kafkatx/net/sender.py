@@ -5,7 +5,8 @@ buffer is full: then it registers as a pull producer, and the transport calls ``
 the socket is writable. So the transport's own write buffer is always empty, and nothing is copied into it.
 Elsewhere (TLS, a test's transport) slices are read in pieces and written as any producer would.
 
-No slice is sent, nor read, before it is in the page cache: :data:`Load` sees to that, in a worker.
+No slice is sent, nor read, before it is in the page cache: :data:`Load` sees to that, in a worker. What was
+seen to be there a moment ago is not asked about again, unless the peer has kept us waiting since.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable
+from time import monotonic
 from typing import Any, cast
 
 from twisted.internet import tcp
@@ -30,11 +32,20 @@ Chunk = bytes | bytearray | memoryview | FileSlice
 PIECE_BYTES = 256 * 1024
 """How much of a file is read at a time where there is no ``sendfile``."""
 
+WINDOW_BYTES = 1 << 20
+"""How much of a slice is looked at, and loaded, at a time."""
+
 Load = Callable[[FileSlice], "Deferred[None] | None"]
 """Has the first window of a slice read into the page cache: see :class:`kafkatx.net.readahead.ReadAhead`."""
 
 TURN_BYTES = 256 * 1024
 """How much of a file is sent before the other connections get their turn."""
+
+WARM_S = 1.0
+"""For how long what was seen in the page cache is taken to be there, seconds."""
+
+COPIED_BYTES = 32 * 1024
+"""A slice of at most so many bytes is read and sent with what stands beside it: cheaper than three calls."""
 
 MORE = getattr(socket, "MSG_MORE", 0)
 
@@ -72,6 +83,7 @@ class PlainSender:
         self._loading: Deferred[None] | None = None
         self._just_loaded = False
         self._queue: deque[Chunk] = deque()
+        self._waiting_since_s = 0.0
         self.busy = False
         self.rounds = 0
 
@@ -83,12 +95,13 @@ class PlainSender:
 
     def _wait(self) -> None:
         self.busy = True
+        self._waiting_since_s = monotonic()
         # calls resumeProducing at once
         self._transport.registerProducer(self, False)  # type: ignore[attr-defined]
 
     def resumeProducing(self) -> None:
         """The transport has room."""
-        self.rounds += 1
+        self._begin_round()
         if self._must_load(next((chunk for chunk in self._queue if isinstance(chunk, FileSlice)), None)):
             # a transport that found its producer idle would ask it again and again
             self._transport.unregisterProducer()  # type: ignore[attr-defined]
@@ -102,9 +115,19 @@ class PlainSender:
         if not self._queue:
             self._finish()
 
+    def _begin_round(self) -> None:
+        """Count it; after a long wait what was seen in the page cache before it may be gone."""
+        self.rounds += 1
+        now_s = monotonic()
+        if now_s - self._waiting_since_s > WARM_S:
+            for chunk in self._queue:
+                if isinstance(chunk, FileSlice):
+                    chunk.warm = 0
+        self._waiting_since_s = now_s
+
     def _must_load(self, first: FileSlice | None) -> bool:
         """Whether the first slice is being read from the disk; :meth:`_loaded` goes on then."""
-        if self._loading is None and first is not None:
+        if self._loading is None and first is not None and first.warm < min(first.size, TURN_BYTES):
             if self._just_loaded:  # however short of memory the machine is: so it goes on
                 self._just_loaded = False
                 return False
@@ -112,6 +135,8 @@ class PlainSender:
             if loading is not None and not loading.called:
                 self._loading = loading
                 loading.addCallbacks(self._loaded, self._not_loaded)
+            else:
+                first.warm = min(first.size, WINDOW_BYTES)
         return self._loading is not None
 
     def _loaded(self, _: None) -> None:
@@ -157,8 +182,7 @@ class PlainSender:
                 slices += 1
                 piece = FileSlice(chunk.file, chunk.position, min(chunk.size, PIECE_BYTES))
                 if piece.size < chunk.size:
-                    rest = FileSlice(chunk.file, chunk.position + piece.size, chunk.size - piece.size)
-                    self._queue.appendleft(rest)
+                    self._queue.appendleft(_rest(chunk, piece.size))
                 chunk = piece.tobytes()
             size += len(chunk)
             yield chunk
@@ -185,11 +209,12 @@ class SocketSender(PlainSender):
         self._queue.extend(chunks)
         if not self.busy and self._pump() and self._queue:
             self.busy = True
+            self._waiting_since_s = monotonic()
             self._tcp.registerProducer(self, False)  # tries once more, then waits
 
     def resumeProducing(self) -> None:
         """The socket is writable."""
-        self.rounds += 1
+        self._begin_round()
         if not self._pump() or self._loading is not None:
             return
         if self._queue:
@@ -206,10 +231,9 @@ class SocketSender(PlainSender):
         try:
             while queue:
                 head = queue[0]
-                if isinstance(head, FileSlice):
-                    if self._must_load(head) or not self._send_file(head):
-                        break
-                elif not self._send_memory():
+                if type(head) is FileSlice and self._must_load(head):
+                    break
+                if not (self._send_file(head) if _is_long(head) else self._send_memory()):
                     break
         except BlockingIOError:
             pass
@@ -219,11 +243,11 @@ class SocketSender(PlainSender):
         return True
 
     def _send_memory(self) -> bool:
-        """Send the chunks up to the next file slice in one call; say whether all of it went."""
+        """Send the chunks up to the next slice that is long or not warm in one call; say whether all went."""
         queue = self._queue
-        parts: list[Any] = [queue.popleft()]
-        while queue and not isinstance(queue[0], FileSlice):
-            parts.append(queue.popleft())
+        parts: list[Any] = [_in_memory(queue.popleft())]
+        while queue and (type(queue[0]) is not FileSlice or _is_short_and_warm(queue[0])):
+            parts.append(_in_memory(queue.popleft()))
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         try:
             sent = self._socket.send(data, MORE if queue else 0)
@@ -234,7 +258,7 @@ class SocketSender(PlainSender):
         queue.appendleft(memoryview(data)[sent:])
         return False
 
-    def _send_file(self, head: FileSlice) -> bool:
+    def _send_file(self, head: Any) -> bool:
         """Send some of the file slice at the head; say whether all of it went."""
         window = min(head.size, TURN_BYTES)
         sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, window)
@@ -243,5 +267,22 @@ class SocketSender(PlainSender):
         self._queue.popleft()
         if sent == head.size:
             return True
-        self._queue.appendleft(FileSlice(head.file, head.position + sent, head.size - sent))
+        self._queue.appendleft(_rest(head, sent))
         return False
+
+
+def _rest(piece: FileSlice, sent: int) -> FileSlice:
+    """What is left of a slice."""
+    return FileSlice(piece.file, piece.position + sent, piece.size - sent, piece.warm - sent)
+
+
+def _is_long(chunk: Chunk) -> bool:
+    return type(chunk) is FileSlice and chunk.size > COPIED_BYTES
+
+
+def _is_short_and_warm(piece: FileSlice) -> bool:
+    return piece.size <= COPIED_BYTES and piece.warm >= piece.size
+
+
+def _in_memory(chunk: Chunk) -> bytes | bytearray | memoryview:
+    return chunk.tobytes() if isinstance(chunk, FileSlice) else chunk

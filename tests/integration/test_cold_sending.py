@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.internet.testing import StringTransport
 
-from kafkatx.net.readahead import WINDOW_BYTES
-from kafkatx.net.sender import make_sender
+from kafkatx.net import sender
+from kafkatx.net.sender import WINDOW_BYTES, make_sender
 from kafkatx.types import FileSlice
 from tests.integration import test_sending as sending
 
@@ -121,6 +121,34 @@ class ColdSocketTests(ColdCase, sending.SocketSenderTests):
         await self.send_of_all_kinds()
         self.assertGreaterEqual(self.disk.loads, sending.MANY_BYTES // WINDOW_BYTES)
 
+    async def test_what_was_seen_in_memory(self) -> None:
+        """What its maker saw of a slice in memory is not asked about; the rest is, a window at a time."""
+        server, client = await self.connect()
+        self.patch(self, "check", lambda *_: None)
+        file = self.make_file(os.urandom(3 * WINDOW_BYTES))
+        server.sender.send([FileSlice(file, 0, WINDOW_BYTES, WINDOW_BYTES), b"end"])
+        await self.received(client, WINDOW_BYTES + 3)
+        self.assertEqual(self.disk.loads, 0)
+        server.sender.send([FileSlice(file, 0, 3 * WINDOW_BYTES, WINDOW_BYTES)])
+        await self.received(client, 4 * WINDOW_BYTES + 3)
+        self.assertGreaterEqual(self.disk.loads, 2)
+
+    async def test_slow_reader_is_asked_for_again(self) -> None:
+        """After a long wait for the peer, what was seen in memory before it counts no more."""
+        server, client = await self.connect()
+        now_s = [100.0]
+        self.patch(sender, "monotonic", lambda: now_s[0])
+        self.patch(self, "check", lambda *_: None)
+        client.transport.pauseProducing()
+        file = self.make_file(os.urandom(sending.MANY_BYTES))
+        server.sender.send([FileSlice(file, 0, sending.MANY_BYTES, sending.MANY_BYTES)])
+        await sending.until(lambda: server.sender.rounds > 2)
+        self.assertEqual((server.sender.busy, self.disk.loads), (True, 0))
+        now_s[0] += sender.WARM_S + 0.1
+        client.transport.resumeProducing()
+        await self.received(client, sending.MANY_BYTES)
+        self.assertGreater(self.disk.loads, 0)
+
     async def test_waits_without_spinning(self) -> None:
         """While a slice is loaded nothing is asked again, and what is sent meanwhile waits its turn."""
         server, client = await self.begin()
@@ -191,7 +219,7 @@ class SynchronousTests(sending.LoopbackTestCase):
         transport = StringTransport()
         done: Deferred[None] = Deferred()
         done.callback(None)
-        sender = make_sender(transport, lambda: None, lambda piece: done)
-        sender.send([FileSlice(self.make_file(b"content"), 0, 7)])
-        sender.resumeProducing()
+        made = make_sender(transport, lambda: None, lambda piece: done)
+        made.send([FileSlice(self.make_file(b"content"), 0, 7)])
+        made.resumeProducing()
         self.assertEqual(transport.value(), b"content")

@@ -15,7 +15,7 @@ from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 
-from kafkatx.net.sender import TURN_BYTES, Chunk, PlainSender, SocketSender, make_sender
+from kafkatx.net.sender import COPIED_BYTES, TURN_BYTES, Chunk, PlainSender, SocketSender, make_sender
 from kafkatx.types import FileSlice, SharedFile
 from tests.integration.certificates import self_signed
 
@@ -179,15 +179,16 @@ class SocketSenderTests(LoopbackTestCase):
 
     async def test_file_shorter_than_its_slice(self) -> None:
         """A file that ends early breaks the connection off; nothing is sent in place of its bytes."""
-        server, client = await self.connect()
-        file = self.make_file(b"0123456789")
-        with capturedLogs() as events:
-            server.sender.send([b"head", FileSlice(file, 5, 6)])
-            self.assertTrue(server.sender.busy)
-            server.sender.send([b"next reply"])
-            await until(lambda: client.lost)
-        self.assertTrue(b"head56789".startswith(client.received))
-        self.assertIn("ends 1 bytes early", [str(e.get("error"))[-18:] for e in events])
+        for size in (10, 2 * COPIED_BYTES):
+            server, client = await self.connect()
+            content = os.urandom(size)
+            with capturedLogs() as events:
+                server.sender.send([b"head", FileSlice(self.make_file(content), 5, size - 4), b"never"])
+                await until(lambda: client.lost)  # noqa: B023
+                self.assertTrue(server.sender.busy)
+                server.sender.send([b"next reply"])
+            self.assertTrue((b"head" + content[5:]).startswith(client.received))
+            self.assertTrue(any("ends 1 bytes" in str(event.get("error")) for event in events))
 
     async def test_peer_that_has_gone(self) -> None:
         """Sending to a peer that reset the connection raises nothing."""
@@ -197,6 +198,40 @@ class SocketSenderTests(LoopbackTestCase):
         for _ in range(3):
             server.sender.send([b"x" * 100_000])
         self.assertTrue(server.sender.busy or not server.sender._queue)
+
+
+class WarmSlicesTests(LoopbackTestCase):
+    async def test_short_slices_leave_with_what_is_beside_them(self) -> None:
+        """Slices that are short and in memory go out in one call with the rest; long ones by sendfile."""
+        server, client = await self.connect()
+        content = os.urandom(COPIED_BYTES + 1)
+        file = self.make_file(content)
+        sent: list[int] = []
+        assert isinstance(server.sender, SocketSender)
+        real = server.sender._socket
+
+        class Counting:
+            def send(self, data: bytes, flags: int) -> int:
+                sent.append(len(data))
+                return int(real.send(data, flags))
+
+            def fileno(self) -> int:
+                sent.append(-1)
+                return int(real.fileno())
+
+        self.patch(server.sender, "_socket", Counting())
+        short: list[Chunk] = [
+            FileSlice(file, 7, 5, 5),
+            b"between",
+            FileSlice(file, 1, COPIED_BYTES, COPIED_BYTES),
+        ]
+        server.sender.send([b"head", *short, b"end"])
+        expected = b"head" + content[7:12] + b"between" + content[1:] + b"end"
+        self.assertEqual(sent, [len(expected)])
+        server.sender.send([b"head", FileSlice(file, 0, COPIED_BYTES + 1, COPIED_BYTES + 1), b"end"])
+        self.assertEqual(sent[1:], [4, -1, 3])
+        expected += b"head" + content + b"end"
+        self.assertEqual(await self.received(client, len(expected)), expected)
 
 
 class TLSSenderTests(LoopbackTestCase):

@@ -136,6 +136,43 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         self.assertEqual(data, bytes_of(found))
         self.assertEqual(struct.unpack(">qii", data[:16]), (0, len(batch([b"a"])) - 12, 3))
 
+    def test_reads_end_between_batches(self) -> None:
+        """Whatever its limit, a read has all whole batches that fit; where the next begins is known."""
+        settings = {"index_interval_bytes": 600, "segment_bytes": 20_000}
+        written = self.make_log(**settings)
+        sizes = [10, 3000, 50, 50, 50, 900, 1, 1, 1, 1, 2000, 700, 9000, 40, 40, 40, 5000, 30]
+        sent = [batch([b"x" * size, b"y"]) for size in sizes]
+        self.put(written, *sent)
+        ends = [sum(map(len, sent[: number + 1])) for number in range(len(sent))]
+        self.assertGreater(len(written.segments), 1)
+        for log in (written, self.reopened(**settings)):
+            in_first = [end for end in ends if end <= log.segments[0].size]
+            for number, start in enumerate([0, *in_first[:-1]]):
+                for max_bytes in {*(end - start + more for end in in_first[number:] for more in (-1, 0, 1))}:
+                    log.segments[0].known.clear()
+                    whole = [end - start for end in in_first[number:] if end - start <= max_bytes]
+                    found = log.read(2 * number, max_bytes, 36, False)
+                    self.assertEqual(len(found), max([0, *whole]))
+                    if whole:
+                        following = 2 * (number + len(whole))
+                        position = log.segments[0].known.get(following, start + whole[-1])
+                        self.assertEqual(position, start + whole[-1])
+                        self.assertTrue(
+                            following in log.segments[0].known or number + len(whole) == len(in_first)
+                        )
+
+    def test_read_where_the_index_is_wrong(self) -> None:
+        """An index that names places where no batch begins costs the last batch, never the first."""
+        log = self.make_log(index_interval_bytes=100, segment_bytes=10**6)
+        sent = [batch([b"x" * 200]) for _ in range(10)]
+        self.put(log, *sent)
+        one, index = len(sent[0]), log.segments[0].index
+        for at in range(len(index.values)):
+            index.values[at] -= 1
+        self.assertEqual(len(log.read(0, 5 * one + 9, 10, True)), 5 * one + 9)
+        self.assertEqual(len(log.read(0, one - 1, 10, True)), one)
+        self.assertEqual(len(log.read(0, one - 1, 10, False)), 0)
+
     def test_index_bytes(self) -> None:
         """Both indexes get an entry for a batch after more than the interval of bytes, as Kafka's do."""
         one = len(batch([b"x" * 100]))

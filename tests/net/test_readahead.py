@@ -10,7 +10,8 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.interfaces import Worker
-from kafkatx.net.readahead import WINDOW_BYTES, ReadAhead
+from kafkatx.net.readahead import ReadAhead
+from kafkatx.net.sender import WINDOW_BYTES
 from kafkatx.types import FileSlice, SharedFile
 
 

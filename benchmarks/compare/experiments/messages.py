@@ -41,12 +41,13 @@ def _batch_of(place: Place, messages: int) -> Metrics:
 
 
 def _consumer(place: Place) -> Metrics:
-    """The paper's consumer: 200 B, about 200 kB a fetch.
+    """The paper's consumer: 200 B, about 200 kB a fetch, out of the batches of 50 that its producer made.
 
-    Fewer where a client sends message by message: to fill the queue would take minutes.
+    A fetch has at least one batch, and one of those that librdkafka makes by itself has 1 MB. Fewer messages
+    where a client sends message by message: to fill the queue would take minutes.
     """
     topic, count = place.topic(), place.count(4_000_000 if place.system.kafka else 400_000)
-    produce(place, topic, count, 200, GATHERED)
+    produce(place, topic, count, 200, {**GATHERED, "batch.num.messages": 50})
     most_bytes = 200_000
     taken = consume(place, topic, count, {"fetch.message.max.bytes": most_bytes})
     if not place.system.kafka:

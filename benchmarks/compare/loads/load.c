@@ -13,6 +13,7 @@
  */
 #include <librdkafka/rdkafka.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,6 +26,8 @@
 #define CONSUME_BATCH 10000
 #define PATIENCE_S 60
 #define RUN 100
+#define QUEUED_MESSAGES "30000" /* some requests; more fall out of the processor's cache */
+#define FULL_MS 1               /* how long to wait for room in the queue: it has enough for longer */
 #define VALUES_BYTES (4 << 20) /* more than a batch has: in none are two messages alike */
 #define WORDS 2000
 #define LEAST_LETTERS 3
@@ -64,7 +67,7 @@ static rd_kafka_t *client(rd_kafka_type_t type) {
     char own = type == RD_KAFKA_PRODUCER ? 'p' : 'c', why[512];
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     if (type == RD_KAFKA_PRODUCER) {
-        set(conf, "queue.buffering.max.messages", "100000"); /* ten times as many fall out of the processor's cache */
+        set(conf, "queue.buffering.max.messages", QUEUED_MESSAGES);
         set(conf, "queue.buffering.max.kbytes", "100000");
         set(conf, "delivery.report.only.error", "true"); /* that all others are acknowledged, flush tells */
         rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
@@ -97,7 +100,7 @@ static void produce_one(rd_kafka_t *producer, rd_kafka_topic_t *handle, int part
     while (rd_kafka_produce(handle, partition, RD_KAFKA_MSG_F_COPY, value, size_bytes, NULL, 0, NULL) == -1) {
         if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL)
             die("produce", rd_kafka_err2str(rd_kafka_last_error()));
-        rd_kafka_poll(producer, 10);
+        rd_kafka_poll(producer, FULL_MS);
     }
 }
 
@@ -138,7 +141,7 @@ static void produce_many(rd_kafka_t *producer, rd_kafka_topic_t *handle, int par
         messages[at] = (rd_kafka_message_t){.payload = value_of(number + at), .len = size_bytes};
     for (int left = many; (left -= rd_kafka_produce_batch(handle, partition, 0, messages, left));) {
         for (int at = 0; at < left; at++) messages[at].err = 0;
-        rd_kafka_poll(producer, 10);
+        rd_kafka_poll(producer, FULL_MS);
     }
 }
 
@@ -277,7 +280,15 @@ static void take_own(char **given, int many) {
     }
 }
 
+/* Keep what is freed: a request's buffer would be mapped and faulted in anew each time. */
+static void keep_memory(void) {
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
 int main(int argc, char **argv) {
+    keep_memory();
     if (argc < 4) die("usage", "load produce|consume|latency TOPIC COUNT [SIZE] [property=value ...]");
     const char *mode = argv[1];
     int consuming = !strcmp(mode, "consume");

@@ -10,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from benchmarks.compare.loads import building, librdkafka, load
 from benchmarks.compare.loads.building import NotBuilt, built
+from benchmarks.compare.systems.floor import Floor
 from benchmarks.compare.systems.system import says
 
 AGES_S = {"old": 1_000, "new": 2_000}
@@ -85,6 +86,47 @@ class LoadTests(SynchronousTestCase):
             librdkafka.command(9092, ["produce", "t", 10, 200], {"linger.ms": 5}),
             ["/built/load", "produce", "t", "10", "200", "bootstrap.servers=127.0.0.1:9092", "linger.ms=5"],
         )
+
+    def link(self, *present: str) -> list[str]:
+        """With these libraries installed: the names of what is linked, by their libraries."""
+        linked: list[str] = []
+
+        def built(source: str, target: str, command: list[str], packages: str) -> str:
+            library = next(word for word in command if "rdkafka" in word and word != source)
+            if library not in present:
+                raise NotBuilt(f"on Debian: apt-get install {packages}")
+            linked.append(f"{os.path.basename(target)}: {library}")
+            return target
+
+        self.patch(librdkafka, "built", built)
+        self.patch(librdkafka, "_bundled", lambda: [name for name in present if name.endswith(".so")])
+        for program in (librdkafka.program, librdkafka.bundled_program):
+            program.cache_clear()
+            self.addCleanup(program.cache_clear)
+        return linked
+
+    def test_debians_librdkafka_first(self) -> None:
+        """Loads use Debian's librdkafka; the floor's use the one inside of confluent-kafka."""
+        linked = self.link("-lrdkafka", "/inside/librdkafka.so")
+        librdkafka.program()
+        self.assertEqual(Floor().load_command(9092, ["consume", "t", 1], {})[0][-12:], "load-bundled")
+        self.assertEqual(linked, ["load: -lrdkafka", "load-bundled: /inside/librdkafka.so"])
+
+    def test_without_debians_librdkafka(self) -> None:
+        """Without Debian's, the one inside of confluent-kafka is used by all."""
+        linked = self.link("/inside/librdkafka.so")
+        self.assertEqual(librdkafka.program(), librdkafka.bundled_program())
+        self.assertEqual(linked, ["load-bundled: /inside/librdkafka.so"])
+
+    def test_without_bundled_librdkafka(self) -> None:
+        """Without confluent-kafka, Debian's is used by all; without either it is said what to install."""
+        linked = self.link("-lrdkafka")
+        librdkafka.program()
+        librdkafka.bundled_program()
+        self.assertEqual(linked, ["load: -lrdkafka", "load-bundled: -lrdkafka"])
+        self.link()
+        failure = self.assertRaises(NotBuilt, librdkafka.program)
+        self.assertIn("gcc librdkafka-dev", str(failure))
 
 
 class SaysTests(SynchronousTestCase):

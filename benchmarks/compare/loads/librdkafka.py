@@ -10,26 +10,38 @@ from functools import lru_cache
 
 from benchmarks.compare.loads.building import BUILT, HERE, NotBuilt, built
 
+COMPILER, PACKAGES = "cc", "gcc librdkafka-dev"
+
 
 @lru_cache(maxsize=1)
 def program() -> str:
-    """The path of the program, built if it is not newer than its source.
+    """The path of the program, built if it is not newer than its source; with Debian's librdkafka, if there.
 
     :raises NotBuilt: a compiler or librdkafka is not installed.
     """
-    source, target = os.path.join(HERE, "load.c"), os.path.join(BUILT, "load")
-    command, packages = ["cc", "-O2", "-o", target, source], "gcc librdkafka-dev"
     try:
-        return built(source, target, [*command, "-lrdkafka", "-lpthread"], packages)
+        return _linked("load", ["-lrdkafka"])
     except NotBuilt:
-        bundled = _bundled()
-        if not bundled:
+        if not _bundled():
             raise
-        return built(source, target, [*command, *bundled, "-lpthread"], packages)
+        return bundled_program()
+
+
+@lru_cache(maxsize=1)
+def bundled_program() -> str:
+    """The same with the librdkafka inside of confluent-kafka: newer, and a tenth dearer.
+
+    :raises NotBuilt: a compiler or confluent-kafka is not installed.
+    """
+    return _linked("load-bundled", _bundled() or ["-lrdkafka"])
+
+
+def _linked(name: str, library: Sequence[str]) -> str:
+    source, target = os.path.join(HERE, "load.c"), os.path.join(BUILT, name)
+    return built(source, target, [COMPILER, "-O2", "-o", target, source, *library, "-lpthread"], PACKAGES)
 
 
 def _bundled() -> list[str]:
-    """How to link the librdkafka inside of confluent-kafka, which costs a tenth more than Debian's."""
     package = importlib.util.find_spec("confluent_kafka")
     for folder in (package.submodule_search_locations or ()) if package else ():
         for library in glob.glob(f"{folder}.libs/librdkafka*.so*"):
@@ -37,12 +49,16 @@ def _bundled() -> list[str]:
     return []
 
 
-def command(port: int, arguments: Sequence[object], properties: Mapping[str, object]) -> list[str]:
+def command(
+    port: int, arguments: Sequence[object], properties: Mapping[str, object], bundled: bool = False
+) -> list[str]:
     """The command of a load.
 
     :param arguments: the mode, the topic, counts: as ``load.c`` says.
     :param properties: librdkafka's, and ``load.c``'s own.
+    :param bundled: take confluent-kafka's librdkafka.
     :raises NotBuilt: as :func:`program`.
     """
     given = [f"{name}={value}" for name, value in properties.items()]
-    return [program(), *map(str, arguments), f"bootstrap.servers=127.0.0.1:{port}", *given]
+    path = bundled_program() if bundled else program()
+    return [path, *map(str, arguments), f"bootstrap.servers=127.0.0.1:{port}", *given]

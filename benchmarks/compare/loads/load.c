@@ -26,7 +26,7 @@
 #define CONSUME_BATCH 10000
 #define PATIENCE_S 60
 #define RUN 100
-#define QUEUED_MESSAGES "30000" /* some requests; more fall out of the processor's cache */
+#define QUEUED_MESSAGES "50000" /* some requests; more fall out of the processor's cache */
 #define FULL_MS 1               /* how long to wait for room in the queue: it has enough for longer */
 #define VALUES_BYTES (4 << 20) /* more than a batch has: in none are two messages alike */
 #define WORDS 2000

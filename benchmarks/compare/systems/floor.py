@@ -58,5 +58,5 @@ class Floor:
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
     ) -> list[str]:
-        """As System says."""
-        return librdkafka.command(port, arguments, properties)
+        """As System says. It has no Fetch v4, without which Debian's librdkafka makes no record batches."""
+        return librdkafka.command(port, arguments, properties, bundled=True)

@@ -180,15 +180,19 @@ class SocketSenderTests(LoopbackTestCase):
     async def test_file_shorter_than_its_slice(self) -> None:
         """A file that ends early breaks the connection off; nothing is sent in place of its bytes."""
         for size in (10, 2 * COPIED_BYTES):
-            server, client = await self.connect()
-            content = os.urandom(size)
-            with capturedLogs() as events:
-                server.sender.send([b"head", FileSlice(self.make_file(content), 5, size - 4), b"never"])
-                await until(lambda: client.lost)  # noqa: B023
-                self.assertTrue(server.sender.busy)
-                server.sender.send([b"next reply"])
-            self.assertTrue((b"head" + content[5:]).startswith(client.received))
-            self.assertTrue(any("ends 1 bytes" in str(event.get("error")) for event in events))
+            await self.send_too_much(os.urandom(size))
+
+    async def send_too_much(self, content: bytes) -> None:
+        """Send from the sixth byte on one byte more than a file has."""
+        server, client = await self.connect()
+        with capturedLogs() as events:
+            piece = FileSlice(self.make_file(content), 5, len(content) - 4)
+            server.sender.send([b"head", piece, b"never"])
+            await until(lambda: client.lost)
+            self.assertTrue(server.sender.busy)
+            server.sender.send([b"next reply"])
+        self.assertTrue((b"head" + content[5:]).startswith(client.received))
+        self.assertTrue(any("ends 1 bytes" in str(event.get("error")) for event in events))
 
     async def test_peer_that_has_gone(self) -> None:
         """Sending to a peer that reset the connection raises nothing."""

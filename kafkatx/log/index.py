@@ -200,13 +200,8 @@ class OffsetIndex(_Index):
 
         :raises IndexDamaged: there is no file, or it ends inside an entry.
         """
-
-        def key(number: int) -> int:
-            return self.entry_in_file(number, reads)[0]
-
-        entries = range(self.entries_in_file())
-        slot = bisect_right(entries, max(offset - self.base_offset, 0), key=key) - 1
-        return self.entry_in_file(slot, reads)[1] if slot >= 0 else 0
+        found = self._last_in_file(0, max(offset - self.base_offset, 0), reads)
+        return found[1] if found else 0
 
     def last_until(self, position: int) -> tuple[int, int]:
         """The last batch known to begin at or before *position*: its last offset, or more; its beginning."""
@@ -216,17 +211,19 @@ class OffsetIndex(_Index):
     def last_until_in_file(self, position: int, reads: Reads) -> tuple[int, int]:
         """As :meth:`last_until`, by a search in the file.
 
-        :raises IndexDamaged: there is no file, or it ends inside an entry.
+        :raises IndexDamaged: as :meth:`floor_in_file`.
         """
+        found = self._last_in_file(1, position, reads)
+        return (self.base_offset + found[0], found[1]) if found else (-1, 0)
+
+    def _last_in_file(self, column: int, most: int, reads: Reads) -> tuple[int, int] | None:
+        """The last entry that has at most so much in a column."""
 
         def value(number: int) -> int:
-            return self.entry_in_file(number, reads)[1]
+            return self.entry_in_file(number, reads)[column]
 
-        slot = bisect_right(range(self.entries_in_file()), position, key=value) - 1
-        if slot < 0:
-            return -1, 0
-        relative, begins = self.entry_in_file(slot, reads)
-        return self.base_offset + relative, begins
+        slot = bisect_right(range(self.entries_in_file()), most, key=value) - 1
+        return self.entry_in_file(slot, reads) if slot >= 0 else None
 
     def cut_from(self, offset: int) -> None:
         """Drop the entries of *offset* and beyond."""

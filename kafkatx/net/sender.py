@@ -231,9 +231,13 @@ class SocketSender(PlainSender):
         try:
             while queue:
                 head = queue[0]
-                if type(head) is FileSlice and self._must_load(head):
+                if not isinstance(head, FileSlice):
+                    went = self._send_memory()
+                elif self._must_load(head):
                     break
-                if not (self._send_file(head) if _is_long(head) else self._send_memory()):
+                else:
+                    went = self._send_file(head) if head.size > COPIED_BYTES else self._send_memory()
+                if not went:
                     break
         except BlockingIOError:
             pass
@@ -246,7 +250,7 @@ class SocketSender(PlainSender):
         """Send the chunks up to the next slice that is long or not warm in one call; say whether all went."""
         queue = self._queue
         parts: list[Any] = [_in_memory(queue.popleft())]
-        while queue and (type(queue[0]) is not FileSlice or _is_short_and_warm(queue[0])):
+        while queue and (not isinstance(queue[0], FileSlice) or _is_short_and_warm(queue[0])):
             parts.append(_in_memory(queue.popleft()))
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         try:
@@ -258,7 +262,7 @@ class SocketSender(PlainSender):
         queue.appendleft(memoryview(data)[sent:])
         return False
 
-    def _send_file(self, head: Any) -> bool:
+    def _send_file(self, head: FileSlice) -> bool:
         """Send some of the file slice at the head; say whether all of it went."""
         window = min(head.size, TURN_BYTES)
         sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, window)
@@ -274,10 +278,6 @@ class SocketSender(PlainSender):
 def _rest(piece: FileSlice, sent: int) -> FileSlice:
     """What is left of a slice."""
     return FileSlice(piece.file, piece.position + sent, piece.size - sent, piece.warm - sent)
-
-
-def _is_long(chunk: Chunk) -> bool:
-    return type(chunk) is FileSlice and chunk.size > COPIED_BYTES
 
 
 def _is_short_and_warm(piece: FileSlice) -> bool:

@@ -173,6 +173,16 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         self.assertEqual(len(log.read(0, one - 1, 10, True)), one)
         self.assertEqual(len(log.read(0, one - 1, 10, False)), 0)
 
+    def test_index_names_a_batch_inside_of_a_record(self) -> None:
+        """What looks like a batch, but has offsets that cannot be there, is not taken for one."""
+        log = self.make_log(index_interval_bytes=1, segment_bytes=10**6)
+        inner = struct.pack(">q", 99_999) + batch([b"z"])[8:]
+        self.put(log, batch([b"first"]), batch([b"x" * 100 + inner]), batch([b"last"]))
+        inside = self.file(log, f"{0:020d}.log").index(inner)
+        log.segments[0].index.values[0] = inside
+        self.assertEqual(len(log.read(0, inside + 10, 3, True)), inside + 10)
+        self.assertNotIn(99_999, log.segments[0].known)
+
     def test_index_bytes(self) -> None:
         """Both indexes get an entry for a batch after more than the interval of bytes, as Kafka's do."""
         one = len(batch([b"x" * 100]))

@@ -29,7 +29,7 @@ def program() -> str:
 
 @lru_cache(maxsize=1)
 def bundled_program() -> str:
-    """The same with the librdkafka inside of confluent-kafka: newer, and a tenth dearer.
+    """The same with the librdkafka inside of confluent-kafka: newer, and somewhat dearer.
 
     :raises NotBuilt: a compiler or confluent-kafka is not installed.
     """

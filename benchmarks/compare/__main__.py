@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.compare import goals, plots, table
+from benchmarks.compare import ceiling, goals, plots, table
 from benchmarks.compare.ballast import ballast, needed
 from benchmarks.compare.experiments import EXPERIMENTS
 from benchmarks.compare.experiments.place import Experiment
@@ -124,6 +124,7 @@ def main() -> int:
             lambda: _write(asked.to, results),
         )
     print(goals.shown(results.figures()))
+    print(ceiling.shown(results.figures()))
     print(table.papers_order(results.figures()), end="")
     return 0
 

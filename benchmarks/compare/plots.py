@@ -17,6 +17,7 @@ COLOURS = {
     "rabbitmq": "#ff7f0e",
     "activemq": "#9467bd",
     "floor": "#7f7f7f",
+    "sink": "#c7c7c7",
 }
 
 

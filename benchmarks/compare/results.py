@@ -19,12 +19,23 @@ class Key(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A metric over the rounds."""
+    """A metric over the rounds.
+
+    :ivar values: each round's, in order; None where it failed. Empty: they were not kept.
+    """
 
     median: float
     min: float
     max: float
     rounds: int
+    values: tuple[float | None, ...] = ()
+
+    @classmethod
+    def of(cls, by_round: Mapping[int, float]) -> Figure:
+        """The figure of what each round measured, by its number from 0."""
+        known = list(by_round.values())
+        values = tuple(by_round.get(number) for number in range(max(by_round) + 1))
+        return cls(statistics.median(known), min(known), max(known), len(known), values)
 
 
 class Results:
@@ -40,12 +51,15 @@ class Results:
         self.machine = dict(machine)
         self._earlier = dict(earlier)
         self.notes: list[str] = []
-        self._values: defaultdict[Key, list[float]] = defaultdict(list)
+        self._values: defaultdict[Key, dict[int, float]] = defaultdict(dict)
 
-    def add(self, experiment: str, cell: str, system: str, metrics: Mapping[str, float]) -> None:
-        """Take in one round of one cell."""
+    def add(self, experiment: str, cell: str, system: str, metrics: Mapping[str, float], number: int) -> None:
+        """Take in one round of one cell.
+
+        :param number: the round's, from 0.
+        """
         for metric, value in metrics.items():
-            self._values[Key(experiment, cell, system, metric)].append(value)
+            self._values[Key(experiment, cell, system, metric)][number] = value
 
     def forget(self, experiments: str) -> None:
         """Drop the earlier figures of these experiments: what is compared is to be from one run."""
@@ -55,10 +69,7 @@ class Results:
 
     def figures(self) -> dict[Key, Figure]:
         """All of them, in the order in which they first came."""
-        return self._earlier | {
-            key: Figure(statistics.median(values), min(values), max(values), len(values))
-            for key, values in self._values.items()
-        }
+        return self._earlier | {key: Figure.of(by_round) for key, by_round in self._values.items()}
 
     def as_json(self) -> dict[str, Any]:
         """As ``results.json`` has it."""
@@ -66,32 +77,50 @@ class Results:
         return {"machine": self.machine, "notes": self.notes, "results": rows}
 
 
-def rounded(figure: Figure) -> dict[str, float]:
+def rounded(figure: Figure) -> dict[str, Any]:
     """A figure's numbers with six digits: what is beyond is noise."""
     return {
-        name: value if name == "rounds" else float(f"{value:.6g}") for name, value in figure._asdict().items()
+        "median": _rounded(figure.median),
+        "min": _rounded(figure.min),
+        "max": _rounded(figure.max),
+        "rounds": figure.rounds,
+        "values": [None if value is None else _rounded(value) for value in figure.values],
     }
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")
 
 
 def read(document: Mapping[str, Any]) -> dict[Key, Figure]:
     """The figures of a ``results.json``."""
     return {
         Key(row["experiment"], row["cell"], row["system"], row["metric"]): Figure(
-            row["median"], row["min"], row["max"], row["rounds"]
+            row["median"], row["min"], row["max"], row["rounds"], tuple(row.get("values", ()))
         )
         for row in document["results"]
     }
 
 
 def ratios(figures: Mapping[Key, Figure], ours: str, other: str, metric: str) -> dict[tuple[str, str], float]:
-    """Our median by theirs, for every (experiment, cell) that has both."""
+    """Ours by theirs, for every (experiment, cell) that has both."""
     found = {}
     for key, figure in figures.items():
         if key.system == ours and key.metric == metric:
             theirs = figures.get(key._replace(system=other))
             if theirs is not None and theirs.median:
-                found[key.experiment, key.cell] = figure.median / theirs.median
+                found[key.experiment, key.cell] = ratio(figure, theirs)
     return found
+
+
+def ratio(ours: Figure, theirs: Figure) -> float:
+    """The median of the rounds' ratios, for in a round the two were measured one right after the other.
+
+    The machine changes its speed from round to round: the medians may be of different ones. They are taken
+    where no round has both.
+    """
+    pairs = [(a, b) for a, b in zip(ours.values, theirs.values, strict=False) if a is not None and b]
+    return statistics.median(a / b for a, b in pairs) if pairs else ours.median / theirs.median
 
 
 def cells(figures: Iterable[Key], experiment: str) -> list[str]:

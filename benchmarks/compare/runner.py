@@ -14,6 +14,9 @@ from benchmarks.compare.systems.system import System
 from benchmarks.running import free_port
 
 BROKER_CORE, CLIENT_CORE = 1, 0
+NAMED_ONLY = ("floor", "sink")
+"""Systems that are measured in the experiments that name them only."""
+
 WARM_UPS, WARM_UP, WARM_UP_ALONE = 3, 300_000, 40_000
 
 Tell = Callable[[str], None]
@@ -59,7 +62,7 @@ def taking_part(experiment: Experiment, system: System) -> list[Cell]:
     if experiment.systems is not None:
         takes_part = system.name in experiment.systems
     else:
-        takes_part = system.kafka and system.name != "floor"
+        takes_part = system.kafka and system.name not in NAMED_ONLY
     return [cell for cell in experiment.cells if takes_part and (system.kafka or not cell.kafka)]
 
 
@@ -134,9 +137,9 @@ class Round:
                 first = at % len(self._places) if self._places else 0
                 for place in self._places[first:] + self._places[:first]:
                     if cell in taking_part(experiment, place.system):
-                        self._measure(experiment, cell, place)
+                        self._measure(experiment, cell, place, number)
 
-    def _measure(self, experiment: Experiment, cell: Cell, place: Place) -> None:
+    def _measure(self, experiment: Experiment, cell: Cell, place: Place, number: int) -> None:
         os.sync()  # what the ones before have written is not to be written now
         place.server.go_on()
         try:
@@ -149,7 +152,7 @@ class Round:
             return
         finally:
             place.server.pause()
-        self._results.add(experiment.letter, cell.name, place.system.name, metrics)
+        self._results.add(experiment.letter, cell.name, place.system.name, metrics, number)
         shown = experiment.metrics[0]
         self._tell(f"        {place.system.name}: {shown} {metrics[shown]:,.6g}")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.compare import goals
+from benchmarks.compare import ceiling, goals
 from benchmarks.compare.experiments.place import Experiment
-from benchmarks.compare.results import Figure, Key, cells, systems
+from benchmarks.compare.results import Figure, Key, cells, ratio, systems
 
 OURS = "kafkatx"
 # the paper's section 5: Kafka's messages a second by theirs, for a producer and for a consumer
@@ -86,7 +86,11 @@ def page(
 
 
 def _summary(figures: Mapping[Key, Figure]) -> list[tuple[str, str]]:
-    return [("The goals", goals.shown(figures)), ("The paper's order", papers_order(figures))]
+    return [
+        ("The goals", goals.shown(figures)),
+        ("What the client allows", ceiling.shown(figures)),
+        ("The paper's order", papers_order(figures)),
+    ]
 
 
 def section(figures: Mapping[Key, Figure], experiment: Experiment) -> str:
@@ -115,4 +119,4 @@ def _by(figures: Mapping[Key, Figure], rival: str, experiment: str, ours: str, t
     their_figure = figures.get(Key(experiment, theirs, rival, "records_per_s"))
     if our_figure is None or their_figure is None or not their_figure.median:
         return ""
-    return f"{our_figure.median / their_figure.median:.2f}"
+    return f"{ratio(our_figure, their_figure):.2f}"

@@ -16,12 +16,13 @@ BATCHES = EXPERIMENTS["a"]
 def measured() -> Results:
     """Two systems, two cells, three rounds."""
     results = Results({"cores": 2})
-    for one, fifty, theirs in ((100.0, 1000.0, 50.0), (120.0, 900.0, 60.0), (110.0, 1100.0, 40.0)):
+    rounds = ((100.0, 1000.0, 50.0), (120.0, 900.0, 60.0), (110.0, 1100.0, 40.0))
+    for number, (one, fifty, theirs) in enumerate(rounds):
         for system, factor in (("kafkatx", 1.0), ("kafka-4", 0.5)):
-            results.add(
-                "a", "1", system, {"records_per_s": one * factor, "throughput_mb_per_s": one * factor}
-            )
-            results.add("a", "50", system, {"throughput_mb_per_s": fifty if factor == 1 else theirs})
+            singles = {"records_per_s": one * factor, "throughput_mb_per_s": one * factor}
+            results.add("a", "1", system, singles, number)
+            batches = {"throughput_mb_per_s": fifty if factor == 1 else theirs}
+            results.add("a", "50", system, batches, number)
     return results
 
 
@@ -29,7 +30,9 @@ class ResultsTests(SynchronousTestCase):
     def test_figures(self) -> None:
         """A figure is the median of its rounds, with the least and the most."""
         figures = measured().figures()
-        self.assertEqual(figures[Key("a", "1", "kafkatx", "records_per_s")], Figure(110, 100, 120, 3))
+        self.assertEqual(
+            figures[Key("a", "1", "kafkatx", "records_per_s")], Figure(110, 100, 120, 3, (100, 120, 110))
+        )
         self.assertEqual(cells(figures, "a"), ["1", "50"])
         self.assertEqual(systems(figures, "a"), ["kafkatx", "kafka-4"])
 
@@ -49,6 +52,7 @@ class ResultsTests(SynchronousTestCase):
                 "min": 100.0,
                 "max": 120.0,
                 "rounds": 3,
+                "values": [100.0, 120.0, 110.0],
             },
         )
         self.assertEqual(read(document), results.figures())
@@ -61,7 +65,7 @@ class ResultsTests(SynchronousTestCase):
         }
         results = Results({}, old)
         results.forget("a")
-        results.add("a", "1", "kafkatx", {"records_per_s": 7})
+        results.add("a", "1", "kafkatx", {"records_per_s": 7}, 0)
         self.assertEqual(
             [(key.experiment, f.median) for key, f in results.figures().items()], [("b", 2), ("a", 7)]
         )
@@ -73,6 +77,32 @@ class ResultsTests(SynchronousTestCase):
             ratios(figures, "kafkatx", "kafka-4", "throughput_mb_per_s"), {("a", "1"): 2.0, ("a", "50"): 20.0}
         )
         self.assertEqual(ratios(figures, "kafkatx", "kafka-3.9", "records_per_s"), {})
+
+    def test_ratios_of_rounds(self) -> None:
+        """A machine that is twice as fast in a round is so for both: a round is compared with itself."""
+        results = Results({})
+        for number, (ours, theirs) in enumerate(((100.0, 80.0), (200.0, 160.0), (120.0, 90.0))):
+            results.add("a", "1", "kafkatx", {"records_per_s": ours}, number)
+            results.add("a", "1", "kafka-4", {"records_per_s": theirs}, number)
+        self.assertEqual(ratios(results.figures(), "kafkatx", "kafka-4", "records_per_s"), {("a", "1"): 1.25})
+
+    def test_failed_round(self) -> None:
+        """A round that failed for one of two counts for neither; without a common one medians are taken."""
+        results = Results({})
+        for number, ours in enumerate((100.0, 500.0, 300.0)):
+            results.add("a", "1", "kafkatx", {"records_per_s": ours}, number)
+        results.add("a", "1", "kafka-4", {"records_per_s": 50.0}, 0)
+        results.add("a", "1", "kafka-4", {"records_per_s": 100.0}, 2)
+        results.add("a", "1", "floor", {"records_per_s": 60.0}, 3)
+        figures = results.figures()
+        kafka, floor = (figures[Key("a", "1", name, "records_per_s")] for name in ("kafka-4", "floor"))
+        self.assertEqual(kafka, Figure(75, 50, 100, 2, (50, None, 100)))
+        self.assertEqual(
+            [ratios(figures, "kafkatx", name, "records_per_s")["a", "1"] for name in ("kafka-4", "floor")],
+            [2.5, 5.0],
+        )
+        self.assertEqual(floor.values, (None, None, None, 60))
+        self.assertEqual(read(json.loads(json.dumps(results.as_json()))), figures)
 
 
 class TableTests(SynchronousTestCase):
@@ -87,12 +117,12 @@ class TableTests(SynchronousTestCase):
     def test_papers_order(self) -> None:
         """Our messages a second by a rival's, which has single messages only; unknown is empty."""
         results = measured()
-        results.add("a", "1", "rabbitmq", {"records_per_s": 22.0})
-        results.add("a", "50", "kafkatx", {"records_per_s": 330.0})
-        results.add("b", "200 kB", "kafkatx", {"records_per_s": 90.0})
-        results.add("b", "200 kB", "activemq", {"records_per_s": 20.0})
+        results.add("a", "1", "rabbitmq", {"records_per_s": 22.0}, 0)
+        results.add("a", "50", "kafkatx", {"records_per_s": 330.0}, 0)
+        results.add("b", "200 kB", "kafkatx", {"records_per_s": 90.0}, 0)
+        results.add("b", "200 kB", "activemq", {"records_per_s": 20.0}, 0)
         shown = table.papers_order(results.figures()).splitlines()
-        self.assertIn("| kafkatx / rabbitmq | 5.00 | 15.00 |  |", shown)
+        self.assertIn("| kafkatx / rabbitmq | 4.55 | 15.00 |  |", shown)
         self.assertIn("| kafkatx / activemq |  |  | 4.50 |", shown)
         self.assertIn("| the paper's Kafka / rabbitmq | at least 2 | at least 2 | more than 4 |", shown)
 

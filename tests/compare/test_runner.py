@@ -103,12 +103,13 @@ class TakingPartTests(SynchronousTestCase):
             for letter, experiment in EXPERIMENTS.items():
                 self.assertEqual(taken(letter, name), [cell.name for cell in experiment.cells])
 
-    def test_floor(self) -> None:
-        """The floor is where it is named; what is not named is where no names are."""
+    def test_named_only(self) -> None:
+        """Floor and sink are where they are named; what is not named is where no names are."""
         self.assertEqual(taken("a", "floor"), ["1", "50"])
-        self.assertEqual(taken("c", "floor"), [])
+        self.assertEqual([letter for letter in EXPERIMENTS if taken(letter, "floor")], ["a", "b"])
+        self.assertEqual([letter for letter in EXPERIMENTS if taken(letter, "sink")], [*"abcde"])
         self.assertEqual(taking_part(EXPERIMENTS["a"], FakeSystem("other", kafka=True)), [])
-        self.assertEqual(len(taking_part(EXPERIMENTS["c"], FakeSystem("other", kafka=True))), 5)
+        self.assertEqual(len(taking_part(EXPERIMENTS["f"], FakeSystem("other", kafka=True))), 2)
 
 
 class SittingsTests(SynchronousTestCase):

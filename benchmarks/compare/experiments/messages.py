@@ -18,7 +18,8 @@ METRICS = (
     *replaying.METRICS,
 )
 BY_RECORDS = (METRICS[1], METRICS[0], *METRICS[2:])
-WITH_FLOOR = ("kafkatx", "kafka-4", "kafka-3.9", "rabbitmq", "activemq", "floor")
+KAFKA = ("kafkatx", "kafka-4", "kafka-3.9", "sink")
+ALL = (*KAFKA, "rabbitmq", "activemq", "floor")
 
 
 def _produced(
@@ -30,7 +31,9 @@ def _produced(
 ) -> Metrics:
     """By librdkafka, and then without what librdkafka costs."""
     made = produce(place, place.topic(), count, size, properties, messages_a_request)
-    return {**made, **replaying.produced(place, size, properties)} if place.system.kafka else made
+    if not replaying.takes_part(place.system):
+        return made
+    return {**made, **replaying.produced(place, size, properties)}
 
 
 def _batch_of(place: Place, messages: int) -> Metrics:
@@ -50,7 +53,7 @@ def _consumer(place: Place) -> Metrics:
     produce(place, topic, count, 200, {**GATHERED, "batch.num.messages": 50})
     most_bytes = 200_000
     taken = consume(place, topic, count, {"fetch.message.max.bytes": most_bytes})
-    if not place.system.kafka:
+    if not replaying.takes_part(place.system):
         return taken
     return {**taken, **replaying.fetched(place, topic, 200, count, most_bytes)}
 
@@ -86,7 +89,7 @@ BATCHES = Experiment(
         Cell("1", partial(_batch_of, messages=1)),
         Cell("50", partial(_batch_of, messages=50), kafka=True),
     ],
-    WITH_FLOOR,
+    ALL,
 )
 CONSUMER = Experiment(
     "b",
@@ -94,7 +97,7 @@ CONSUMER = Experiment(
     "paper, figure 5",
     BY_RECORDS,
     [Cell("200 kB", _consumer)],
-    WITH_FLOOR,
+    ALL,
 )
 BATCH_BYTES = Experiment(
     "c",
@@ -102,6 +105,7 @@ BATCH_BYTES = Experiment(
     "thesis, table 10.3",
     METRICS,
     [Cell(str(size), partial(_batch_bytes, batch_bytes=size)) for size in (195, 1387, 8192, 16384, 56769)],
+    KAFKA,
 )
 MESSAGE_BYTES = Experiment(
     "d",
@@ -109,6 +113,7 @@ MESSAGE_BYTES = Experiment(
     "thesis, table 10.5",
     METRICS,
     [Cell(str(size), partial(_message_bytes, size=size)) for size in (10, 100, 1000, 10_000, 100_000)],
+    KAFKA,
 )
 ACKS = Experiment(
     "e",
@@ -120,4 +125,5 @@ ACKS = Experiment(
         for acks in ("0", "1", "all")
         for codec in ("none", "lz4", "zstd")
     ],
+    KAFKA,
 )

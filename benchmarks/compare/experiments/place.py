@@ -89,7 +89,7 @@ class Experiment(NamedTuple):
     :ivar letter: as issue and results name it.
     :ivar source: where the seeds have it.
     :ivar metrics: those that tables and plots show, the first one first.
-    :ivar systems: the names of those that can be asked; None: all that speak Kafka's protocol but the floor.
+    :ivar systems: the names of those that can be asked; None: all brokers that speak Kafka's protocol.
     :ivar alone: each round starts the system anew for it, with empty data.
     :ivar cold: the system is not warmed up.
     """

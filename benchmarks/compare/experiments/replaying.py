@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from benchmarks.compare.experiments.place import Metrics, Place, measured
 from benchmarks.compare.loads import load, replay
+from benchmarks.compare.systems.system import System
 from kafkatx.blocking import Cluster
 
 SENT_BYTES, SENT_REQUESTS, SENT_S = 1_500_000_000, 200_000, 3
@@ -23,6 +24,11 @@ _KEPT = {
     "client_busy_percent": "replayed_client_busy_percent",
     "peak_rss_mib": "replayed_peak_rss_mib",
 }
+
+
+def takes_part(system: System) -> bool:
+    """Whether a system is measured so: one that speaks Kafka's protocol, and keeps what it is sent."""
+    return system.kafka and system.name != "sink"
 
 
 def produced(place: Place, size: int, properties: Mapping[str, object]) -> Metrics:

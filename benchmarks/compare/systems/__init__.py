@@ -7,6 +7,7 @@ from benchmarks.compare.systems.apache import Apache
 from benchmarks.compare.systems.floor import Floor
 from benchmarks.compare.systems.kafkatx import Kafkatx
 from benchmarks.compare.systems.rabbitmq import RabbitMq
+from benchmarks.compare.systems.sink import Sink
 from benchmarks.compare.systems.system import System
 
 SYSTEMS: dict[str, System] = {
@@ -18,5 +19,6 @@ SYSTEMS: dict[str, System] = {
         RabbitMq(),
         ActiveMq(),
         Floor(),
+        Sink(),
     )
 }

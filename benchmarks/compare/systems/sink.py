@@ -1,0 +1,66 @@
+"""A broker that keeps nothing and costs next to nothing: what a client can do at most."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from benchmarks.compare.loads import librdkafka
+from benchmarks.compare.loads.building import BUILT, NotBuilt, built
+from benchmarks.compare.process import Server
+from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sink.c")
+
+
+def program() -> str:
+    """The path of the program, built if it is not newer than its source.
+
+    :raises NotBuilt: a compiler is not installed.
+    """
+    target = os.path.join(BUILT, "sink")
+    return built(SOURCE, target, ["cc", "-O2", "-o", target, SOURCE, "-lpthread"], "gcc")
+
+
+class Sink:
+    """Any topic is there; what is produced is thrown away, and what is fetched is made up (``sink.c``)."""
+
+    name = "sink"
+    kafka = True
+
+    def missing(self) -> str | None:
+        """Build it."""
+        try:
+            program()
+        except NotBuilt as error:
+            return str(error)
+        return None
+
+    def version(self) -> str:
+        """It has none."""
+        return "a program in C"
+
+    def settings(self) -> str:
+        """What it is."""
+        return "keeps nothing: what the client can do at most, whoever serves it"
+
+    def start(self, folder: str, port: int, core: int | None) -> Server:
+        """As System says."""
+        server = Server([program(), str(port)], log_path(folder), core, {})
+        server.wait_for(serves_kafka(port), START_S)
+        return server
+
+    def wake(self, port: int) -> None:
+        """It does at once."""
+
+    def create_topic(self, port: int, topic: str, partitions: int) -> None:
+        """All are there."""
+
+    def delete_topic(self, port: int, topic: str) -> None:
+        """Nothing of it is there."""
+
+    def load_command(
+        self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
+    ) -> list[str]:
+        """As System says."""
+        return librdkafka.command(port, arguments, properties)

@@ -40,8 +40,10 @@ class Kafkatx:
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
         """As System says."""
-        # python -c looks where it runs first
-        environment = {} if self._tree is None else {"PYTHONPATH": self._tree}
+        # bytecode is kept, as for any user: an environment that forbids it compiles a checkout at each start
+        environment = {"PYTHONDONTWRITEBYTECODE": ""}
+        if self._tree is not None:  # python -c looks where it runs first
+            environment["PYTHONPATH"] = self._tree
         command = kafkatx_command(os.path.join(folder, "data"), port)
         server = Server(command, log_path(folder), core, environment, self._tree)
         server.wait_for(serves_kafka(port), START_S)

@@ -20,7 +20,8 @@ from kafkatx.log.checkpoint import LEADER_EPOCHS, encode_epochs
 from kafkatx.log.files import Files
 from kafkatx.log.producers import encode_snapshot
 from kafkatx.log.recovery import Loaded, load_producers
-from kafkatx.log.segment import MAX_RELATIVE_OFFSET, MAX_SEGMENT_BYTES, SNAPSHOT, Segment, file_name
+from kafkatx.log.segment import MAX_RELATIVE_OFFSET, MAX_SEGMENT_BYTES, Segment
+from kafkatx.log.segment_files import SNAPSHOT, file_name
 from kafkatx.log.staging import FindRetention
 from kafkatx.log.syncing import OnFailure, SyncedLog, ignore, run_all, watched
 from kafkatx.types import TopicPartition

@@ -32,7 +32,8 @@ from kafkatx.log.files import Files
 from kafkatx.log.index import IndexDamaged
 from kafkatx.log.producers import Producers, ProducerState, SnapshotDamaged, decode_snapshot
 from kafkatx.log.scan import Shallow, walk_whole
-from kafkatx.log.segment import DELETED, LOG, SNAPSHOT, Segment, file_name
+from kafkatx.log.segment import Segment
+from kafkatx.log.segment_files import DELETED, LOG, SNAPSHOT, file_name
 from kafkatx.types import NO_PRODUCER_ID, NO_TIMESTAMP
 
 _LEFTOVERS = (DELETED, ".tmp")

@@ -1,8 +1,7 @@
 """One segment of a log: a ``.log`` file and its two indexes.
 
-File names are the base offset in 20 digits. The files are opened when they are first used: ten thousand
-quiet partitions cost no descriptors. A segment knows nothing of the others; offsets in it may have gaps
-(compaction), batches lie one after the other from position 0.
+A segment knows nothing of the others; offsets in it may have gaps (compaction), batches lie one after the
+other from position 0.
 
 Used from the reactor thread, or from a worker before the log is handed out; never from both.
 """
@@ -10,32 +9,22 @@ Used from the reactor thread, or from a worker before the log is handed out; nev
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from zope.interface import implementer
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.interfaces import ISegmentFacts
-from kafkatx.log.descriptors import Descriptors
 from kafkatx.log.files import Buffers, Files, Reads
-from kafkatx.log.index import IndexDamaged, OffsetIndex, TimeIndex
+from kafkatx.log.index import IndexDamaged
 from kafkatx.log.scan import Shallow, walk
-from kafkatx.types import NO_TIMESTAMP, SharedFile
-
-LOG, INDEX, TIME_INDEX, SNAPSHOT, DELETED = ".log", ".index", ".timeindex", ".snapshot", ".deleted"
-_SUFFIXES = (LOG, INDEX, TIME_INDEX, SNAPSHOT, ".txnindex")
-"""All that a segment may have; the last one only where Apache Kafka wrote it."""
+from kafkatx.log.segment_files import LOG, SegmentFiles
+from kafkatx.types import NO_TIMESTAMP
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 MAX_SEGMENT_BYTES = 2**31 - 1
 _KNOWN_POSITIONS = 64
-
-
-def file_name(base_offset: int, suffix: str) -> str:
-    """The name of one of a segment's files."""
-    return f"{base_offset:020d}{suffix}"
 
 
 class Written(NamedTuple):
@@ -59,89 +48,49 @@ class Mark(NamedTuple):
 
 
 @implementer(ISegmentFacts)
-class Segment:
+class Segment(SegmentFiles):
     """One segment. Offsets are absolute, positions and sizes in bytes, times in ms.
 
     ``known`` remembers positions of batch boundaries by the offset that follows them: a consumer's next
     fetch begins where its last one ended.
 
     :ivar written_from: what lies from this position on was written by this process.
-    :ivar descriptors: where it tells that it opened a file; the reactor thread's segments have one.
     """
 
     __slots__ = (
-        "__weakref__",
-        "_file",
-        "_files",
         "_ready",
         "_trusts_indexes",
-        "base_offset",
         "created_ms",
-        "descriptors",
-        "directory",
-        "index",
         "known",
         "max_timestamp",
         "max_timestamp_offset",
         "since_index_bytes",
         "size",
-        "time_index",
-        "unsynced",
         "written_from",
     )
 
     def __init__(self, files: Files, directory: str, base_offset: int, size: int, created_ms: int) -> None:
-        self._files = files
-        self._file: SharedFile | None = None
+        super().__init__(files, directory, base_offset)
         self._ready = False
-        self.directory = directory
-        self.base_offset = base_offset
         self.size = size
         self.created_ms = created_ms
-        self.index = OffsetIndex(files, self.path(INDEX), base_offset)
-        self.time_index = TimeIndex(files, self.path(TIME_INDEX), base_offset)
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base_offset
         self.since_index_bytes = 0
-        self.unsynced = False
         self.written_from = size
-        self.descriptors: Descriptors | None = None
         self._trusts_indexes = False
         self.known: dict[int, int] = {base_offset: 0}
 
     @classmethod
     def create(cls, files: Files, directory: str, base_offset: int, now_ms: int) -> Segment:
-        """Make an empty segment and its three files.
+        """Make an empty segment.
 
-        :raises OSError: one cannot be made; none is left, or a later start would take it for the active one.
+        :raises OSError: as :meth:`make`.
         """
         segment = cls(files, directory, base_offset, 0, now_ms)
-        try:
-            files.create(segment.path(LOG))
-            segment.index.reset()
-            segment.time_index.reset()
-        except OSError:
-            with contextlib.suppress(OSError):
-                segment.remove()
-            raise
-        segment.release()
-        segment.unsynced = True
+        segment.make()
         segment._ready = True
         return segment
-
-    def path(self, suffix: str) -> str:
-        """The path of one of its files."""
-        return os.path.join(self.directory, file_name(self.base_offset, suffix))
-
-    @property
-    def file(self) -> SharedFile:
-        """The open ``.log`` file."""
-        file = self._file
-        if file is None:
-            file = self._file = self._files.open(self.path(LOG))
-            if self.descriptors is not None:
-                self.descriptors.opened(self)
-        return file
 
     @property
     def is_open(self) -> bool:
@@ -161,14 +110,6 @@ class Segment:
             twin.index, twin.time_index = self.index, self.time_index
             twin._ready = twin._trusts_indexes = True
         return twin
-
-    def share(self, twin: Segment) -> None:
-        """Use the files that a worker has opened for its twin."""
-        if self._file is None and twin._file is not None:
-            self._file = twin._file
-            if self.descriptors is not None:
-                self.descriptors.opened(self)
-        self.index.share(twin.index)
 
     @property
     def size_bytes(self) -> int:
@@ -453,37 +394,3 @@ class Segment:
         for batch in self.walk(start):
             if batch.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, batch.last_offset
-
-    def to_sync(self) -> list[SharedFile | str]:
-        """The files, or their paths, with bytes that nobody has synced; they count as synced from now on."""
-        found = [index for index in (self.index.to_sync(), self.time_index.to_sync()) if index]
-        if self.unsynced:
-            self.unsynced = False
-            found.append(self._file or self.path(LOG))
-        return found
-
-    def release(self) -> None:
-        """Let go of all descriptors; what needs a file next opens it."""
-        self._file = None
-        self.index.release()
-        self.time_index.release()
-        if self.descriptors is not None:
-            self.descriptors.released(self)
-
-    def put_aside(self, keep: Collection[str] = ()) -> list[str]:
-        """Rename all its files to ``.deleted``; return their paths, to be unlinked.
-
-        :param keep: suffixes of those that stay.
-        """
-        paths = []
-        for suffix in _SUFFIXES:
-            path = self.path(suffix)
-            if suffix not in keep and self._files.exists(path):
-                self._files.rename(path, path + DELETED)
-                paths.append(path + DELETED)
-        return paths
-
-    def remove(self) -> None:
-        """Unlink its files."""
-        for suffix in _SUFFIXES:
-            self._files.unlink(self.path(suffix))

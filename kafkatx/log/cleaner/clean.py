@@ -20,7 +20,8 @@ from kafkatx.log.cleaner.retained import Kept, Rules, keys_of, retained
 from kafkatx.log.files import Files
 from kafkatx.log.index import OFFSET_ENTRY, TIME_ENTRY
 from kafkatx.log.scan import Shallow, walk_whole
-from kafkatx.log.segment import LOG, MAX_RELATIVE_OFFSET, Segment, Written, file_name
+from kafkatx.log.segment import MAX_RELATIVE_OFFSET, Segment, Written
+from kafkatx.log.segment_files import LOG, file_name
 
 CLEANED = ".cleaned"
 _WRITE_BYTES = 1 << 20

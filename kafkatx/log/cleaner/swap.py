@@ -26,7 +26,8 @@ from collections.abc import Sequence
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.clean import CLEANED, Cleaned, CleanedSegment, suffix_of
 from kafkatx.log.files import Files
-from kafkatx.log.segment import INDEX, LOG, SNAPSHOT, TIME_INDEX, Segment, file_name
+from kafkatx.log.segment import Segment
+from kafkatx.log.segment_files import INDEX, LOG, SNAPSHOT, TIME_INDEX, file_name
 
 SWAP = ".swap"
 _INDEXES = (INDEX, TIME_INDEX)

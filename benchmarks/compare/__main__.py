@@ -98,8 +98,8 @@ def main() -> int:
     letters = asked.experiments or "".join(EXPERIMENTS)
     earlier = _earlier(asked.to) if asked.keep else NOTHING
     results = Results(machine(), read(earlier))
-    results.forget(letters)
     results.notes += earlier["notes"]
+    results.forget(letters)
     systems = _chosen(asked.systems, results)
     told = {system.name: f"{system.version()}; {system.settings()}" for system in systems}
     results.machine |= {

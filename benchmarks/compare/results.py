@@ -62,10 +62,13 @@ class Results:
             self._values[Key(experiment, cell, system, metric)][number] = value
 
     def forget(self, experiments: str) -> None:
-        """Drop the earlier figures of these experiments: what is compared is to be from one run."""
+        """Drop earlier figures and notes of these experiments: what is compared is to be of one run."""
         self._earlier = {
             key: figure for key, figure in self._earlier.items() if key.experiment not in experiments
         }
+        self.notes = [
+            note for note in self.notes if not note.startswith(tuple(f"({one}" for one in experiments))
+        ]
 
     def figures(self) -> dict[Key, Figure]:
         """All of them, in the order in which they first came."""

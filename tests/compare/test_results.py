@@ -58,13 +58,19 @@ class ResultsTests(SynchronousTestCase):
         self.assertEqual(read(document), results.figures())
 
     def test_earlier(self) -> None:
-        """An earlier run's figures stay, but for those of experiments that are measured anew."""
+        """An earlier run's figures and notes stay, but for those of experiments that are measured anew."""
         old = {
             Key("a", "1", "floor", "records_per_s"): Figure(1, 1, 1, 1),
             Key("b", "200 kB", "floor", "records_per_s"): Figure(2, 2, 2, 1),
         }
         results = Results({}, old)
+        results.notes = [
+            "(a) 1 failed with floor: x",
+            "(b) 200 kB failed with floor: x",
+            "kafka-4 was left out: x",
+        ]
         results.forget("a")
+        self.assertEqual(results.notes, ["(b) 200 kB failed with floor: x", "kafka-4 was left out: x"])
         results.add("a", "1", "kafkatx", {"records_per_s": 7}, 0)
         self.assertEqual(
             [(key.experiment, f.median) for key, f in results.figures().items()], [("b", 2), ("a", 7)]

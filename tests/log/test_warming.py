@@ -16,7 +16,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log import warming
 from kafkatx.log.log import FileLog
-from kafkatx.log.segment import INDEX, LOG, TIME_INDEX
+from kafkatx.log.segment_files import INDEX, LOG, TIME_INDEX
 from kafkatx.log.store import FileLogStore
 from kafkatx.records.convert import iter_any
 from kafkatx.testing.contracts.partition_log import ALL, NOW_MS, TP, batch, bytes_of, find_retention

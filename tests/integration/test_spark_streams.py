@@ -155,11 +155,11 @@ def counted_by_day(lines: list[bytes]) -> list[str]:
 
 
 def count_visits(lines: list[bytes]) -> int:
-    """How often a client came back after half an hour or more, or for the first time."""
+    """How often a client came back after more than half an hour, or for the first time."""
     last: dict[str, datetime] = {}
     visits = 0
     for client, moment, _ in sorted(parsed(lines), key=lambda hit: hit[1]):
-        if client not in last or moment - last[client] >= timedelta(minutes=30):
+        if client not in last or moment - last[client] > timedelta(minutes=30):
             visits += 1
         last[client] = moment
     return visits

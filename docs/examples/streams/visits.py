@@ -1,4 +1,4 @@
-"""Visits: what a client asked for with no pause of half an hour; how many there were, and the longest ones.
+"""Visits: what a client asked for with no pause of more than half an hour; how many, and the longest ones.
 
 python visits.py BOOTSTRAP TOPIC
 """

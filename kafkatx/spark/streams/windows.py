@@ -68,7 +68,7 @@ def session(
     time: str = "timestamp",
     sums: Sequence[str] = (),
 ) -> DataFrame:
-    """Count in windows that end when nothing of the same *by* came for *gap*: a visitor's visits.
+    """Count in windows that end when nothing of the same *by* came for more than *gap*: visits.
 
     As a stream in output mode ``append`` only; the other parameters are those of :func:`tumbling`.
     """

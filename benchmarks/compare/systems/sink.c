@@ -1,4 +1,4 @@
-/* A broker that keeps nothing and costs next to nothing: what a client can do at most, whoever serves it.
+/* A broker that keeps nothing and costs next to nothing: about what a client can do, whoever serves it.
  *
  *   sink PORT
  *
@@ -25,7 +25,8 @@
 #define CHUNK_BYTES (64 << 10)
 #define KEPT_BYTES (32 << 10)
 #define HEAD_BYTES 1024        /* of a request, what is looked at: all but the records */
-#define REPLIES_BYTES (4 << 20) /* more than is fetched at once */
+#define FETCHED_BYTES (1 << 20) /* whatever a fetch asks for */
+#define REPLIES_BYTES (4 * FETCHED_BYTES)
 #define ENDLESS (INT64_C(1) << 40)
 
 enum { PRODUCE = 0, FETCH = 1, LIST_OFFSETS = 2, METADATA = 3, FIND_COORDINATOR = 10, API_VERSIONS = 18 };
@@ -126,6 +127,7 @@ static void fetch(Wire *request, Wire *reply, int version) {
     int64_t offset = take(request, 8);
     if (version >= 5) take(request, 8);
     int most = (int)take(request, 4);
+    if (most > FETCHED_BYTES) most = FETCHED_BYTES;
     put(reply, 0, 4);
     if (version >= 7) put(reply, 0, 2), put(reply, 0, 4);
     put_partition(reply, topic, bytes, partition);
@@ -218,7 +220,7 @@ static int flush(int peer, char *replies, Wire *reply) {
     return 1;
 }
 
-/* Requests are answered when HEAD_BYTES of them are there, and the rest is thrown away as it comes. */
+/* Requests are answered when they are there, or as much of them as is looked at; the rest is thrown away as it comes. */
 static void *serve(void *given) {
     int peer = (int)(intptr_t)given, yes = 1;
     char *chunk = malloc(CHUNK_BYTES), *replies = malloc(REPLIES_BYTES);

@@ -1,4 +1,4 @@
-"""A broker that keeps nothing and costs next to nothing: what a client can do at most."""
+"""A broker that keeps nothing and costs next to nothing: about what a client can do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Sink:
 
     def settings(self) -> str:
         """What it is."""
-        return "keeps nothing: what the client can do at most, whoever serves it"
+        return "keeps nothing: about what the client can do"
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
         """As System says."""

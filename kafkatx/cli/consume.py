@@ -19,7 +19,7 @@ from kafkatx.cli.render import (
     ValueRenderer,
     unescape,
 )
-from kafkatx.cli.terminal import ProgressBar, interactive
+from kafkatx.cli.terminal import ProgressBar, interactive, stdout_bytes
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
@@ -106,7 +106,7 @@ def consume(
             None if as_json else partial(renderer, format_text=format_text, key=key_delimiter, end=delimiter)
         )
         settings = {**client_settings(bootstrap, timeout), "group.id": group}
-        consume_group(settings, topics, start == END, make, count, stop_at_end, sys.stdout.buffer)
+        consume_group(settings, topics, start == END, make, count, stop_at_end, stdout_bytes())
         return
     if len(topics) > 1:
         raise click.UsageError("several topics: only a group reads them (-G), or `kafkatx tail`")
@@ -121,7 +121,7 @@ def consume(
         partitions = sorted(set(wanted)) or list(state.partitions)
         ranges = resolve(cluster, topic, partitions, start, stop_ms, stop_at_end)
         if count != 0:
-            copy(cluster, topic, ranges, rows, count, sys.stdout.buffer)
+            copy(cluster, topic, ranges, rows, count, stdout_bytes())
 
 
 def _check_group(start: Position, stop_ms: int | None, wanted: tuple[int, ...]) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from kafkatx.cli.rows import MakeRenderer, Rows
+from kafkatx.cli.stopping import Stop, die
 from kafkatx.cli.terminal import ProgressBar, interactive
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_RECORDS = 10_000
 LOOK_MS = 100
-"""So long nothing has come before it is looked whether this is the end."""
+"""So long nothing has come before it is looked whether this is the end, or somebody wants it to be."""
 
 
 class _Joined:
@@ -43,15 +44,20 @@ def consume_group(
 ) -> None:
     """Join the group, print what it gives, commit what is printed.
 
+    Ctrl-C and SIGTERM are taken when what was given is printed. Raised anywhere, they might come when records
+    are given and not yet printed, and closing would commit those; or when they are printed, and nobody knows
+    it. A second signal, when the reader of *out* is stuck say, ends the process, which commits nothing more.
+
     :param at_end: where the group has no offset, begin at the end.
     :param count: stop after so many messages; *stop_at_end* when the ends of all our partitions are reached.
     :raises UnknownTopic: one of them is not there.
+    :raises KeyboardInterrupt: a signal asked for the end; what is printed is committed.
     :raises BrokenPipeError: the reader of *out* has gone; what it may not have seen is not committed.
     """
     from kafkatx.client.threads import Admin, Consumer
 
     reset = "latest" if at_end else "earliest"
-    joined = _Joined()
+    joined, stop = _Joined(), Stop(now=die)
     left = count
     enabled = None if count is not None and not interactive(sys.stdout) else False
     with (
@@ -61,16 +67,19 @@ def consume_group(
         _check(topics, Admin(beside=consumer))
         consumer.subscribe(topics, listener=joined)
         rows = Rows(consumer, make)
-        while left is None or left > 0:
-            limit = MOST_RECORDS if left is None else min(left, MOST_RECORDS)
-            found = consumer.getmany(limit, LOOK_MS if stop_at_end else None)
-            if found:
-                write(consumer, found, rows, out)
-                written = sum(map(len, found.values()))
-                bar.advance(written)
-                left = None if left is None else left - written
-            elif stop_at_end and joined.known.is_set() and _ended(consumer):
-                return
+        with stop.listening():
+            while left is None or left > 0:
+                if stop.event.is_set():
+                    raise KeyboardInterrupt
+                limit = MOST_RECORDS if left is None else min(left, MOST_RECORDS)
+                found = consumer.getmany(limit, LOOK_MS)
+                if found:
+                    write(consumer, found, rows, out)
+                    written = sum(map(len, found.values()))
+                    bar.advance(written)
+                    left = None if left is None else left - written
+                elif stop_at_end and joined.known.is_set() and _ended(consumer):
+                    return
 
 
 def _check(topics: Sequence[str], admin: Admin) -> None:

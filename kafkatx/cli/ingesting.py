@@ -5,19 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import re
-import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
+from kafkatx.cli.stopping import Stop
 from kafkatx.cli.terminal import ProgressBar, interactive, print_rows, print_table
 from kafkatx.errors import SettingError
 
@@ -62,31 +60,6 @@ def check(options: IngestOptions) -> None:
         assigned(cluster, options.selection)
 
 
-@attrs.define
-class Stop:
-    """What a signal asks for: the first to end after the running commit, the second to end now."""
-
-    event: threading.Event = attrs.field(factory=threading.Event)
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Called by the interpreter; what it raises reaches whatever the main thread waits for."""
-        if self.event.is_set():
-            raise KeyboardInterrupt
-        self.event.set()
-        click.echo("the running commit is completed; once more, and it is left out", err=True)
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Take the signals, which Spark's session has taken for itself."""
-        signals = (signal.SIGINT, signal.SIGTERM)
-        before = [signal.signal(number, self) for number in signals]
-        try:
-            yield
-        finally:
-            for number, handler in zip(signals, before, strict=True):
-                signal.signal(number, handler)
-
-
 def ingest_shown(
     options: IngestOptions, master: str, conf: Mapping[str, str], quiet: bool
 ) -> tuple[Report, bool]:
@@ -96,7 +69,7 @@ def ingest_shown(
     """
     from kafkatx.spark.ingest import ingest
 
-    stop = Stop()
+    stop = Stop("the running commit is completed; once more, and it is left out")
     with logged() as log_path, spark(log_path, master, conf, quiet) as session, stop.listening():
         shown = Shown(options, quiet)
         with shown.bar:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -17,6 +16,7 @@ from kafkatx.cli.consume import renderer
 from kafkatx.cli.options import client_settings, cluster_options
 from kafkatx.cli.render import BadFormat
 from kafkatx.cli.rows import Rows
+from kafkatx.cli.terminal import stdout_bytes
 
 if TYPE_CHECKING:
     from kafkatx.client.threads import Admin, Consumer
@@ -148,7 +148,7 @@ def tail(
         Admin(beside=consumer) as admin,
     ):
         rows = Rows(consumer, None if as_json else make)
-        follow(consumer, admin, wanted, last, chosen, rows, count, sys.stdout.buffer)
+        follow(consumer, admin, wanted, last, chosen, rows, count, stdout_bytes())
 
 
 def follow(

@@ -1,7 +1,8 @@
-"""What a person at a terminal sees: tables and progress bars. rich is imported when the first is drawn."""
+"""stdout, and what people see: tables and progress bars. rich is imported when the first is drawn."""
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +18,16 @@ PATIENCE_S = 0.5
 def interactive(stream: IO[Any]) -> bool:
     """Whether a person looks at this stream."""
     return stream.isatty()
+
+
+def stdout_bytes() -> IO[bytes]:
+    """stdout for bytes. What is written to it is written whole.
+
+    Where Python is told not to buffer (PYTHONUNBUFFERED: in containers, say) ``sys.stdout.buffer`` is the
+    bare descriptor, and a signal that is taken meanwhile cuts a write to it short without an error.
+    """
+    out = sys.stdout.buffer
+    return open(out.fileno(), "wb", closefd=False) if isinstance(out, io.RawIOBase) else out
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:

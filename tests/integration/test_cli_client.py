@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -63,12 +64,39 @@ class GroupTests(ProcessCase):
         self.assertEqual(self.lag(), ["10", "10", "0"])
         self.assertEqual(self.run_command("groups", "describe", self.group, "--members"), b"")
 
-    def test_reader_gone(self) -> None:
-        """What could not be written is not committed, and the command ends quietly."""
+    def blocked(self) -> subprocess.Popen[bytes]:
+        """A member that prints more than anybody reads, and has read the first line."""
         self.run_command("produce", self.topic, data=(b"y" * 99 + b"\n") * 50_000)
         process = self.start("consume", "-G", self.group, self.topic)
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
         self.assertEqual(next_line(process.stdout), self.lines[0])
+        return process
+
+    def test_interrupted_printing(self) -> None:
+        """Ctrl-C amid printing: what is committed is what was printed, to the message; buffered or not."""
+        for unbuffered in ("", "1"):
+            self.setUp()
+            self.patch(os, "environ", {**os.environ, "PYTHONUNBUFFERED": unbuffered})
+            process = self.blocked()
+            assert process.stdout is not None
+            process.send_signal(signal.SIGINT)
+            printed = 1 + sum(1 for _ in process.stdout)
+            self.assertEqual(process.wait(TIMEOUT_S), 130)
+            self.assertEqual(self.lag()[0], str(printed))
+
+    def test_interrupted_twice(self) -> None:
+        """The second Ctrl-C waits for no reader, and commits nothing."""
+        process = self.blocked()
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertEqual(self.lag()[0], "-")
+
+    def test_reader_gone(self) -> None:
+        """What could not be written is not committed, and the command ends quietly."""
+        process = self.blocked()
+        assert process.stdout is not None and process.stderr is not None
         process.stdout.close()
         self.assertEqual(process.wait(TIMEOUT_S), 0)
         self.assertEqual(process.stderr.read(), b"")

@@ -7,6 +7,7 @@ are told of. Tests work in DIR, which nothing else may use at the same time.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -34,6 +35,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run the tests of these dotted names, print the closing line, return the exit status."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what a shell starts with & has it so
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        # else each of the many processes that tests start would compile all of kafkatx anew
+        sys.dont_write_bytecode = False
     names = [argument for argument in arguments if not argument.startswith(DIRECTORY)]
     options = [argument.removeprefix(DIRECTORY) for argument in arguments if argument.startswith(DIRECTORY)]
     directory = options[0] if options else "_trial_temp"

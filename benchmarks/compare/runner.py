@@ -14,9 +14,6 @@ from benchmarks.compare.systems.system import System
 from benchmarks.running import free_port
 
 BROKER_CORE, CLIENT_CORE = 1, 0
-NAMED_ONLY = ("floor", "sink")
-"""Systems that are measured in the experiments that name them only."""
-
 WARM_UPS, WARM_UP, WARM_UP_ALONE = 3, 300_000, 40_000
 
 Tell = Callable[[str], None]
@@ -62,7 +59,7 @@ def taking_part(experiment: Experiment, system: System) -> list[Cell]:
     if experiment.systems is not None:
         takes_part = system.name in experiment.systems
     else:
-        takes_part = system.kafka and system.name not in NAMED_ONLY
+        takes_part = system.kafka and not system.yardstick
     return [cell for cell in experiment.cells if takes_part and (system.kafka or not cell.kafka)]
 
 

@@ -20,7 +20,7 @@ RIVALS = ("rabbitmq", "activemq")
 WARM_UP: list[list[object]] = [["produce", 300, 200], ["produce", 100, 200], ["consume", 300]]
 
 
-class FakeSystem:
+class FakeSystem(System):
     """A system that does nothing, and whose clients say that all went well.
 
     :ivar asked: the arguments of the loads, without the topics' names.
@@ -51,9 +51,6 @@ class FakeSystem:
         """As System says."""
         self.servers.append(Server(["sleep", "600"], log_path(folder), core, {}))
         return self.servers[-1]
-
-    def wake(self, port: int) -> None:
-        """As System says."""
 
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """As System says."""

@@ -12,7 +12,7 @@ from benchmarks.compare.loads import openwire
 from benchmarks.compare.loads.building import NotBuilt
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems import java
-from benchmarks.compare.systems.system import START_S, log_path, says
+from benchmarks.compare.systems.system import START_S, System, log_path, says
 
 HOME = "/usr/share/activemq"
 MAIN_JAR = f"{HOME}/bin/activemq.jar"
@@ -78,7 +78,7 @@ def command(folder: str) -> list[str]:
     ]
 
 
-class ActiveMq:
+class ActiveMq(System):
     """A broker with an OpenWire connector and KahaDB, as the package configures it."""
 
     name = "activemq"
@@ -116,15 +116,6 @@ class ActiveMq:
         server = Server(command(folder), log_path(folder), core, {})
         server.wait_for(says(port, b"", b"ActiveMQ"), START_S)  # it greets whoever connects
         return server
-
-    def wake(self, port: int) -> None:
-        """It does at once."""
-
-    def create_topic(self, port: int, topic: str, partitions: int) -> None:
-        """The broker makes a queue when it is first used."""
-
-    def delete_topic(self, port: int, topic: str) -> None:
-        """What was in the queue has been taken, or stays."""
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

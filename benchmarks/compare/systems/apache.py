@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems import java, kafka_topics
-from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
+from benchmarks.compare.systems.system import START_S, System, log_path, serves_kafka
 from benchmarks.running import free_port
 from kafkatx.errors import KafkaTXError
 from tests.clients.toolchains import BUILT, NoToolchain, prepare
@@ -55,7 +55,7 @@ NOTICED_S = 0.5
 CLUSTER_ID = "a2Fma2F0eC1iZW5jaG1hcmtz"[:22]
 
 
-class Apache:
+class Apache(System):
     """A release of Apache Kafka, from Maven.
 
     :param release: ``4`` or ``3.9``: the newest of these that the clients' matrix names.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.process import Server
-from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
+from benchmarks.compare.systems.system import START_S, System, log_path, serves_kafka
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 
@@ -21,11 +21,13 @@ def floor_path() -> Path | None:
     return next((path for path in found if path.exists()), None)
 
 
-class Floor:
-    """One topic, ``t``, of one partition; it trusts its input."""
+class Floor(System):
+    """One topic of one partition; it trusts its input."""
 
     name = "floor"
     kafka = True
+    yardstick = True
+    only_topic = "t"
 
     def missing(self) -> str | None:
         """As System says."""
@@ -45,15 +47,6 @@ class Floor:
         server = Server([sys.executable, str(floor_path()), str(port)], log_path(folder), core, environment)
         server.wait_for(serves_kafka(port), START_S)
         return server
-
-    def wake(self, port: int) -> None:
-        """It does at once."""
-
-    def create_topic(self, port: int, topic: str, partitions: int) -> None:
-        """There is only one."""
-
-    def delete_topic(self, port: int, topic: str) -> None:
-        """It stays."""
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

@@ -10,11 +10,11 @@ import kafkatx
 from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems import kafka_topics
-from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
+from benchmarks.compare.systems.system import START_S, System, log_path, serves_kafka
 from benchmarks.running import kafkatx_command
 
 
-class Kafkatx:
+class Kafkatx(System):
     """The broker as ``twistd kafkatx`` starts it, with its defaults.
 
     :param tree: the checkout whose broker is measured; None: this one.
@@ -48,9 +48,6 @@ class Kafkatx:
         server = Server(command, log_path(folder), core, environment, self._tree)
         server.wait_for(serves_kafka(port), START_S)
         return server
-
-    def wake(self, port: int) -> None:
-        """It does at once."""
 
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
         """As System says."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.compare.loads import amqp
 from benchmarks.compare.loads.building import NotBuilt
 from benchmarks.compare.process import Server
-from benchmarks.compare.systems.system import START_S, log_path, says
+from benchmarks.compare.systems.system import START_S, System, log_path, says
 from benchmarks.running import free_port
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
@@ -42,7 +42,7 @@ def environment(folder: str, port: int, distribution_port: int, mapper_port: int
     }
 
 
-class RabbitMq:
+class RabbitMq(System):
     """A node of its own, with the defaults: no plugins, and whoever is on this machine is ``guest``."""
 
     name = "rabbitmq"
@@ -81,15 +81,6 @@ class RabbitMq:
         server = Server(COMMAND, log_path(folder), core, given)
         server.wait_for(says(port, PROTOCOL_HEADER, START_FRAME), START_S)
         return server
-
-    def wake(self, port: int) -> None:
-        """It does at once."""
-
-    def create_topic(self, port: int, topic: str, partitions: int) -> None:
-        """The client declares a queue when it first uses it."""
-
-    def delete_topic(self, port: int, topic: str) -> None:
-        """What was in the queue has been taken, or stays."""
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.loads.building import BUILT, NotBuilt, built
 from benchmarks.compare.process import Server
-from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
+from benchmarks.compare.systems.system import START_S, System, log_path, serves_kafka
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sink.c")
 
@@ -22,11 +22,13 @@ def program() -> str:
     return built(SOURCE, target, ["cc", "-O2", "-o", target, SOURCE, "-lpthread"], "gcc")
 
 
-class Sink:
+class Sink(System):
     """Any topic is there; what is produced is thrown away, and what is fetched is made up (``sink.c``)."""
 
     name = "sink"
     kafka = True
+    yardstick = True
+    keeps = False
 
     def missing(self) -> str | None:
         """Build it."""
@@ -49,15 +51,6 @@ class Sink:
         server = Server([program(), str(port)], log_path(folder), core, {})
         server.wait_for(serves_kafka(port), START_S)
         return server
-
-    def wake(self, port: int) -> None:
-        """It does at once."""
-
-    def create_topic(self, port: int, topic: str, partitions: int) -> None:
-        """All are there."""
-
-    def delete_topic(self, port: int, topic: str) -> None:
-        """Nothing of it is there."""
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]

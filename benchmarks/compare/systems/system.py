@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -19,32 +20,49 @@ class System(Protocol):
 
     :ivar name: as ``results.json`` has it.
     :ivar kafka: whether Kafka's clients can talk to it.
+    :ivar yardstick: it is no broker for use, and measured only in the experiments that name it.
+    :ivar keeps: whether what is produced is there afterwards.
+    :ivar only_topic: the one topic that there is, for good.
     """
 
     name: str
     kafka: bool
+    yardstick: bool = False
+    keeps: bool = True
+    only_topic: str | None = None
 
+    @abstractmethod
     def missing(self) -> str | None:
         """Why it cannot be measured on this machine; None: it can. Fetches what it needs."""
 
+    @abstractmethod
     def version(self) -> str:
         """Its version."""
 
+    @abstractmethod
     def settings(self) -> str:
         """How it is configured, in a line."""
 
+    @abstractmethod
     def start(self, folder: str, port: int, core: int | None) -> Server:
         """Start it with empty data in a folder, and wait until it serves."""
 
     def wake(self, port: int) -> None:
-        """Wait until it serves as before, after its processes were stopped for a while and went on."""
+        """Wait until it serves as before, after its processes were stopped for a while and went on.
+
+        Here: it does at once.
+        """
+        return
 
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
-        """Make a topic, or a queue where the system has these."""
+        """Make a topic, or a queue where the system has these. Here: it is made when it is first used."""
+        return
 
     def delete_topic(self, port: int, topic: str) -> None:
-        """Delete it; queues, whose messages have been taken, may stay."""
+        """Delete it. Here: it stays, as queues may whose messages have been taken."""
+        return
 
+    @abstractmethod
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
     ) -> list[str]:

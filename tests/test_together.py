@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -12,16 +13,19 @@ from tests.together import Counted, counted, jobs
 
 class TogetherTests(SynchronousTestCase):
     def test_every_module(self) -> None:
-        """Each module of tests belongs to one job, and integration tests come first."""
+        """Each module of tests belongs to one job; slow ones come first, never two with Spark in a row."""
         root = Path(together.__file__).parent
         names = jobs(root)
         for path in root.rglob("test_*.py"):
             module = ".".join(path.relative_to(root.parent).with_suffix("").parts)
             owners = [name for name in names if module == name or module.startswith(name + ".")]
             self.assertEqual(len(owners), 1, module)
-        first = [name.startswith("tests.integration.") for name in names]
+        first = [name.startswith(("tests.integration.", "tests.test_readme")) for name in names]
         self.assertEqual(first, sorted(first, reverse=True))
         self.assertTrue(first[0])
+        spark = ["spark" in name for name in names if name.startswith("tests.integration.")]
+        self.assertNotIn((True, True), itertools.pairwise(spark))
+        self.assertIn(True, spark)
 
     def test_counted(self) -> None:
         """The last closing line counts; an output without one is a failure."""

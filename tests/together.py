@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import itertools
 import re
 import subprocess
 import sys
@@ -15,8 +16,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-JOBS = 3
+JOBS = 4
 """More than there are processors: who waits needs none."""
+
+BUSY = ("cli_ingest", "readme")
+"""What runs Spark without it being in the name."""
 
 MOST_S = 1500
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
@@ -35,13 +39,21 @@ class Counted(NamedTuple):
 
 
 def jobs(root: Path) -> list[str]:
-    """The names of packages and modules that hold every test under *root*, the slow ones first."""
+    """The names of packages and modules that hold every test under *root*, the slow ones first.
+
+    Those with Spark, which keep a processor busy, are spread among those that wait.
+    """
     found: dict[str, None] = {}
     for path in sorted(root.rglob("test_*.py")):
         parts = path.relative_to(root.parent).with_suffix("").parts
         depth = 3 if parts[1] == "integration" else 2
         found[".".join(parts[:depth])] = None
-    return sorted(found, key=lambda name: not name.startswith("tests.integration."))
+    slow = [name for name in found if name.startswith(("tests.integration.", "tests.test_readme"))]
+    busy = [name for name in slow if name.partition("test_")[2] in BUSY or "spark" in name]
+    waiting = iter([name for name in slow if name not in busy])
+    between = len(slow) // len(busy) - 1 if busy else 0
+    mixed = [name for one in busy for name in (one, *itertools.islice(waiting, between))]
+    return [*mixed, *waiting, *(name for name in found if name not in slow)]
 
 
 def counted(output: str) -> Counted:

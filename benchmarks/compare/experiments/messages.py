@@ -77,7 +77,7 @@ def _message_bytes(place: Place, size: int) -> Metrics:
 def _acks_and_codec(place: Place, acks: str, codec: str) -> Metrics:
     """Messages of 1 kB, acknowledged and compressed in one of the ways.
 
-    With smaller ones all nine cells show what librdkafka spends on a message, whoever takes it.
+    With 200 B what librdkafka spends on a message is the bound of all nine cells.
     """
     properties = {**GATHERED, "acks": acks, "compression.type": codec}
     return _produced(place, place.count(1_000_000 if codec == "none" else 500_000), 1000, properties)

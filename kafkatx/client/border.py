@@ -36,11 +36,12 @@ async def together(keys: Iterable[K], call: Callable[[K], Coroutine[Any, Any, T]
     running = [Deferred.fromCoroutine(call(key)) for key in asked]
     try:
         found = await gatherResults(running, consumeErrors=True)
-    except FirstError as error:
-        error.subFailure.raiseException()
-    finally:
+    except Exception as error:  # not GeneratorExit: who forgets this while it waits has nothing cancelled
         for one in running:
             one.cancel()
+        if isinstance(error, FirstError):
+            error.subFailure.raiseException()
+        raise
     return dict(zip(asked, found, strict=True))
 
 

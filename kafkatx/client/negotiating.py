@@ -30,7 +30,7 @@ async def negotiated(connect: Connect, address: str) -> BrokerProtocol:
             await _negotiate(protocol, version, address)
         except ClosedByPeer:
             continue
-        except BaseException:
+        except Exception:
             protocol.close(ConnectionFailed(f"the broker at {address} could not be agreed with"))
             raise
         return protocol

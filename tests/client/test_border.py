@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -73,6 +74,14 @@ class TogetherTests(SynchronousTestCase):
         self.running.cancel()
         self.failureResultOf(self.running, CancelledError)
         self.assertTrue(all(one.called for one in self.waiting.values()))
+
+    def test_forgotten(self) -> None:
+        """Whoever drops all of it while it waits is told of no error."""
+        del self.running
+        self.waiting.clear()
+        gc.collect()
+        gc.collect()
+        self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_none(self) -> None:
         """Nothing gives nothing."""

@@ -6,28 +6,14 @@ read are gone) ends it: what comes of it afterwards is refused and removed.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from twisted.internet.defer import Deferred
 
 from kafkatx.log.cleaner import swap
-from kafkatx.log.cleaner.clean import Cleaned, Pass, Source
+from kafkatx.log.cleaner.passes import Cleaned, Memory, Pass, Source
 from kafkatx.log.cleaner.plan import Cleanable, cleanable
 from kafkatx.log.files import Files
 from kafkatx.log.segment import Segment
 from kafkatx.log.segmented import SegmentedLog
-
-
-class Memory(Protocol):
-    """How much of it a pass may use; see ``log.cleaner.dedupe.buffer.size``."""
-
-    @property
-    def memory_bytes(self) -> int:
-        """For the last offsets of all keys."""
-
-    @property
-    def load_factor(self) -> float:
-        """Which part of it."""
 
 
 class CompactedLog(SegmentedLog):

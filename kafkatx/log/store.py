@@ -15,7 +15,7 @@ import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from twisted.internet.defer import Deferred, DeferredList, DeferredLock
@@ -28,8 +28,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.checkpoint import NO_TOPIC_ID
-from kafkatx.log.cleaner.chore import Cleaner, Memory, Run
-from kafkatx.log.cleaner.process import CleanerProcess
+from kafkatx.log.cleaner.passes import Memory, Run
 from kafkatx.log.descriptors import Descriptors, affordable_segments
 from kafkatx.log.directory import Found, LogDir
 from kafkatx.log.files import Files
@@ -38,6 +37,9 @@ from kafkatx.log.place import Place
 from kafkatx.log.recovery import Loaded
 from kafkatx.log.staging import FindRetention
 from kafkatx.types import TopicPartition
+
+if TYPE_CHECKING:  # imported with the first pass: a start need not wait for it
+    from kafkatx.log.cleaner.chore import Cleaner
 
 
 @attrs.define
@@ -239,6 +241,9 @@ class FileLogStore:
         return log is not None
 
     def _make_cleaner(self) -> Cleaner:
+        from kafkatx.log.cleaner.chore import Cleaner
+        from kafkatx.log.cleaner.process import CleanerProcess
+
         process = CleanerProcess()
         run = self._run_pass or process.run
         return Cleaner(self._files, self._workers("cleaner"), self._cleaner_memory(), run, process.stop)

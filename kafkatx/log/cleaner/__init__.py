@@ -9,6 +9,7 @@ and what cannot be cleaned yet, at least the active segment::
     writes      |-> 0 | 1100 without what the map knows a later offset of
 
 *   :mod:`~kafkatx.log.cleaner.plan` says which log is worth a pass, and from where to where (pure).
+*   :mod:`~kafkatx.log.cleaner.passes` is what a pass is told and what it gives.
 *   :mod:`~kafkatx.log.cleaner.clean` is the pass itself: a function from files to files. It writes
     ``.cleaned`` files beside the segments and changes nothing else. It decodes every record, which a thread
     could do only at the cost of the reactor's latency; so :mod:`~kafkatx.log.cleaner.process` runs it in a

@@ -9,30 +9,18 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from weakref import WeakKeyDictionary
 
-import attrs
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from kafkatx.interfaces import Worker
 from kafkatx.log.cleaner import swap
-from kafkatx.log.cleaner.clean import Abandoned, Cleaned, Finished, Pass
+from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Memory, Pass, Run
 from kafkatx.log.cleaner.plan import Cleanable
 from kafkatx.log.files import Files
 from kafkatx.log.log import FileLog
 
-Run = Callable[[Files, Pass, Callable[[], None]], Iterator[Cleaned | Finished]]
-"""As ``kafkatx.log.cleaner.clean.clean``."""
-
 RETRY_MS = 600_000
 """How long a log that could not be cleaned is left alone: a damaged segment does not mend itself."""
-
-
-@attrs.frozen
-class Memory:
-    """``log.cleaner.dedupe.buffer.size`` and ``log.cleaner.io.buffer.load.factor``."""
-
-    memory_bytes: int
-    load_factor: float
 
 
 class Cleaner:

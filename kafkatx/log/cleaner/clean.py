@@ -2,9 +2,6 @@
 
 Two readings: the dirty segments for the last offset of each key, as many as fit into the map; then all
 segments up to there, oldest first, whose remains are written, several small ones into one.
-
-Cleaned files are named ``<base offset>.<log|index|timeindex>.<pass>.cleaned``. The name of the pass keeps
-two apart, should a process outlive its broker. What of them nobody takes is removed when the log is opened.
 """
 
 from __future__ import annotations
@@ -12,102 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-import attrs
-
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.offset_map import OffsetMap
+from kafkatx.log.cleaner.passes import Cleaned, CleanedSegment, Finished, Pass, Source, suffix_of
 from kafkatx.log.cleaner.retained import Kept, Rules, keys_of, retained
 from kafkatx.log.files import Files
 from kafkatx.log.index import OFFSET_ENTRY, TIME_ENTRY
 from kafkatx.log.scan import Shallow, walk_whole
-from kafkatx.log.segment import MAX_RELATIVE_OFFSET, Segment, Written
+from kafkatx.log.segment import MAX_RELATIVE_OFFSET, Written
 from kafkatx.log.segment_files import LOG, file_name
 
-CLEANED = ".cleaned"
 _WRITE_BYTES = 1 << 20
 _MOST_BUFFERS = 1024
 _LOOK_UP_EVERY = 64
-
-
-@attrs.frozen
-class Source:
-    """A segment to be read: its base offset and its bytes."""
-
-    base_offset: int
-    size: int
-
-
-@attrs.frozen
-class Pass:
-    """All that a pass must know: plain values, for it may run in another process.
-
-    :ivar name: tells the pass's files from others'.
-    :ivar sources: the segments, oldest first, up to the first that cannot be cleaned.
-    :ivar end_offset: the offset after the last of them, exclusive.
-    :ivar last_offsets: producer id -> last offset of the last batch that it wrote.
-    """
-
-    name: str
-    directory: str
-    sources: tuple[Source, ...]
-    first_dirty_offset: int
-    end_offset: int
-    now_ms: int
-    delete_retention_ms: int
-    memory_bytes: int
-    load_factor: float
-    segment_bytes: int
-    segment_index_bytes: int
-    index_interval_bytes: int
-    last_offsets: dict[int, int]
-
-
-@attrs.frozen
-class Cleaned:
-    """A new segment, on the disk, and the base offsets of those that it replaces.
-
-    The new file's modification time is that of the last of those.
-    """
-
-    base_offset: int
-    replaces: tuple[int, ...]
-    size: int
-    max_timestamp: int
-    max_timestamp_offset: int
-
-
-@attrs.frozen
-class Finished:
-    """The end of a pass: the log is clean up to ``end_offset`` (exclusive). The rest is for people."""
-
-    end_offset: int
-    bytes_read: int
-    bytes_kept: int
-
-
-class Abandoned(Exception):
-    """The pass is not wanted any more."""
-
-
-class CleanedSegment(Segment):
-    """A segment in the making, under its other name."""
-
-    __slots__ = ("suffix",)
-
-    def __init__(
-        self, files: Files, directory: str, base_offset: int, size: int, created_ms: int, suffix: str = ""
-    ) -> None:
-        self.suffix = suffix
-        super().__init__(files, directory, base_offset, size, created_ms)
-
-    def path(self, suffix: str) -> str:
-        """The path of one of its files."""
-        return super().path(suffix) + self.suffix
-
-
-def suffix_of(name: str) -> str:
-    """What the files of a pass have after a segment's name."""
-    return f".{name}{CLEANED}"
 
 
 def clean(files: Files, job: Pass, alive: Callable[[], None]) -> Iterator[Cleaned | Finished]:

@@ -25,7 +25,8 @@ from typing import Any
 import attrs
 
 from kafkatx.errors import CorruptRecords, UnsupportedCompression
-from kafkatx.log.cleaner.clean import Abandoned, Cleaned, Finished, Pass, Source, clean
+from kafkatx.log.cleaner.clean import clean
+from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Pass, Source
 from kafkatx.log.files import Files
 
 NICENESS = 19

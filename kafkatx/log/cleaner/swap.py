@@ -24,7 +24,7 @@ import re
 from collections.abc import Sequence
 
 from kafkatx.errors import CorruptRecords
-from kafkatx.log.cleaner.clean import CLEANED, Cleaned, CleanedSegment, suffix_of
+from kafkatx.log.cleaner.passes import CLEANED, Cleaned, CleanedSegment, suffix_of
 from kafkatx.log.files import Files
 from kafkatx.log.segment import Segment
 from kafkatx.log.segment_files import INDEX, LOG, SNAPSHOT, TIME_INDEX, file_name

@@ -16,7 +16,8 @@ from kafkatx.config import BrokerConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.checkpoint import CLEANED_OFFSETS, decode_offsets
 from kafkatx.log.cleaner.chore import RETRY_MS
-from kafkatx.log.cleaner.clean import Cleaned, Finished, Pass, clean
+from kafkatx.log.cleaner.clean import clean
+from kafkatx.log.cleaner.passes import Cleaned, Finished, Pass
 from kafkatx.log.files import Files
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP
 from kafkatx.types import TopicPartition

@@ -12,7 +12,8 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import CorruptRecords
-from kafkatx.log.cleaner.clean import Abandoned, Cleaned, Finished, Pass, Source, clean
+from kafkatx.log.cleaner.clean import clean
+from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Pass, Source
 from kafkatx.log.cleaner.process import (
     CleanerProcess,
     decode_pass,

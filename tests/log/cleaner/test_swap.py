@@ -12,7 +12,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.log.cleaner import swap
-from kafkatx.log.cleaner.clean import Cleaned
+from kafkatx.log.cleaner.passes import Cleaned
 from kafkatx.log.files import Buffers, Files
 from kafkatx.log.segment import Segment
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP

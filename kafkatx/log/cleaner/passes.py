@@ -1,0 +1,110 @@
+"""What a pass over a log is told, and what comes of it.
+
+Cleaned files are named ``<base offset>.<log|index|timeindex>.<pass>.cleaned``. The name of the pass keeps
+two apart, should a process outlive its broker. What of them nobody takes is removed when the log is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import attrs
+
+from kafkatx.log.files import Files
+from kafkatx.log.segment import Segment
+
+CLEANED = ".cleaned"
+
+
+@attrs.frozen
+class Memory:
+    """``log.cleaner.dedupe.buffer.size`` and ``log.cleaner.io.buffer.load.factor``."""
+
+    memory_bytes: int
+    load_factor: float
+
+
+@attrs.frozen
+class Source:
+    """A segment to be read: its base offset and its bytes."""
+
+    base_offset: int
+    size: int
+
+
+@attrs.frozen
+class Pass:
+    """All that a pass must know: plain values, for it may run in another process.
+
+    :ivar name: tells the pass's files from others'.
+    :ivar sources: the segments, oldest first, up to the first that cannot be cleaned.
+    :ivar end_offset: the offset after the last of them, exclusive.
+    :ivar last_offsets: producer id -> last offset of the last batch that it wrote.
+    """
+
+    name: str
+    directory: str
+    sources: tuple[Source, ...]
+    first_dirty_offset: int
+    end_offset: int
+    now_ms: int
+    delete_retention_ms: int
+    memory_bytes: int
+    load_factor: float
+    segment_bytes: int
+    segment_index_bytes: int
+    index_interval_bytes: int
+    last_offsets: dict[int, int]
+
+
+@attrs.frozen
+class Cleaned:
+    """A new segment, on the disk, and the base offsets of those that it replaces.
+
+    The new file's modification time is that of the last of those.
+    """
+
+    base_offset: int
+    replaces: tuple[int, ...]
+    size: int
+    max_timestamp: int
+    max_timestamp_offset: int
+
+
+@attrs.frozen
+class Finished:
+    """The end of a pass: the log is clean up to ``end_offset`` (exclusive). The rest is for people."""
+
+    end_offset: int
+    bytes_read: int
+    bytes_kept: int
+
+
+Run: TypeAlias = Callable[[Files, Pass, Callable[[], None]], Iterator[Cleaned | Finished]]
+"""As ``kafkatx.log.cleaner.clean.clean``."""
+
+
+class Abandoned(Exception):
+    """The pass is not wanted any more."""
+
+
+class CleanedSegment(Segment):
+    """A segment in the making, under its other name."""
+
+    __slots__ = ("suffix",)
+
+    def __init__(
+        self, files: Files, directory: str, base_offset: int, size: int, created_ms: int, suffix: str = ""
+    ) -> None:
+        self.suffix = suffix
+        super().__init__(files, directory, base_offset, size, created_ms)
+
+    def path(self, suffix: str) -> str:
+        """The path of one of its files."""
+        return super().path(suffix) + self.suffix
+
+
+def suffix_of(name: str) -> str:
+    """What the files of a pass have after a segment's name."""
+    return f".{name}{CLEANED}"

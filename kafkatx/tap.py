@@ -26,6 +26,9 @@ NEXT = (
     "kafkatx consume greetings -o beginning -e -b {bootstrap}",
 )
 FEW_FILES = 4096
+SETTLE_S = 1.0
+"""How long after its start a broker loads what its first clients have not asked for."""
+
 _log = Logger()
 
 
@@ -77,7 +80,7 @@ def makeService(options: Options) -> IService:
         service = BrokerService(config, installed_parts(config), reactor)
     except SettingError as error:
         raise SystemExit(f"kafkatx: {error}") from None
-    service.started.addCallbacks(_settle, _give_up, errbackArgs=(reactor,))
+    service.started.addCallbacks(_welcome, _give_up, callbackArgs=(reactor,), errbackArgs=(reactor,))
     service.halted.addCallback(_end, reactor)
     return service
 
@@ -97,14 +100,21 @@ def _allow_open_files() -> None:
             )
 
 
-def _settle(service: BrokerService) -> None:
-    """Begin the broker's long life, and tell whoever started it what to type in another terminal."""
-    # what is here now stays: the collector need not walk through it again and again
-    gc.collect()
-    gc.freeze()
+def _welcome(service: BrokerService, reactor: Any) -> None:
+    """Tell whoever started the broker what to type in another terminal."""
     keep_freed_memory()
     for command in NEXT:
         _log.info("try: {command}", command=command.format(bootstrap=service.bootstrap))
+    reactor.callLater(SETTLE_S, _settle, service)
+
+
+def _settle(service: BrokerService) -> None:
+    """Begin the broker's long life: import what it can do beside what it was asked for first.
+
+    An installation may be renewed under a running broker, and must not be mixed with the one that it was
+    started from. What is in memory then stays: the collector need not walk through it again and again.
+    """
+    service.load_rest().addCallback(lambda _: gc.freeze())
 
 
 def _give_up(failure: Any, reactor: Any) -> None:

@@ -8,10 +8,12 @@ import resource
 from typing import Any
 
 from twisted.application.service import IService, IServiceMaker
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 from twisted.plugin import getPlugins
 from twisted.python.usage import UsageError
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from kafkatx import tap
 from kafkatx.broker import BrokerService
@@ -82,7 +84,7 @@ class PartsTests(SynchronousTestCase):
                 self.parts(**{setting: "nothing"})
 
 
-class ServiceTests(SynchronousTestCase):
+class ServiceTests(TestCase):
     def test_plugin(self) -> None:
         """twistd finds the service maker."""
         makers: dict[str, Any] = {maker.tapname: maker for maker in getPlugins(IServiceMaker)}
@@ -103,18 +105,32 @@ class ServiceTests(SynchronousTestCase):
             tap.makeService(parsed("--set", "num.partition=3"))
         self.assertRegex(str(caught.exception), r"\Akafkatx: num\.partition: [^\n]*\Z")
 
-    def test_settles(self) -> None:
-        """A broker that has started keeps its memory, and says what to type next, with its address."""
+    async def test_settles(self) -> None:
+        """A broker that has started keeps its memory, and says what to type next, with its address; a little
+        later it imports what is left, and then what is there stays."""
         done: list[str] = []
-        for module, name in ((gc, "collect"), (gc, "freeze"), (tap, "keep_freed_memory")):
+        self.patch(tap, "SETTLE_S", 0)
+        for module, name in ((gc, "freeze"), (tap, "keep_freed_memory")):
             self.patch(module, name, lambda name=name: done.append(name))
         service = tap.makeService(parsed("--set", f"log.dirs={self.mktemp()}"))
         assert isinstance(service, BrokerService)
+        asked: Deferred[None] = Deferred()
+        loading: Deferred[None] = Deferred()
+
+        def load_rest() -> Deferred[None]:
+            reactor.callLater(0, asked.callback, None)
+            return loading
+
+        self.patch(service, "load_rest", load_rest)
         service.bootstrap = "127.0.0.1:29092"
         with capturedLogs() as events:
             service.started.callback(service)
-        self.assertEqual(done, ["collect", "freeze", "keep_freed_memory"])
+        self.assertEqual(done, ["keep_freed_memory"])
         self.assertEqual([event["command"].endswith("127.0.0.1:29092") for event in events], [True, True])
+        await asked
+        self.assertEqual(done, ["keep_freed_memory"])
+        loading.callback(None)
+        self.assertEqual(done, ["keep_freed_memory", "freeze"])
 
     def test_few_open_files(self) -> None:
         """Where the system lets it open few files, the log says so; where it does not limit them, nothing."""

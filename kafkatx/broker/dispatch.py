@@ -5,8 +5,8 @@ Whatever stands in :data:`kafkatx.broker.handlers.SERVED` is offered by ApiVersi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeAlias, cast
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
@@ -74,13 +74,19 @@ class Staging(Staged):
         return self.route.reply(response, self.correlation_id)
 
 
-@attrs.frozen(eq=False)
-class Served:
-    """A line of the table: an API, who answers it, and how it says no to a whole request."""
+class Answerer(Protocol):
+    """What serves an API: answers a request, or says no to a whole one."""
 
-    api: Api
     answer: Handler
     refuse: Callable[[Any, RequestContext, ErrorCode, str], Any]
+
+
+@attrs.frozen(eq=False)
+class Served:
+    """A line of the table: an API, and what gives who serves it, when that is first needed."""
+
+    api: Api
+    load: Callable[[], Answerer]
 
 
 class Route:
@@ -92,8 +98,9 @@ class Route:
         self.name = f"{served.api.name} v{version}"
         self.api_key = served.api.key
         self.version = version
-        self.answer = served.answer
-        self.refuse = served.refuse
+        answerer = served.load()
+        self.answer = answerer.answer
+        self.refuse = answerer.refuse
         self.decode = codec.decoder(served.api.request, version)
         self.encode = codec.encoder(served.api.response, version)
         self.context: RequestContext | None = None  # the last request's: mostly the next one's too
@@ -123,6 +130,12 @@ class Dispatch:
         self._routes: dict[tuple[int, int], Route] = {}
         if len(self._served) != len(served):
             raise ValueError("an API stands twice in the table of handlers")
+
+    def load_rest(self) -> Iterator[None]:
+        """Import what serves the APIs that nobody has asked for yet: one with each step."""
+        for served in self._served.values():
+            served.load()
+            yield
 
     def answer(self, frame: memoryview, peer: Peer) -> Answer:
         """Answer one request.

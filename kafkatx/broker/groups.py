@@ -18,18 +18,17 @@ from twisted.python.failure import Failure
 from kafkatx.broker.alarms import Alarms
 from kafkatx.broker.offsets_topic import OffsetsTopic
 from kafkatx.broker.quoting import quoted
-from kafkatx.broker.replaying import Replay
 from kafkatx.broker.storing import Storing, flushed
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, Replace, Store, Tell
-from kafkatx.group.classic.group import ClassicGroup
-from kafkatx.group.consumer.group import ConsumerGroup
 from kafkatx.group.offsets import Offsets
 from kafkatx.group.settings import GroupSettings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the machines are imported with the first group: a start need not wait for them
     from kafkatx.broker.state import Broker
+    from kafkatx.group.classic.group import ClassicGroup
+    from kafkatx.group.consumer.group import ConsumerGroup
 
 
 class _Asked:
@@ -93,10 +92,14 @@ class Groups:
 
     def new_classic(self, group_id: str) -> ClassicGroup:
         """A group of the classic protocol, without members, that is not coordinated yet."""
+        from kafkatx.group.classic.group import ClassicGroup
+
         return ClassicGroup(group_id, self.settings, new_member_id, self._wall_ms)
 
     def new_consumer(self, group_id: str) -> ConsumerGroup:
         """A group of KIP-848, without members, that is not coordinated yet."""
+        from kafkatx.group.consumer.group import ConsumerGroup
+
         return ConsumerGroup(
             group_id,
             lambda: self.settings,
@@ -205,9 +208,12 @@ class Groups:
         self._load = Deferred.fromCoroutine(self._load_all()).addErrback(self._not_loaded)
 
     async def _load_all(self) -> None:
-        replay = Replay(self)
-        await self.topic.load(replay, replay.loaded)
-        self._broker.expiry.forget_missing_topics()
+        if self.topic.exists:
+            from kafkatx.broker.replaying import Replay
+
+            replay = Replay(self)
+            await self.topic.load(replay, replay.loaded)
+            self._broker.expiry.forget_missing_topics()
         self.loading = False
 
     def _not_loaded(self, failure: Failure) -> None:

@@ -59,8 +59,8 @@ class BrokerService(Service):
         self._threads = ThreadWorkers(reactor)
         self.broker = _make_broker(config, parts, reactor, self._threads)
         self.halted = self.broker.halted
-        dispatch = Dispatch(self.broker, SERVED)
-        self._factory = KafkaServerFactory(dispatch, _limits(config), reactor, ReadAhead(self._threads))
+        self._dispatch = Dispatch(self.broker, SERVED)
+        self._factory = KafkaServerFactory(self._dispatch, _limits(config), reactor, ReadAhead(self._threads))
         self.broker.config_listeners.append(self._use)
         self._ports: list[IListeningPort] = []
         self._chores: list[LoopingCall] = []
@@ -136,6 +136,10 @@ class BrokerService(Service):
         if not failure.check(SettingError):
             self._log.failure("the broker could not start", failure)
         self.started.errback(failure)
+
+    def load_rest(self) -> Deferred[Any]:
+        """Import what a start leaves for later; fires when that is done."""
+        return self._sharing.cooperate(self._dispatch.load_rest()).whenDone()
 
     def _start_chores(self) -> None:
         """Start what is done again and again."""

@@ -26,7 +26,10 @@ def _encode(value: int) -> bytes:
     return bytes(out)
 
 
-SMALL = tuple(_encode(value) for value in range(8192))
+SMALL = tuple(
+    [bytes((value << 1,)) for value in range(64)]
+    + [bytes((low, high)) for high in range(1, 128) for low in range(0x80, 0x100, 2)]
+)
 """The encodings of 0 to 8191, all of one or two bytes: most lengths and offset deltas are here."""
 
 

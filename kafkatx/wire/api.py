@@ -1,99 +1,63 @@
-"""The one table of the APIs that kafkatx speaks: key, name, versions, request and response.
+"""The one table of the APIs that kafkatx speaks: key, name, versions.
 
 ApiVersions, the broker's dispatch and the clients' choice of versions all read it. A new API is a module in
-:mod:`kafkatx.wire.messages` and a line here.
+:mod:`kafkatx.wire.messages` and a line here. The module is imported when its messages are first asked for: a
+broker that starts, or a short command, needs few of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
 import attrs
 
-from kafkatx.wire.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
-from kafkatx.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
-from kafkatx.wire.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-)
-from kafkatx.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkatx.wire.messages.consumer_group_describe import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-)
-from kafkatx.wire.messages.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
-from kafkatx.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
-from kafkatx.wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from kafkatx.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from kafkatx.wire.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
-from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from kafkatx.wire.messages.describe_client_quotas import (
-    DescribeClientQuotasRequest,
-    DescribeClientQuotasResponse,
-)
-from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
-from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
-from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from kafkatx.wire.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
-from kafkatx.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
-from kafkatx.wire.messages.fetch import FetchRequest, FetchResponse
-from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kafkatx.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kafkatx.wire.messages.incremental_alter_configs import (
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
-from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from kafkatx.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from kafkatx.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from kafkatx.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from kafkatx.wire.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
-from kafkatx.wire.messages.metadata import MetadataRequest, MetadataResponse
-from kafkatx.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
-from kafkatx.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
-from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from kafkatx.wire.messages.offset_for_leader_epoch import (
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-)
-from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
-from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from kafkatx.wire.schema import Message
+from kafkatx.wire.schema import NEVER_FLEXIBLE, Message
+
+_WITHIN = re.compile("(?<!^)(?=[A-Z])")
 
 
 @attrs.frozen
 class Api:
-    """One API: its number on the wire, its name, and its pair of messages."""
+    """One API: its number on the wire, its name, and the versions that kafkatx speaks of it."""
 
     key: int
     name: str
-    request: type[Message]
-    response: type[Message]
     versions: range
     flexible_since: int
+
+    @cached_property
+    def module(self) -> str:
+        """What modules about it are called: ``list_offsets`` for ``ListOffsets``."""
+        return _WITHIN.sub("_", self.name).lower()
+
+    @cached_property
+    def request(self) -> type[Message]:
+        """The class of its requests."""
+        return self._message("Request")
+
+    @cached_property
+    def response(self) -> type[Message]:
+        """The class of its responses."""
+        return self._message("Response")
+
+    def _message(self, kind: str) -> type[Message]:
+        """Import a message; it must agree with the table on what both say."""
+        message: type[Message] = getattr(
+            import_module(f"kafkatx.wire.messages.{self.module}"), self.name + kind
+        )
+        said = (message.API_KEY, message.VERSIONS, message.FLEXIBLE_SINCE)
+        if said != (self.key, self.versions, self.flexible_since):
+            raise ValueError(f"{message.__name__} and the table of APIs differ in key or versions")
+        return message
 
     def is_flexible(self, version: int) -> bool:
         """Whether this version has compact strings and tagged fields (KIP-482)."""
         return version >= self.flexible_since
-
-
-def _api(request: type[Message], response: type[Message]) -> Api:
-    """An entry of the table; the two messages must agree on what they say twice."""
-    same = ("API_KEY", "VERSIONS", "FLEXIBLE_SINCE")
-    if any(getattr(request, name) != getattr(response, name) for name in same):
-        raise ValueError(f"{request.__name__} and {response.__name__} differ in key or versions")
-    name = request.__name__.removesuffix("Request")
-    return Api(request.API_KEY, name, request, response, request.VERSIONS, request.FLEXIBLE_SINCE)
 
 
 def table(apis: Iterable[Api]) -> Mapping[int, Api]:
@@ -108,45 +72,41 @@ def table(apis: Iterable[Api]) -> Mapping[int, Api]:
     return MappingProxyType(by_key)
 
 
-PRODUCE: Final = _api(ProduceRequest, ProduceResponse)
-FETCH: Final = _api(FetchRequest, FetchResponse)
-LIST_OFFSETS: Final = _api(ListOffsetsRequest, ListOffsetsResponse)
-METADATA: Final = _api(MetadataRequest, MetadataResponse)
-API_VERSIONS: Final = _api(ApiVersionsRequest, ApiVersionsResponse)
-CREATE_TOPICS: Final = _api(CreateTopicsRequest, CreateTopicsResponse)
-DELETE_TOPICS: Final = _api(DeleteTopicsRequest, DeleteTopicsResponse)
-DELETE_RECORDS: Final = _api(DeleteRecordsRequest, DeleteRecordsResponse)
-INIT_PRODUCER_ID: Final = _api(InitProducerIdRequest, InitProducerIdResponse)
-OFFSET_FOR_LEADER_EPOCH: Final = _api(OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse)
-DESCRIBE_CONFIGS: Final = _api(DescribeConfigsRequest, DescribeConfigsResponse)
-DESCRIBE_LOG_DIRS: Final = _api(DescribeLogDirsRequest, DescribeLogDirsResponse)
-DESCRIBE_CLUSTER: Final = _api(DescribeClusterRequest, DescribeClusterResponse)
-OFFSET_COMMIT: Final = _api(OffsetCommitRequest, OffsetCommitResponse)
-OFFSET_FETCH: Final = _api(OffsetFetchRequest, OffsetFetchResponse)
-FIND_COORDINATOR: Final = _api(FindCoordinatorRequest, FindCoordinatorResponse)
-JOIN_GROUP: Final = _api(JoinGroupRequest, JoinGroupResponse)
-HEARTBEAT: Final = _api(HeartbeatRequest, HeartbeatResponse)
-LEAVE_GROUP: Final = _api(LeaveGroupRequest, LeaveGroupResponse)
-SYNC_GROUP: Final = _api(SyncGroupRequest, SyncGroupResponse)
-DESCRIBE_GROUPS: Final = _api(DescribeGroupsRequest, DescribeGroupsResponse)
-LIST_GROUPS: Final = _api(ListGroupsRequest, ListGroupsResponse)
-ALTER_CONFIGS: Final = _api(AlterConfigsRequest, AlterConfigsResponse)
-CREATE_PARTITIONS: Final = _api(CreatePartitionsRequest, CreatePartitionsResponse)
-DELETE_GROUPS: Final = _api(DeleteGroupsRequest, DeleteGroupsResponse)
-ELECT_LEADERS: Final = _api(ElectLeadersRequest, ElectLeadersResponse)
-INCREMENTAL_ALTER_CONFIGS: Final = _api(IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse)
-ALTER_PARTITION_REASSIGNMENTS: Final = _api(
-    AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
-)
-LIST_PARTITION_REASSIGNMENTS: Final = _api(
-    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
-)
-OFFSET_DELETE: Final = _api(OffsetDeleteRequest, OffsetDeleteResponse)
-DESCRIBE_CLIENT_QUOTAS: Final = _api(DescribeClientQuotasRequest, DescribeClientQuotasResponse)
-ALTER_CLIENT_QUOTAS: Final = _api(AlterClientQuotasRequest, AlterClientQuotasResponse)
-DESCRIBE_PRODUCERS: Final = _api(DescribeProducersRequest, DescribeProducersResponse)
-CONSUMER_GROUP_HEARTBEAT: Final = _api(ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse)
-CONSUMER_GROUP_DESCRIBE: Final = _api(ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse)
+PRODUCE: Final = Api(0, "Produce", range(10), flexible_since=9)
+FETCH: Final = Api(1, "Fetch", range(14), flexible_since=12)
+LIST_OFFSETS: Final = Api(2, "ListOffsets", range(8), flexible_since=6)
+METADATA: Final = Api(3, "Metadata", range(13), flexible_since=9)
+OFFSET_COMMIT: Final = Api(8, "OffsetCommit", range(10), flexible_since=8)
+OFFSET_FETCH: Final = Api(9, "OffsetFetch", range(10), flexible_since=6)
+FIND_COORDINATOR: Final = Api(10, "FindCoordinator", range(5), flexible_since=3)
+JOIN_GROUP: Final = Api(11, "JoinGroup", range(10), flexible_since=6)
+HEARTBEAT: Final = Api(12, "Heartbeat", range(5), flexible_since=4)
+LEAVE_GROUP: Final = Api(13, "LeaveGroup", range(6), flexible_since=4)
+SYNC_GROUP: Final = Api(14, "SyncGroup", range(6), flexible_since=4)
+DESCRIBE_GROUPS: Final = Api(15, "DescribeGroups", range(6), flexible_since=5)
+LIST_GROUPS: Final = Api(16, "ListGroups", range(6), flexible_since=3)
+API_VERSIONS: Final = Api(18, "ApiVersions", range(4), flexible_since=3)
+CREATE_TOPICS: Final = Api(19, "CreateTopics", range(8), flexible_since=5)
+DELETE_TOPICS: Final = Api(20, "DeleteTopics", range(7), flexible_since=4)
+DELETE_RECORDS: Final = Api(21, "DeleteRecords", range(3), flexible_since=2)
+INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", range(5), flexible_since=2)
+OFFSET_FOR_LEADER_EPOCH: Final = Api(23, "OffsetForLeaderEpoch", range(5), flexible_since=4)
+DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", range(5), flexible_since=4)
+ALTER_CONFIGS: Final = Api(33, "AlterConfigs", range(3), flexible_since=2)
+DESCRIBE_LOG_DIRS: Final = Api(35, "DescribeLogDirs", range(3), flexible_since=2)
+CREATE_PARTITIONS: Final = Api(37, "CreatePartitions", range(4), flexible_since=2)
+DELETE_GROUPS: Final = Api(42, "DeleteGroups", range(3), flexible_since=2)
+ELECT_LEADERS: Final = Api(43, "ElectLeaders", range(3), flexible_since=2)
+INCREMENTAL_ALTER_CONFIGS: Final = Api(44, "IncrementalAlterConfigs", range(2), flexible_since=1)
+ALTER_PARTITION_REASSIGNMENTS: Final = Api(45, "AlterPartitionReassignments", range(1), flexible_since=0)
+LIST_PARTITION_REASSIGNMENTS: Final = Api(46, "ListPartitionReassignments", range(1), flexible_since=0)
+OFFSET_DELETE: Final = Api(47, "OffsetDelete", range(1), flexible_since=NEVER_FLEXIBLE)
+DESCRIBE_CLIENT_QUOTAS: Final = Api(48, "DescribeClientQuotas", range(2), flexible_since=1)
+ALTER_CLIENT_QUOTAS: Final = Api(49, "AlterClientQuotas", range(2), flexible_since=1)
+DESCRIBE_CLUSTER: Final = Api(60, "DescribeCluster", range(2), flexible_since=0)
+DESCRIBE_PRODUCERS: Final = Api(61, "DescribeProducers", range(1), flexible_since=0)
+CONSUMER_GROUP_HEARTBEAT: Final = Api(68, "ConsumerGroupHeartbeat", range(2), flexible_since=0)
+CONSUMER_GROUP_DESCRIBE: Final = Api(69, "ConsumerGroupDescribe", range(1), flexible_since=0)
 
 APIS: Final = table(
     [
@@ -154,15 +114,6 @@ APIS: Final = table(
         FETCH,
         LIST_OFFSETS,
         METADATA,
-        API_VERSIONS,
-        CREATE_TOPICS,
-        DELETE_TOPICS,
-        DELETE_RECORDS,
-        INIT_PRODUCER_ID,
-        OFFSET_FOR_LEADER_EPOCH,
-        DESCRIBE_CONFIGS,
-        DESCRIBE_LOG_DIRS,
-        DESCRIBE_CLUSTER,
         OFFSET_COMMIT,
         OFFSET_FETCH,
         FIND_COORDINATOR,
@@ -172,7 +123,15 @@ APIS: Final = table(
         SYNC_GROUP,
         DESCRIBE_GROUPS,
         LIST_GROUPS,
+        API_VERSIONS,
+        CREATE_TOPICS,
+        DELETE_TOPICS,
+        DELETE_RECORDS,
+        INIT_PRODUCER_ID,
+        OFFSET_FOR_LEADER_EPOCH,
+        DESCRIBE_CONFIGS,
         ALTER_CONFIGS,
+        DESCRIBE_LOG_DIRS,
         CREATE_PARTITIONS,
         DELETE_GROUPS,
         ELECT_LEADERS,
@@ -182,6 +141,7 @@ APIS: Final = table(
         OFFSET_DELETE,
         DESCRIBE_CLIENT_QUOTAS,
         ALTER_CLIENT_QUOTAS,
+        DESCRIBE_CLUSTER,
         DESCRIBE_PRODUCERS,
         CONSUMER_GROUP_HEARTBEAT,
         CONSUMER_GROUP_DESCRIBE,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.dispatch import PLAIN_REQUEST_BYTES, Dispatch, RequestContext, Served
-from kafkatx.broker.handlers import SERVED, api_versions, describe_cluster
+from kafkatx.broker.handlers import SERVED, describe_cluster
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.net.requests import Peer
 from kafkatx.records.builder import build_values
 from kafkatx.wire import codec
-from kafkatx.wire.api import APIS
+from kafkatx.wire.api import API_VERSIONS, APIS
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -36,6 +38,26 @@ class TableTests(BrokerTestCase):
                 reply = self.successResultOf(answer) if isinstance(answer, Deferred) else answer
                 if line.api.key or request.acks:  # type: ignore[attr-defined]  # a produce without acks has none
                     self.response(line.api.key, version, reply)
+
+    def test_load_rest(self) -> None:
+        """What serves an API is asked for when a request first needs it, or once all the rest is."""
+        loaded: list[str] = []
+
+        def load(line: Served) -> Any:
+            loaded.append(line.api.name)
+            return line.load()
+
+        table = tuple(Served(line.api, partial(load, line)) for line in SERVED)
+        self.dispatch = Dispatch(self.broker, table)
+        self.assertEqual(loaded, [])
+        self.ask(3, 1, MetadataRequest([]))
+        self.ask(3, 1, MetadataRequest([]))
+        self.assertEqual(loaded, ["Metadata"])
+        rest = self.dispatch.load_rest()
+        next(rest)
+        self.assertEqual(loaded, ["Metadata", "Produce"])
+        list(rest)
+        self.assertEqual(set(loaded), {line.api.name for line in SERVED})
 
 
 class UnknownTests(BrokerTestCase):
@@ -128,8 +150,8 @@ class ErrorTests(BrokerTestCase):
     def serve(self, answer: Any) -> None:
         """Let DescribeCluster be answered so."""
         table = (
-            Served(APIS[CLUSTER], answer, describe_cluster.refuse),
-            Served(APIS[18], api_versions.answer, api_versions.refuse),
+            Served(APIS[CLUSTER], lambda: SimpleNamespace(answer=answer, refuse=describe_cluster.refuse)),
+            *(line for line in SERVED if line.api is API_VERSIONS),
         )
         self.dispatch = Dispatch(self.broker, table)
 
@@ -214,7 +236,8 @@ class ContextTests(BrokerTestCase):
             seen.append(context.client_id)
             return describe_cluster.answer(broker, request, context)
 
-        table = (Served(APIS[CLUSTER], answer, describe_cluster.refuse),)
+        answerer = SimpleNamespace(answer=answer, refuse=describe_cluster.refuse)
+        table = (Served(APIS[CLUSTER], lambda: answerer),)
         dispatch = Dispatch(self.broker, table)
         for client_id in ("a", "b", None, "a"):
             dispatch.answer(self.frame(CLUSTER, 0, DescribeClusterRequest(), client_id), self.peer)

@@ -7,7 +7,6 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.wire import api
 from kafkatx.wire.api import APIS, api_for, table
-from kafkatx.wire.messages.fetch import FetchResponse
 from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
 from kafkatx.wire.schema import NEVER_FLEXIBLE
 
@@ -72,9 +71,15 @@ class ApiTests(SynchronousTestCase):
         error = self.assertRaises(ValueError, table, [api.PRODUCE, attrs.evolve(api.FETCH, key=0)])
         self.assertIn("API key 0 is both Produce and Fetch", str(error))
 
-    def test_pairs_agree(self) -> None:
-        """A request and a response of different keys or versions are no API."""
-        self.assertRaises(ValueError, api._api, ProduceRequest, FetchResponse)
+    def test_messages_agree(self) -> None:
+        """The messages of every API are found, and have its key and versions; others are not taken."""
+        for entry in APIS.values():
+            for message, kind in ((entry.request, "Request"), (entry.response, "Response")):
+                self.assertEqual(message.__name__, entry.name + kind)
+                found = (message.API_KEY, message.VERSIONS, message.FLEXIBLE_SINCE)
+                self.assertEqual(found, (entry.key, entry.versions, entry.flexible_since))
+        for change in ({"key": 1}, {"versions": range(9)}, {"flexible_since": 8}):
+            self.assertRaises(ValueError, lambda entry: entry.request, attrs.evolve(api.PRODUCE, **change))
 
     def test_immutable(self) -> None:
         """Nobody can add to the table while it runs."""

@@ -114,7 +114,10 @@ def _settle(service: BrokerService) -> None:
     An installation may be renewed under a running broker, and must not be mixed with the one that it was
     started from. What is in memory then stays: the collector need not walk through it again and again.
     """
-    service.load_rest().addCallback(lambda _: gc.freeze())
+    service.load_rest().addCallbacks(
+        lambda _: gc.freeze(),
+        lambda failure: _log.failure("the installation was changed, or is damaged: restart kafkatx", failure),
+    )
 
 
 def _give_up(failure: Any, reactor: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.application.service import IService, IServiceMaker
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 from twisted.logger import capturedLogs
 from twisted.plugin import getPlugins
 from twisted.python.usage import UsageError
@@ -131,6 +131,16 @@ class ServiceTests(TestCase):
         self.assertEqual(done, ["keep_freed_memory"])
         loading.callback(None)
         self.assertEqual(done, ["keep_freed_memory", "freeze"])
+
+    def test_cannot_settle(self) -> None:
+        """What cannot be imported any more is told, and what to do."""
+        service = tap.makeService(parsed("--set", f"log.dirs={self.mktemp()}"))
+        assert isinstance(service, BrokerService)
+        self.patch(service, "load_rest", lambda: fail(ImportError("gone")))
+        with capturedLogs() as events:
+            tap._settle(service)
+        self.assertIn("restart kafkatx", events[0]["log_format"])
+        self.assertEqual(len(self.flushLoggedErrors(ImportError)), 1)
 
     def test_few_open_files(self) -> None:
         """Where the system lets it open few files, the log says so; where it does not limit them, nothing."""

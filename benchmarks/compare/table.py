@@ -34,6 +34,7 @@ WORDS = {
     "rest_rss_mib": "memory at rest, MiB",
     "peak_rss_mib": "most memory under load, MiB",
     "rss_mib": "memory, MiB",
+    "kept_throughput": "throughput by that of one partition, an empty log, no other connections",
     "client_busy_percent": "client's core busy, %",
     "replayed_mb_per_s": "MB/s, of requests made beforehand",
     "replayed_broker_cpu_s_per_gb": "broker's CPU seconds per GB, of requests made beforehand",

@@ -1,4 +1,4 @@
-"""What the cleaner needs of the log in files: a pass is planned from it, and its outcome put in place.
+"""What the cleaner does to the log in files: the outcome of a pass is put in place.
 
 A pass is known by its name. Whatever makes its outcome worthless (the log is cut or deleted, segments that it
 read are gone) ends it: what comes of it afterwards is refused and removed.
@@ -6,14 +6,17 @@ read are gone) ends it: what comes of it afterwards is refused and removed.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from twisted.internet.defer import Deferred
 
 from kafkatx.log.cleaner import swap
-from kafkatx.log.cleaner.passes import Cleaned, Memory, Pass, Source
-from kafkatx.log.cleaner.plan import Cleanable, cleanable
 from kafkatx.log.files import Files
 from kafkatx.log.segment import Segment
 from kafkatx.log.segmented import SegmentedLog
+
+if TYPE_CHECKING:  # a log that is opened needs no pass
+    from kafkatx.log.cleaner.passes import Cleaned
 
 
 class CompactedLog(SegmentedLog):
@@ -28,7 +31,6 @@ class CompactedLog(SegmentedLog):
     first_dirty_offset: int
     _files: Files
     _directory_unsynced: bool
-    _segment_bytes: int
     _pass_name: str | None = None
 
     def flush(self) -> Deferred[int]:
@@ -42,35 +44,14 @@ class CompactedLog(SegmentedLog):
     def _unlink_later(self, paths: list[str]) -> None:
         raise NotImplementedError
 
-    def cleanable(self, now_ms: int) -> Cleanable:
-        """What could be cleaned now."""
-        return cleanable(self.segments, self.first_dirty_offset, self.flushed_offset, self.config, now_ms)
-
-    def begin_pass(self, found: Cleanable, memory: Memory, name: str, now_ms: int) -> Pass:
-        """Plan to clean what was found; another pass that is under way is ended by this."""
+    def begin_pass(self, name: str) -> None:
+        """A pass over this log begins; another one that is under way is ended by this."""
         self._pass_name = name
+
+    def last_batches(self) -> dict[int, int]:
+        """Producer id -> last offset of the last batch that it wrote, where one is known."""
         states = self._states_at(self.log_end_offset)
-        return Pass(
-            name=name,
-            directory=self.directory,
-            sources=tuple(
-                Source(segment.base_offset, segment.size)
-                for segment in self.segments[:-1]
-                if segment.base_offset < found.end_offset
-            ),
-            first_dirty_offset=found.first_dirty_offset,
-            end_offset=found.end_offset,
-            now_ms=now_ms,
-            delete_retention_ms=self.config.delete_retention_ms,
-            memory_bytes=memory.memory_bytes,
-            load_factor=memory.load_factor,
-            segment_bytes=self._segment_bytes,
-            segment_index_bytes=self.config.segment_index_bytes,
-            index_interval_bytes=self.config.index_interval_bytes,
-            last_offsets={
-                key: state.batches[-1].last_offset for key, state in states.items() if state.batches
-            },
-        )
+        return {key: state.batches[-1].last_offset for key, state in states.items() if state.batches}
 
     def swap_in(self, name: str, cleaned: Cleaned) -> bool:
         """Put a new segment in the place of those that it replaces; False if it is not wanted any more.

@@ -28,7 +28,6 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.checkpoint import NO_TOPIC_ID
-from kafkatx.log.cleaner.passes import Memory, Run
 from kafkatx.log.descriptors import Descriptors, affordable_segments
 from kafkatx.log.directory import Found, LogDir
 from kafkatx.log.files import Files
@@ -40,6 +39,7 @@ from kafkatx.types import TopicPartition
 
 if TYPE_CHECKING:  # imported with the first pass: a start need not wait for it
     from kafkatx.log.cleaner.chore import Cleaner
+    from kafkatx.log.cleaner.passes import Memory, Run
 
 
 @attrs.define
@@ -249,6 +249,8 @@ class FileLogStore:
         return Cleaner(self._files, self._workers("cleaner"), self._cleaner_memory(), run, process.stop)
 
     def _cleaner_memory(self) -> Memory:
+        from kafkatx.log.cleaner.passes import Memory
+
         return Memory(
             self._config.get("log.cleaner.dedupe.buffer.size"),
             self._config.get("log.cleaner.io.buffer.load.factor"),

@@ -15,7 +15,7 @@ from twisted.logger import Logger
 from kafkatx.interfaces import Worker
 from kafkatx.log.cleaner import swap
 from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Memory, Pass, Run
-from kafkatx.log.cleaner.plan import Cleanable
+from kafkatx.log.cleaner.plan import Cleanable, cleanable, plan
 from kafkatx.log.files import Files
 from kafkatx.log.log import FileLog
 
@@ -60,7 +60,8 @@ class Cleaner:
         if chosen is None:
             return None
         log, found = chosen
-        job = log.begin_pass(found, self.memory, secrets.token_hex(8), now_ms)
+        job = plan(log, found, self.memory, secrets.token_hex(8), now_ms)
+        log.begin_pass(job.name)
         end_offset = None
         try:
             end_offset = await self._make_pass(log, job)
@@ -93,7 +94,7 @@ class Cleaner:
         """The log that is due and has the largest ratio."""
         due = []
         for log in logs:
-            found = log.cleanable(now_ms)
+            found = cleanable(log.segments, log.first_dirty_offset, log.flushed_offset, log.config, now_ms)
             if found.due(log.config):
                 due.append((log, found))
         return max(due, key=lambda one: one[1].ratio, default=None)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.offset_map import OffsetMap
-from kafkatx.log.cleaner.passes import Cleaned, CleanedSegment, Finished, Pass, Source, suffix_of
+from kafkatx.log.cleaner.passes import Cleaned, Finished, Pass, Source
 from kafkatx.log.cleaner.retained import Kept, Rules, keys_of, retained
+from kafkatx.log.cleaner.swap import CleanedSegment, suffix_of
 from kafkatx.log.files import Files
 from kafkatx.log.index import OFFSET_ENTRY, TIME_ENTRY
 from kafkatx.log.scan import Shallow, walk_whole

@@ -12,9 +12,6 @@ from typing import TypeAlias
 import attrs
 
 from kafkatx.log.files import Files
-from kafkatx.log.segment import Segment
-
-CLEANED = ".cleaned"
 
 
 @attrs.frozen
@@ -87,24 +84,3 @@ Run: TypeAlias = Callable[[Files, Pass, Callable[[], None]], Iterator[Cleaned | 
 
 class Abandoned(Exception):
     """The pass is not wanted any more."""
-
-
-class CleanedSegment(Segment):
-    """A segment in the making, under its other name."""
-
-    __slots__ = ("suffix",)
-
-    def __init__(
-        self, files: Files, directory: str, base_offset: int, size: int, created_ms: int, suffix: str = ""
-    ) -> None:
-        self.suffix = suffix
-        super().__init__(files, directory, base_offset, size, created_ms)
-
-    def path(self, suffix: str) -> str:
-        """The path of one of its files."""
-        return super().path(suffix) + self.suffix
-
-
-def suffix_of(name: str) -> str:
-    """What the files of a pass have after a segment's name."""
-    return f".{name}{CLEANED}"

@@ -1,4 +1,6 @@
-"""Which log is worth a pass of the cleaner, and from where to where. Pure, but for one header that is read.
+"""Which log is worth a pass of the cleaner, from where to where, and what the pass is told.
+
+Pure, but for one header that is read.
 
 As in Apache Kafka's ``LogCleanerManager``::
 
@@ -20,7 +22,9 @@ import attrs
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords
-from kafkatx.log.segment import Segment
+from kafkatx.log.cleaner.passes import Memory, Pass, Source
+from kafkatx.log.compacted import CompactedLog
+from kafkatx.log.segment import MAX_SEGMENT_BYTES, Segment
 
 NEVER_MS = 2**63 - 1
 
@@ -63,6 +67,29 @@ def cleanable(
     ratio = dirty_bytes / (clean_bytes + dirty_bytes) if dirty_bytes else 0.0
     overdue = oldest is not None and _overdue(oldest, config, now_ms)
     return Cleanable(first_dirty_offset, end_offset, ratio, overdue)
+
+
+def plan(log: CompactedLog, found: Cleanable, memory: Memory, name: str, now_ms: int) -> Pass:
+    """A pass that cleans what was found in a log."""
+    return Pass(
+        name=name,
+        directory=log.directory,
+        sources=tuple(
+            Source(segment.base_offset, segment.size)
+            for segment in log.segments[:-1]
+            if segment.base_offset < found.end_offset
+        ),
+        first_dirty_offset=found.first_dirty_offset,
+        end_offset=found.end_offset,
+        now_ms=now_ms,
+        delete_retention_ms=log.config.delete_retention_ms,
+        memory_bytes=memory.memory_bytes,
+        load_factor=memory.load_factor,
+        segment_bytes=min(log.config.segment_bytes, MAX_SEGMENT_BYTES),
+        segment_index_bytes=log.config.segment_index_bytes,
+        index_interval_bytes=log.config.index_interval_bytes,
+        last_offsets=log.last_batches(),
+    )
 
 
 def _young(segment: Segment, config: LogConfig, now_ms: int) -> bool:

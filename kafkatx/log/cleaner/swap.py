@@ -22,17 +22,42 @@ import contextlib
 import os
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kafkatx.errors import CorruptRecords
-from kafkatx.log.cleaner.passes import CLEANED, Cleaned, CleanedSegment, suffix_of
 from kafkatx.log.files import Files
 from kafkatx.log.segment import Segment
 from kafkatx.log.segment_files import INDEX, LOG, SNAPSHOT, TIME_INDEX, file_name
 
+if TYPE_CHECKING:  # a log that is opened needs no pass
+    from kafkatx.log.cleaner.passes import Cleaned
+
+CLEANED = ".cleaned"
 SWAP = ".swap"
 _INDEXES = (INDEX, TIME_INDEX)
 _SWAPPED_LOG = re.compile(r"(\d{20})\.log\.swap")
 _FILE = re.compile(r"(\d{20})\.(log|index|timeindex)")
+
+
+class CleanedSegment(Segment):
+    """A segment in the making, under its other name."""
+
+    __slots__ = ("suffix",)
+
+    def __init__(
+        self, files: Files, directory: str, base_offset: int, size: int, created_ms: int, suffix: str = ""
+    ) -> None:
+        self.suffix = suffix
+        super().__init__(files, directory, base_offset, size, created_ms)
+
+    def path(self, suffix: str) -> str:
+        """The path of one of its files."""
+        return super().path(suffix) + self.suffix
+
+
+def suffix_of(name: str) -> str:
+    """What the files of a pass have after a segment's name."""
+    return f".{name}{CLEANED}"
 
 
 def begin(files: Files, directory: str, cleaned: Cleaned, name: str) -> None:

@@ -18,6 +18,7 @@ from kafkatx.log.checkpoint import CLEANED_OFFSETS, decode_offsets
 from kafkatx.log.cleaner.chore import RETRY_MS
 from kafkatx.log.cleaner.clean import clean
 from kafkatx.log.cleaner.passes import Cleaned, Finished, Pass
+from kafkatx.log.cleaner.plan import cleanable, plan
 from kafkatx.log.files import Files
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP
 from kafkatx.types import TopicPartition
@@ -315,8 +316,8 @@ class CleanerTests(SynchronousTestCase):
     def test_error_names_the_file(self) -> None:
         """The cleaner's errors are ours, with file and position."""
         log = self.log()
-        found = log.cleanable(NOW_MS)
-        job = log.begin_pass(found, self.store._make_cleaner().memory, "x", NOW_MS)
+        found = cleanable(log.segments, log.first_dirty_offset, log.flushed_offset, log.config, NOW_MS)
+        job = plan(log, found, self.store._make_cleaner().memory, "x", NOW_MS)
         broken = attrs.evolve(job, sources=(attrs.evolve(job.sources[0], size=10**6), *job.sources[1:]))
         with self.assertRaisesRegex(CorruptRecords, str(TP)):
             list(clean(self.store._files, broken, lambda: None))

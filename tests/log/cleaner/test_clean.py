@@ -11,7 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.clean import clean
 from kafkatx.log.cleaner.offset_map import ENTRY_BYTES
-from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Pass, Source, suffix_of
+from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Pass, Source
+from kafkatx.log.cleaner.swap import suffix_of
 from kafkatx.log.files import Files
 from kafkatx.log.recovery import indexes_sound
 from kafkatx.log.segment import Segment, Written

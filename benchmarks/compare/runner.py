@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 
 from benchmarks.compare.experiments.place import Cell, Experiment, Place, consume, produce
@@ -22,7 +22,7 @@ Tell = Callable[[str], None]
 def run(
     experiments: Sequence[Experiment],
     systems: Sequence[System],
-    rounds: int,
+    rounds: range,
     scale: float,
     pinned: bool,
     results: Results,
@@ -31,6 +31,7 @@ def run(
 ) -> None:
     """Measure all cells.
 
+    :param rounds: their numbers, from 0.
     :param pinned: the broker on one core and its clients on another.
     :param tell: called with a line before each system, and after each cell.
     :param after_round: called when all systems had their turn: what is done so far can be kept.
@@ -38,8 +39,8 @@ def run(
     for sitting in sittings(experiments):
         letters = "".join(experiment.letter for experiment in sitting)
         alone = sitting[0].alone
-        for number in range(rounds):
-            tell(f"({letters}) round {number + 1} of {rounds}")
+        for number in rounds:
+            tell(f"({letters}) round {number + 1} of {rounds.stop}")
             for group in [[system] for system in systems] if alone else [systems]:
                 with Round(sitting, scale, pinned, results, tell) as one:
                     for system in group:
@@ -52,6 +53,15 @@ def sittings(experiments: Sequence[Experiment]) -> list[list[Experiment]]:
     """Which experiments are measured with the same running system: all that do not have one of their own."""
     together = [experiment for experiment in experiments if not experiment.alone]
     return [*([together] if together else []), *([one] for one in experiments if one.alone)]
+
+
+def with_cells(experiments: Sequence[Experiment], wanted: Collection[tuple[str, str]]) -> list[Experiment]:
+    """The experiments with some of their cells alone, named by (letter, cell); none without cells."""
+    found = [
+        one._replace(cells=[cell for cell in one.cells if (one.letter, cell.name) in wanted])
+        for one in experiments
+    ]
+    return [one for one in found if one.cells]
 
 
 def taking_part(experiment: Experiment, system: System) -> list[Cell]:

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from benchmarks.compare.experiments import EXPERIMENTS, replaying
 from benchmarks.compare.process import Server, _stat
 from benchmarks.compare.results import Results, cells
-from benchmarks.compare.runner import WARM_UPS, Tell, run, sittings, taking_part
+from benchmarks.compare.runner import WARM_UPS, Tell, run, sittings, taking_part, with_cells
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System, log_path
 
@@ -72,7 +72,7 @@ class FakeSystem(System):
 def measured(letter: str, *systems: System, rounds: int = 1, tell: Tell = lambda _: None) -> Results:
     """Rounds of a thousandth of an experiment."""
     results = Results({})
-    run([EXPERIMENTS[letter]], systems, rounds, 0.001, False, results, tell, lambda: None)
+    run([EXPERIMENTS[letter]], systems, range(rounds), 0.001, False, results, tell, lambda: None)
     return results
 
 
@@ -121,6 +121,19 @@ class SittingsTests(SynchronousTestCase):
     def test_cold(self) -> None:
         """Who is measured as it starts is not warmed up."""
         self.assertEqual([letter for letter, one in EXPERIMENTS.items() if one.cold], ["h"])
+
+
+class WithCellsTests(SynchronousTestCase):
+    def test_some(self) -> None:
+        """What is left are the cells asked for, in their order; what else an experiment says stays."""
+        some = with_cells(
+            list(EXPERIMENTS.values()), {("e", "acks=1 zstd"), ("d", "100"), ("d", "10"), ("c", "10")}
+        )
+        self.assertEqual(
+            [(one.letter, [cell.name for cell in one.cells]) for one in some],
+            [("d", ["10", "100"]), ("e", ["acks=1 zstd"])],
+        )
+        self.assertEqual(some[0]._replace(cells=EXPERIMENTS["d"].cells), EXPERIMENTS["d"])
 
 
 class RunTests(SynchronousTestCase):
@@ -175,6 +188,15 @@ class RunTests(SynchronousTestCase):
             ["(a) round 2 of 2", *starts, *cells[1]],
         ]
         self.assertEqual(shown, [line for lines in expected for line in lines])
+
+    def test_further_rounds(self) -> None:
+        """Rounds that come later stand behind those that were; what was not measured in them has none."""
+        system, results = FakeSystem("kafkatx", kafka=True), Results({})
+        some = with_cells([EXPERIMENTS["a"]], {("a", "50")})
+        for experiments, rounds in (([EXPERIMENTS["a"]], range(2)), (some, range(2, 5))):
+            run(experiments, [system], rounds, 0.001, False, results, lambda _: None, lambda: None)
+        found = {key.cell: figure.rounds for key, figure in results.figures().items()}
+        self.assertEqual(found, {"1": 2, "50": 5})
 
     def test_one_runs(self) -> None:
         """Whose turn it is not is stopped, and in the end all are gone; so are the topics."""

@@ -70,7 +70,7 @@ def _batch_bytes(place: Place, batch_bytes: int) -> Metrics:
 
 def _message_bytes(place: Place, size: int) -> Metrics:
     """The thesis's table 10.5: messages of one size, in batches as the client makes them."""
-    count = place.count(min(2_000_000, 1_000_000_000 // size))
+    count = place.count(min(4_000_000, 1_000_000_000 // size))
     return _produced(place, count, size, {**GATHERED, "acks": 1})
 
 

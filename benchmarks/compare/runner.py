@@ -70,7 +70,11 @@ def taking_part(experiment: Experiment, system: System) -> list[Cell]:
         takes_part = system.name in experiment.systems
     else:
         takes_part = system.kafka and not system.yardstick
-    return [cell for cell in experiment.cells if takes_part and (system.kafka or not cell.kafka)]
+    return [
+        cell
+        for cell in experiment.cells
+        if takes_part and system.kafka >= cell.kafka and system.keeps >= cell.kept
+    ]
 
 
 def _warm_up(place: Place) -> None:

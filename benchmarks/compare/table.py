@@ -35,6 +35,7 @@ WORDS = {
     "peak_rss_mib": "most memory under load, MiB",
     "rss_mib": "memory, MiB",
     "kept_throughput": "throughput by that of one partition, an empty log, no other connections",
+    "first_records_per_s": "messages/s, the first 100 of each partition",
     "client_busy_percent": "client's core busy, %",
     "replayed_mb_per_s": "MB/s, of requests made beforehand",
     "replayed_broker_cpu_s_per_gb": "broker's CPU seconds per GB, of requests made beforehand",

@@ -104,7 +104,8 @@ class TakingPartTests(SynchronousTestCase):
         """Floor and sink are where they are named; what is not named is where no names are."""
         self.assertEqual(taken("a", "floor"), ["1", "50"])
         self.assertEqual([letter for letter in EXPERIMENTS if taken(letter, "floor")], ["a", "b"])
-        self.assertEqual([letter for letter in EXPERIMENTS if taken(letter, "sink")], [*"abcde"])
+        self.assertEqual([letter for letter in EXPERIMENTS if taken(letter, "sink")], [*"abcdei"])
+        self.assertEqual(taken("i", "sink"), [f"{many} partitions" for many in (1, 10, 100, 1000)])
         self.assertEqual(taking_part(EXPERIMENTS["a"], FakeSystem("other", kafka=True)), [])
         self.assertEqual(len(taking_part(EXPERIMENTS["f"], FakeSystem("other", kafka=True))), 2)
 

@@ -54,6 +54,20 @@ class SinkTests(SynchronousTestCase):
         ):
             self.assertEqual(len(self.produced("t", 20_000, properties)), 20_000, properties)
 
+    def test_partitions(self) -> None:
+        """A topic's name tells how many partitions it has; else it has one."""
+        producer = Producer({"bootstrap.servers": f"127.0.0.1:{self.port}"})
+        for topic, many in (
+            ("t.1000", 1000),
+            ("t.1", 1),
+            ("t", 1),
+            ("t.0", 1),
+            ("7", 1),
+            ("t.99999", 1),
+            (".12", 12),
+        ):
+            self.assertEqual(len(producer.list_topics(topic, WAIT_S).topics[topic].partitions), many, topic)
+
     def test_compresses(self) -> None:
         """Debian's librdkafka compresses for it, as it does for any broker."""
         for codec in ("lz4", "zstd"):

@@ -43,10 +43,10 @@ class Place(NamedTuple):
         return max(int(count * self.scale), 100)
 
     def topic(self, partitions: int = 1) -> str:
-        """A new topic, or the one there is."""
+        """A new topic, or the one there is. Its name tells the sink how many partitions it has."""
         if self.system.only_topic is not None:
             return self.system.only_topic
-        name = f"bench-{next(_numbers)}"
+        name = f"bench-{next(_numbers)}.{partitions}"
         self.system.create_topic(self.port, name, partitions)
         self.topics.append(name)
         return name
@@ -76,11 +76,13 @@ class Cell(NamedTuple):
     """One cell of an experiment's table.
 
     :ivar kafka: only systems that speak Kafka's protocol have it.
+    :ivar kept: only systems that keep what they are sent have it.
     """
 
     name: str
     measure: Callable[[Place], Metrics]
     kafka: bool = False
+    kept: bool = False
 
 
 class Experiment(NamedTuple):

@@ -2,7 +2,7 @@
  *
  *   sink PORT
  *
- * Any topic is there, with one partition. What is produced is acknowledged and thrown away in the kernel, but for a
+ * Any topic is there, with one partition, or with N if its name ends with ".N". What is produced is acknowledged and thrown away in the kernel, but for a
  * batch to serve: the one with most messages of those that the last topic has got and that are no larger than KEPT_BYTES.
  * A fetch gets it as often as max_bytes allows, with the offsets that follow the one asked for; a topic has no end. Input
  * is trusted.
@@ -27,6 +27,7 @@
 #define HEAD_BYTES 1024        /* of a request, what is looked at: all but the records */
 #define FETCHED_BYTES (1 << 20) /* whatever a fetch asks for */
 #define REPLIES_BYTES (4 * FETCHED_BYTES)
+#define MOST_PARTITIONS 10000
 #define ENDLESS (INT64_C(1) << 40)
 
 enum { PRODUCE = 0, FETCH = 1, LIST_OFFSETS = 2, METADATA = 3, FIND_COORDINATOR = 10, API_VERSIONS = 18 };
@@ -158,6 +159,17 @@ static void list_offsets(Wire *request, Wire *reply) {
     put(reply, is_earliest ? 0 : ENDLESS, 8);
 }
 
+/* How many partitions a topic of this name has. */
+static int partitions_of(const char *topic, int bytes) {
+    int number = 0, place = 1, at = bytes;
+    while (at > 0 && topic[at - 1] >= '0' && topic[at - 1] <= '9' && place <= MOST_PARTITIONS) {
+        number += (topic[--at] - '0') * place;
+        place *= 10;
+    }
+    int is_told = at > 0 && topic[at - 1] == '.' && number > 0 && number <= MOST_PARTITIONS;
+    return is_told ? number : 1;
+}
+
 static void metadata(Wire *request, Wire *reply) {
     int topics = (int)take(request, 4);
     if (topics < 0) topics = 0;
@@ -172,12 +184,16 @@ static void metadata(Wire *request, Wire *reply) {
         int bytes = (int)take(request, 2);
         put(reply, 0, 2);
         put_string(reply, request->at, bytes);
+        int partitions = partitions_of(request->at, bytes);
         request->at += bytes;
         put(reply, 0, 1);
-        put(reply, 1, 4);
-        put(reply, 0, 2);
-        for (int i = 0; i < 2; i++) put(reply, 0, 4); /* the partition, its leader */
-        for (int i = 0; i < 2; i++) put(reply, 1, 4), put(reply, 0, 4); /* replicas, those in sync */
+        put(reply, partitions, 4);
+        for (int partition = 0; partition < partitions; partition++) {
+            put(reply, 0, 2);
+            put(reply, partition, 4);
+            put(reply, 0, 4); /* its leader */
+            for (int i = 0; i < 2; i++) put(reply, 1, 4), put(reply, 0, 4); /* replicas, those in sync */
+        }
     }
 }
 

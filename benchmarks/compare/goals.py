@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from benchmarks.compare.results import Figure, Key, ratios
+from benchmarks.compare.results import Figure, Key, calm_median, ratios
 
 OURS, FLOOR = "kafkatx", "floor"
 RIVALS = ("kafka-4", "kafka-3.9")
@@ -128,8 +128,8 @@ def _standing(figures: Figures) -> Iterator[Goal]:
         ("RSS under load, MiB", "peak_rss_mib", 150.0, "under 150"),
     ):
         cells = {
-            f"{key.experiment}: {key.cell}": figure.median
-            for key, figure in figures.items()
+            f"{key.experiment}: {key.cell}": calm_median(figures, key)
+            for key in figures
             if key.system == OURS and key.metric == metric
         }
         yield from _worst(what, goal, cells, lambda value, most=most: value < most, False)  # type: ignore[misc]
@@ -139,8 +139,8 @@ def _growth(figures: Figures) -> Iterator[Goal]:
     """What each cell keeps of the throughput of the small one that was measured with it."""
     for kind, what in GROWING.items():
         found = {
-            f"i: {key.cell}": figure.median
-            for key, figure in figures.items()
+            f"i: {key.cell}": calm_median(figures, key)
+            for key in figures
             if key.experiment == "i"
             and key.system == OURS
             and key.metric == "kept_throughput"

@@ -7,6 +7,10 @@ import platform
 import re
 from typing import Any
 
+TICKS = os.sysconf("SC_CLK_TCK")
+_STEAL = 8
+"""Where it stands in a line of ``/proc/stat``."""
+
 
 def machine() -> dict[str, Any]:
     """The machine, in a few words."""
@@ -20,3 +24,9 @@ def machine() -> dict[str, Any]:
         "memory_gib": round(int(total[1]) / (1 << 20), 1) if total else None,
         "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
     }
+
+
+def stolen_s() -> float:
+    """Seconds, of all cores together, that the host has given to others while they had work."""
+    with open("/proc/stat", encoding="ascii") as file:
+        return int(file.readline().split()[_STEAL]) / TICKS

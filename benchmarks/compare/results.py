@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+STOLEN = "stolen_percent"
+"""Of a core's time: what a virtual machine's host gave to others while it had work (proc(5): steal)."""
+CALM_PERCENT = 10.0
+
 
 class Key(NamedTuple):
     """What a figure is of."""
@@ -108,22 +112,47 @@ def read(document: Mapping[str, Any]) -> dict[Key, Figure]:
 def ratios(figures: Mapping[Key, Figure], ours: str, other: str, metric: str) -> dict[tuple[str, str], float]:
     """Ours by theirs, for every (experiment, cell) that has both."""
     found = {}
-    for key, figure in figures.items():
+    for key in figures:
         if key.system == ours and key.metric == metric:
-            theirs = figures.get(key._replace(system=other))
-            if theirs is not None and theirs.median:
-                found[key.experiment, key.cell] = ratio(figure, theirs)
+            by_theirs = ratio(figures, key, key._replace(system=other))
+            if by_theirs is not None:
+                found[key.experiment, key.cell] = by_theirs
     return found
 
 
-def ratio(ours: Figure, theirs: Figure) -> float:
+def ratio(figures: Mapping[Key, Figure], ours: Key, theirs: Key) -> float | None:
     """The median of the rounds' ratios, for in a round the two were measured one right after the other.
 
     The machine changes its speed from round to round: the medians may be of different ones. They are taken
-    where no round has both.
+    where no round has both. Rounds count in which the machine was nearly ours for both, if there are such.
+    None: one of the two was not measured.
     """
-    pairs = [(a, b) for a, b in zip(ours.values, theirs.values, strict=False) if a is not None and b]
-    return statistics.median(a / b for a, b in pairs) if pairs else ours.median / theirs.median
+    a, b = figures.get(ours), figures.get(theirs)
+    if a is None or b is None or not b.median:
+        return None
+    pairs = {
+        number: one / other
+        for number, (one, other) in enumerate(zip(a.values, b.values, strict=False))
+        if one is not None and other
+    }
+    disturbed = _disturbed(figures, ours) | _disturbed(figures, theirs)
+    calm = [pairs[number] for number in pairs if number not in disturbed]
+    return statistics.median(calm or pairs.values()) if pairs else a.median / b.median
+
+
+def calm_median(figures: Mapping[Key, Figure], key: Key) -> float:
+    """The median of the rounds in which the machine was nearly ours, or of all if there are none."""
+    disturbed = _disturbed(figures, key)
+    values = enumerate(figures[key].values)
+    calm = [value for number, value in values if value is not None and number not in disturbed]
+    return statistics.median(calm) if calm else figures[key].median
+
+
+def _disturbed(figures: Mapping[Key, Figure], key: Key) -> set[int]:
+    """The rounds in which a cell was measured while the host took cores away."""
+    stolen = figures.get(key._replace(metric=STOLEN))
+    values = () if stolen is None else stolen.values
+    return {number for number, value in enumerate(values) if value is not None and value > CALM_PERCENT}
 
 
 def cells(figures: Iterable[Key], experiment: str) -> list[str]:

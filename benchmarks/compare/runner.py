@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 
+from benchmarks.compare import machine
 from benchmarks.compare.experiments.place import Cell, Experiment, Place, consume, produce
-from benchmarks.compare.results import Results
+from benchmarks.compare.results import CALM_PERCENT, STOLEN, Results
 from benchmarks.compare.systems.system import System
 from benchmarks.running import free_port
 
@@ -156,16 +158,20 @@ class Round:
         try:
             place.system.wake(place.port)
             place.server.forget_peak()
+            begun_s, stolen_s = time.monotonic(), machine.stolen_s()
             metrics = cell.measure(place)
+            stolen = (machine.stolen_s() - stolen_s) / (time.monotonic() - begun_s)
             place.clean()
         except Exception as error:
             self._note(f"({experiment.letter}) {cell.name} failed with {place.system.name}: {error}")
             return
         finally:
             place.server.pause()
-        self._results.add(experiment.letter, cell.name, place.system.name, metrics, number)
+        measured = {**metrics, STOLEN: 100 * stolen}
+        self._results.add(experiment.letter, cell.name, place.system.name, measured, number)
         shown = experiment.metrics[0]
-        self._tell(f"        {place.system.name}: {shown} {metrics[shown]:,.6g}")
+        taken = f" ({stolen:.0%} of a core was the host's)" if 100 * stolen > CALM_PERCENT else ""
+        self._tell(f"        {place.system.name}: {shown} {metrics[shown]:,.6g}{taken}")
 
     def _note(self, note: str) -> None:
         self._results.notes.append(note)

@@ -117,8 +117,9 @@ def papers_order(figures: Mapping[Key, Figure]) -> str:
 
 def _by(figures: Mapping[Key, Figure], rival: str, experiment: str, ours: str, theirs: str) -> str:
     """Our messages a second by a rival's; empty if one of the two is not known."""
-    our_figure = figures.get(Key(experiment, ours, OURS, "records_per_s"))
-    their_figure = figures.get(Key(experiment, theirs, rival, "records_per_s"))
-    if our_figure is None or their_figure is None or not their_figure.median:
-        return ""
-    return f"{ratio(our_figure, their_figure):.2f}"
+    found = ratio(
+        figures,
+        Key(experiment, ours, OURS, "records_per_s"),
+        Key(experiment, theirs, rival, "records_per_s"),
+    )
+    return "" if found is None else f"{found:.2f}"

@@ -114,6 +114,15 @@ class GoalsTests(SynchronousTestCase):
         self.assertEqual(by_what["throughput with more partitions"].missing, ["i: 1000 partitions 0.80"])
         self.assertTrue(by_what["throughput with more gigabytes in the log"].held)
 
+    def test_calm(self) -> None:
+        """What is measured in seconds counts where the host took no core away, if there is such a round."""
+        start = Key("h", "standing", "kafkatx", "first_produce_s")
+        stolen = start._replace(metric="stolen_percent")
+        some = {start: Figure(0.6, 0.4, 0.7, 3, (0.4, 0.6, 0.7)), stolen: Figure(20, 1, 30, 3, (1, 20, 30))}
+        self.assertEqual([goal.measured for goal in goals(some)], [0.4])
+        some[stolen] = Figure(20, 20, 20, 3, (20, 20, 20))
+        self.assertEqual([goal.measured for goal in goals(some)], [0.6])
+
     def test_shown(self) -> None:
         """What is missed comes first, with the cells; without figures there is no table."""
         rows = [

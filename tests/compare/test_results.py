@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from benchmarks.compare import table
 from benchmarks.compare.experiments import EXPERIMENTS
-from benchmarks.compare.results import Figure, Key, Results, cells, ratios, read, systems
+from benchmarks.compare.results import STOLEN, Figure, Key, Results, cells, ratios, read, systems
 
 BATCHES = EXPERIMENTS["a"]
 
@@ -91,6 +91,18 @@ class ResultsTests(SynchronousTestCase):
             results.add("a", "1", "kafkatx", {"records_per_s": ours}, number)
             results.add("a", "1", "kafka-4", {"records_per_s": theirs}, number)
         self.assertEqual(ratios(results.figures(), "kafkatx", "kafka-4", "records_per_s"), {("a", "1"): 1.25})
+
+    def test_disturbed_rounds(self) -> None:
+        """A round in which the host took cores from one of the two counts if there is no other."""
+        results = Results({})
+        rounds = ((100.0, 50.0, 0.0, 10.0), (100.0, 400.0, 0.0, 10.1), (100.0, 500.0, 60.0, 0.0))
+        for number, (ours, theirs, *stolen) in enumerate(rounds):
+            results.add("a", "1", "kafkatx", {"records_per_s": ours, STOLEN: stolen[0]}, number)
+            results.add("a", "1", "kafka-4", {"records_per_s": theirs, STOLEN: stolen[1]}, number)
+            if number:
+                results.add("a", "1", "floor", {"records_per_s": 10.0 / number, STOLEN: 11.0}, number)
+        found = (ratios(results.figures(), "kafkatx", name, "records_per_s") for name in ("kafka-4", "floor"))
+        self.assertEqual([one["a", "1"] for one in found], [2.0, 15.0])
 
     def test_failed_round(self) -> None:
         """A round that failed for one of two counts for neither; without a common one medians are taken."""

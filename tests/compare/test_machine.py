@@ -1,0 +1,23 @@
+"""What is told of the machine."""
+
+from __future__ import annotations
+
+import os
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from benchmarks.compare.machine import TICKS, machine, stolen_s
+
+
+class MachineTests(SynchronousTestCase):
+    def test_machine(self) -> None:
+        """Its cores, as the system counts them."""
+        self.assertEqual(machine()["cores"], os.cpu_count())
+
+    def test_stolen(self) -> None:
+        """The steal of /proc/stat: the sum over the cores, in seconds, and nothing else of that line."""
+        before = stolen_s()
+        with open("/proc/stat", encoding="ascii") as file:
+            lines = [line.split() for line in file if line.startswith("cpu")]
+        cores = sum(int(line[8]) for line in lines[1:]) / TICKS
+        self.assertTrue(before - 0.5 <= cores <= stolen_s() + 0.5, (before, cores))

@@ -17,11 +17,12 @@ CLIENTS ?=
 CONTROL ?=
 # make tests TESTS=tests.wire
 TESTS ?=
-# make bench SYSTEMS=kafkatx,kafka-4 EXPERIMENTS=ab ROUNDS=5 CLOSE_ROUNDS=9 SCALE=0.5
+# make bench SYSTEMS=kafkatx,kafka-4 EXPERIMENTS=ab ROUNDS=5 CLOSE_ROUNDS=9 SCALE=0.5 MORE=1
 SYSTEMS ?=
 EXPERIMENTS ?=
 ROUNDS ?=
 CLOSE_ROUNDS ?=
+MORE ?=
 SCALE ?=
 # make bench-guard BASE=v0.1
 BASE ?=
@@ -40,7 +41,8 @@ help:
 	@echo 'make clients              Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are)'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
 	@echo 'make bench                the experiments of docs/performance.md, into docs/performance (hours; SYSTEMS=kafkatx,kafka-4'
-	@echo '                          EXPERIMENTS=ab ROUNDS=5 CLOSE_ROUNDS=9 SCALE=0.5 change that; needs gcc, librdkafka, Java and Maven)'
+	@echo '                          EXPERIMENTS=ab ROUNDS=5 CLOSE_ROUNDS=9 SCALE=0.5 change that, MORE=1 adds rounds;'
+	@echo '                          needs gcc, librdkafka, Java and Maven)'
 	@echo 'make bench-quick          some of them, small and once, into .interop/bench/quick (under ten minutes)'
 	@echo 'make bench-guard [BASE=COMMIT]  is the tree slower than a commit, by 10%? (some minutes; valgrind, too, where it is)'
 	@echo 'make lint                 ruff, mypy --strict, import-linter'
@@ -119,7 +121,8 @@ faults: install
 bench: install
 	@$(BIN)/python -m benchmarks.compare $(if $(SYSTEMS),--systems $(SYSTEMS)) \
 	  $(if $(EXPERIMENTS),--experiments $(EXPERIMENTS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-	  $(if $(CLOSE_ROUNDS),--close-rounds $(CLOSE_ROUNDS)) $(if $(SCALE),--scale $(SCALE))
+	  $(if $(CLOSE_ROUNDS),--close-rounds $(CLOSE_ROUNDS)) $(if $(SCALE),--scale $(SCALE)) \
+	  $(if $(MORE),--more)
 
 # Its figures are too few for docs/performance.
 bench-quick: install

@@ -45,8 +45,10 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the counts of messages")
     parser.add_argument("--keep", action="store_true", help="keep what is there of other experiments")
+    parser.add_argument("--more", action="store_true", help="add rounds to those that are there")
     parser.add_argument("--to", default=os.path.join(ROOT, "docs", "performance"), help="where results go")
     asked = parser.parse_args()
+    asked.keep |= asked.more
     if asked.quick:
         letters, asked.rounds, asked.close_rounds, asked.scale = QUICK
         asked.experiments = asked.experiments or letters
@@ -106,7 +108,9 @@ def main() -> int:
     earlier = _earlier(asked.to) if asked.keep else NOTHING
     results = Results(machine(), read(earlier))
     results.notes += earlier["notes"]
-    results.forget(letters)
+    first = results.resume(letters) if asked.more else 0
+    if not first:
+        results.forget(letters)
     systems = _chosen(asked.systems, results)
     told = {system.name: f"{system.version()}; {system.settings()}" for system in systems}
     results.machine |= {
@@ -134,9 +138,10 @@ def main() -> int:
 
     experiments = [EXPERIMENTS[letter] for letter in letters]
     with ballast():
-        measure(experiments, systems, range(asked.rounds))
+        after = first + asked.rounds
+        measure(experiments, systems, range(first, after))
         again = with_cells(experiments, goals.close(results.figures()))
-        measure(again, [one for one in systems if one.kafka], range(asked.rounds, asked.close_rounds))
+        measure(again, [one for one in systems if one.kafka], range(after, asked.close_rounds))
     print(goals.shown(results.figures()))
     print(ceiling.shown(results.figures()))
     print(table.papers_order(results.figures()), end="")

@@ -74,6 +74,18 @@ class Results:
             note for note in self.notes if not note.startswith(tuple(f"({one}" for one in experiments))
         ]
 
+    def resume(self, experiments: str) -> int:
+        """Let the rounds to come stand behind the earlier ones of these experiments.
+
+        :return: the number of the first of them.
+        """
+        mine = {key: figure for key, figure in self._earlier.items() if key.experiment in experiments}
+        for key, figure in mine.items():
+            known = {number: value for number, value in enumerate(figure.values) if value is not None}
+            self._values[key].update(known)
+            del self._earlier[key]
+        return max((len(figure.values) for figure in mine.values()), default=0)
+
     def figures(self) -> dict[Key, Figure]:
         """All of them, in the order in which they first came."""
         return self._earlier | {key: Figure.of(by_round) for key, by_round in self._values.items()}

@@ -76,6 +76,21 @@ class ResultsTests(SynchronousTestCase):
             [(key.experiment, f.median) for key, f in results.figures().items()], [("b", 2), ("a", 7)]
         )
 
+    def test_resumed(self) -> None:
+        """Rounds that are added stand behind the earlier ones of their experiments; others stay as they were."""
+        old = {
+            Key("a", "1", "floor", "records_per_s"): Figure(2, 1, 3, 2, (1, None, 3)),
+            Key("a", "50", "floor", "records_per_s"): Figure(1, 1, 1, 1, (1,)),
+            Key("b", "200 kB", "floor", "records_per_s"): Figure(2, 2, 2, 4, (2, 2, 2, 2)),
+        }
+        results = Results({}, old)
+        self.assertEqual(results.resume("ac"), 3)
+        results.add("a", "1", "floor", {"records_per_s": 5}, 3)
+        figures = results.figures()
+        self.assertEqual([figures[key].values for key in old], [(1, None, 3, 5), (1,), (2, 2, 2, 2)])
+        self.assertEqual(figures[Key("a", "1", "floor", "records_per_s")].median, 3)
+        self.assertEqual(results.resume("c"), 0)
+
     def test_ratios(self) -> None:
         """Ours by theirs, where both have the cell."""
         figures = measured().figures()

@@ -77,7 +77,7 @@ class ResultsTests(SynchronousTestCase):
         )
 
     def test_resumed(self) -> None:
-        """Rounds that are added stand behind the earlier ones of their experiments; others stay as they were."""
+        """Rounds that are added stand behind the earlier ones of their experiments; others stay."""
         old = {
             Key("a", "1", "floor", "records_per_s"): Figure(2, 1, 3, 2, (1, None, 3)),
             Key("a", "50", "floor", "records_per_s"): Figure(1, 1, 1, 1, (1,)),

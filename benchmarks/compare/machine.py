@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import time
 from typing import Any
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -24,6 +25,18 @@ def machine() -> dict[str, Any]:
         "memory_gib": round(int(total[1]) / (1 << 20), 1) if total else None,
         "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
     }
+
+
+class Watch:
+    """Tells how much of a core's time the host has taken since it was made."""
+
+    def __init__(self) -> None:
+        self._begun_s, self._stolen_s = time.monotonic(), stolen_s()
+
+    def stolen_percent(self) -> float:
+        """Percent of a core."""
+        passed_s = max(time.monotonic() - self._begun_s, 1 / TICKS)
+        return 100 * (stolen_s() - self._stolen_s) / passed_s
 
 
 def stolen_s() -> float:

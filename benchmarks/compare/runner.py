@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 
-from benchmarks.compare import machine
 from benchmarks.compare.experiments.place import Cell, Experiment, Place, consume, produce
+from benchmarks.compare.machine import Watch
 from benchmarks.compare.results import CALM_PERCENT, STOLEN, Results
 from benchmarks.compare.systems.system import System
 from benchmarks.running import free_port
@@ -112,6 +111,7 @@ class Round:
         self._results = results
         self._tell = tell
         self._places: list[Place] = []
+        self._started = Watch()
         self._stack = ExitStack()
 
     def __enter__(self) -> Round:
@@ -126,6 +126,7 @@ class Round:
             return
         self._tell(f"  {system.name} starts")
         folder, port = tempfile.mkdtemp(prefix="kafkatx-bench-"), free_port()
+        self._started = Watch()
         self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
         try:
             server = self._stack.enter_context(system.start(folder, port, self._broker_core))
@@ -158,19 +159,20 @@ class Round:
         try:
             place.system.wake(place.port)
             place.server.forget_peak()
-            begun_s, stolen_s = time.monotonic(), machine.stolen_s()
+            watch = self._started if experiment.cold else Watch()
             metrics = cell.measure(place)
-            stolen = (machine.stolen_s() - stolen_s) / (time.monotonic() - begun_s)
+            stolen_percent = watch.stolen_percent()
             place.clean()
         except Exception as error:
             self._note(f"({experiment.letter}) {cell.name} failed with {place.system.name}: {error}")
             return
         finally:
             place.server.pause()
-        measured = {**metrics, STOLEN: 100 * stolen}
+        measured = {**metrics, STOLEN: stolen_percent}
         self._results.add(experiment.letter, cell.name, place.system.name, measured, number)
         shown = experiment.metrics[0]
-        taken = f" ({stolen:.0%} of a core was the host's)" if 100 * stolen > CALM_PERCENT else ""
+        disturbed = stolen_percent > CALM_PERCENT
+        taken = f" ({stolen_percent:.0f}% of a core was the host's)" if disturbed else ""
         self._tell(f"        {place.system.name}: {shown} {metrics[shown]:,.6g}{taken}")
 
     def _note(self, note: str) -> None:

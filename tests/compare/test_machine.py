@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.compare.machine import TICKS, machine, stolen_s
+from benchmarks.compare import machine as measured
+from benchmarks.compare.machine import TICKS, Watch, machine, stolen_s
 
 
 class MachineTests(SynchronousTestCase):
     def test_machine(self) -> None:
         """Its cores, as the system counts them."""
         self.assertEqual(machine()["cores"], os.cpu_count())
+
+    def test_watch(self) -> None:
+        """Of two cores one and a half were taken."""
+        told = iter(((10.0, 100.0), (14.0, 106.0)))
+        seconds: list[float] = []
+
+        def monotonic() -> float:
+            now_s, stolen = next(told)
+            seconds.append(stolen)
+            return now_s
+
+        self.patch(measured, "time", SimpleNamespace(monotonic=monotonic))
+        self.patch(measured, "stolen_s", lambda: seconds[-1])
+        self.assertEqual(Watch().stolen_percent(), 150.0)
 
     def test_stolen(self) -> None:
         """The steal of /proc/stat: the sum over the cores, in seconds, and nothing else of that line."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 Pair = tuple[bytes, bytes]
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 POLL_S = 0.1
 SENT = [(b"key-%d" % (number % 17), b"value-%d" % number) for number in range(300)]
 """Keys and values, in the order in which they are produced."""

@@ -18,13 +18,15 @@ def figures(*rows: tuple[str, str, str, float]) -> dict[Key, Figure]:
 
 class CeilingTests(SynchronousTestCase):
     def test_rows(self) -> None:
-        """A row for each cell and the medians of all; who was not measured leaves columns empty."""
+        """A row for each cell of (a) to (e) and their medians; who was not measured leaves columns empty."""
         found = figures(
             ("a", "50", "kafkatx", 90.0),
             ("a", "50", "sink", 100.0),
             ("a", "50", "kafka-4", 50.0),
             ("e", "lz4", "kafkatx", 50.0),
             ("e", "lz4", "sink", 50.0),
+            ("i", "10 partitions", "kafkatx", 1.0),
+            ("i", "10 partitions", "sink", 9.0),
         )
         self.assertEqual(
             shown(found).splitlines(),

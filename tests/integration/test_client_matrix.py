@@ -31,7 +31,7 @@ class ClientMatrixTests(SynchronousTestCase):
         (client,) = [client for client in CLIENTS if client.name == name]
         asked = [feature for feature in FEATURES if feature != "restart"]
         outcome = try_features(client, matrix_broker(), asked)
-        self.assertEqual(outcome.failed, {}, matrix_broker().output()[-2000:])
+        self.assertEqual(outcome.failed, {}, matrix_broker().output()[-10_000:])
         offered = {name for name, found in outcome.results.items() if found.result == PASS}
         self.assertEqual(offered, set(asked) - set(client.lacks) - {"transactions"})
 

@@ -49,9 +49,12 @@ class ClusterTests(SynchronousTestCase):
         """A DataFrame of the topic."""
         return shared_cluster().read.format("kafkatx").options(**self.options(subscribe=self.topic)).load()
 
-    def read_slowly(self) -> list[tuple[int, int]]:
-        """Partition and offset of every record; it takes seconds."""
-        shared_cluster().udf.register("slowly", slowly, "bigint")
+    def read_slowly(self, folder: str) -> list[tuple[int, int]]:
+        """Partition and offset of every record; it takes seconds.
+
+        :param folder: gets a file for each worker that reads, named by its pid.
+        """
+        shared_cluster().udf.register("slowly", slowly_in(folder), "bigint")
         rows = self.load().selectExpr("partition", "slowly(offset) AS offset").collect()
         return sorted((row.partition, row.offset) for row in rows)
 
@@ -69,12 +72,18 @@ class ClusterTests(SynchronousTestCase):
 
     def test_killed(self) -> None:
         """A Python worker and an executor are killed while they read: every record is there once."""
-        reading = Background(self.read_slowly)
-        wait_for(lambda: all(python_workers(executor) for executor in executors()) and len(executors()) == 2)
-        wait_for(lambda: active_tasks() == 2)
+        folder = os.path.abspath(self.mktemp())
+        os.mkdir(folder)
+
+        def reading_in(executor: int) -> list[int]:
+            """An executor's workers that have begun; others wait for a task that none loses with them."""
+            return [worker for worker in python_workers(executor) if str(worker) in os.listdir(folder)]
+
+        reading = Background(lambda: self.read_slowly(folder))
+        wait_for(lambda: len(executors()) == 2 and all(map(reading_in, executors())))
         (stage,) = shared_cluster().sparkContext.statusTracker().getActiveStageIds()
         first, second = executors()
-        for worker in python_workers(first):
+        for worker in reading_in(first):
             kill(worker)
         kill(second)
         self.assertEqual(reading.result(), self.everything)
@@ -134,13 +143,6 @@ class Background:
         return outcome
 
 
-def active_tasks() -> int:
-    """How many tasks run now."""
-    tracker = shared_cluster().sparkContext.statusTracker()
-    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-    return sum(stage.numActiveTasks for stage in stages if stage is not None)
-
-
 def wait_for(condition: Callable[[], bool]) -> None:
     """Look again and again until it is so."""
     deadline = time.monotonic() + DEADLINE_S
@@ -150,10 +152,15 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def slowly(number: int) -> int:
-    """The number, after a while."""
-    time.sleep(0.001)
-    return number
+def slowly_in(folder: str) -> Callable[[int], int]:
+    """A function that gives a number back after a while; who calls it leaves its pid in a folder."""
+
+    def slowly(number: int) -> int:
+        Path(folder, str(os.getpid())).touch()
+        time.sleep(0.001)
+        return number
+
+    return slowly
 
 
 def readers(batches: Any) -> Any:

@@ -2,10 +2,10 @@
  *
  *   sink PORT
  *
- * Any topic is there, with one partition, or with N if its name ends with ".N". What is produced is acknowledged and thrown away in the kernel, but for a
- * batch to serve: the one with most messages of those that the last topic has got and that are no larger than KEPT_BYTES.
- * A fetch gets it as often as max_bytes allows, with the offsets that follow the one asked for; a topic has no end. Input
- * is trusted.
+ * Any topic is there, with one partition, or with N if its name ends with ".N". What is produced is acknowledged and
+ * thrown away in the kernel, but for a batch to serve: the one with most messages of those that the last topic has got
+ * and that are no larger than KEPT_BYTES. A fetch gets it as often as max_bytes allows, with the offsets that follow
+ * the one asked for; a topic has no end. Input is trusted.
  *
  * Versions (src: Apache Kafka's protocol guide): ApiVersions 0, Metadata 1, Produce 3 to 7 (of which librdkafka has to
  * read 0 to 7, or it compresses nothing), Fetch 4 to 10, ListOffsets 1, FindCoordinator 0 (which says that there is none).

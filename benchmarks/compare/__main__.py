@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.compare import ceiling, goals, plots, table
+from benchmarks.compare import ceiling, goals, plots, table, ties
 from benchmarks.compare.ballast import ballast, needed
 from benchmarks.compare.experiments import EXPERIMENTS
 from benchmarks.compare.experiments.place import Experiment
@@ -22,13 +22,14 @@ from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.loads.building import NotBuilt
 from benchmarks.compare.machine import machine
 from benchmarks.compare.results import Results, read
-from benchmarks.compare.runner import run, with_cells
+from benchmarks.compare.runner import Manner, run, with_cells
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOTHING: dict[str, Any] = {"machine": {}, "notes": [], "results": []}
 QUICK = ("abcefh", 1, 1, 0.15)
+CLOSE_ROUNDS_A_START = 4
 
 
 def _arguments() -> argparse.Namespace:
@@ -40,7 +41,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--close-rounds",
         type=int,
-        default=9,
+        default=25,
         help="cells in which kafkatx is within a quarter of a rival's throughput so often, if that is more",
     )
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the counts of messages")
@@ -124,13 +125,14 @@ def main() -> int:
     os.makedirs(asked.to, exist_ok=True)
     begun_s = time.monotonic()
 
-    def measure(experiments: Sequence[Experiment], systems: Sequence[System], rounds: range) -> None:
+    def measure(
+        experiments: Sequence[Experiment], systems: Sequence[System], rounds: range, how: Manner
+    ) -> None:
         run(
             experiments,
             systems,
             rounds,
-            asked.scale,
-            pinned,
+            how,
             results,
             lambda line: print(f"{time.monotonic() - begun_s:6.0f} s  {line}", flush=True),
             lambda: _write(asked.to, results),
@@ -139,11 +141,14 @@ def main() -> int:
     experiments = [EXPERIMENTS[letter] for letter in letters]
     with ballast():
         after = first + asked.rounds
-        measure(experiments, systems, range(first, after))
+        measure(experiments, systems, range(first, after), Manner(asked.scale, pinned))
         again = with_cells(experiments, goals.close(results.figures()))
-        measure(again, [one for one in systems if one.kafka], range(after, asked.close_rounds))
+        kafkas = [one for one in systems if one.kafka]
+        manner = Manner(asked.scale, pinned, replays=False, rounds_a_start=CLOSE_ROUNDS_A_START)
+        measure(again, kafkas, range(after, asked.close_rounds), manner)
     print(goals.shown(results.figures()))
     print(ceiling.shown(results.figures()))
+    print(ties.shown(results.figures()))
     print(table.papers_order(results.figures()), end="")
     return 0
 

@@ -142,14 +142,22 @@ def ratio(figures: Mapping[Key, Figure], ours: Key, theirs: Key) -> float | None
     a, b = figures.get(ours), figures.get(theirs)
     if a is None or b is None or not b.median:
         return None
+    found = round_ratios(figures, ours, theirs)
+    return statistics.median(found) if found else a.median / b.median
+
+
+def round_ratios(figures: Mapping[Key, Figure], ours: Key, theirs: Key) -> list[float]:
+    """Ours by theirs in each round that :func:`ratio` goes by; none if no round has both."""
+    a, b = figures.get(ours), figures.get(theirs)
+    if a is None or b is None:
+        return []
     pairs = {
         number: one / other
         for number, (one, other) in enumerate(zip(a.values, b.values, strict=False))
         if one is not None and other
     }
     disturbed = _disturbed(figures, ours) | _disturbed(figures, theirs)
-    calm = [pairs[number] for number in pairs if number not in disturbed]
-    return statistics.median(calm or pairs.values()) if pairs else a.median / b.median
+    return [pairs[number] for number in pairs if number not in disturbed] or list(pairs.values())
 
 
 def calm_median(figures: Mapping[Key, Figure], key: Key) -> float:

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
+from typing import NamedTuple
 
 from benchmarks.compare.experiments.place import Cell, Experiment, Place, consume, produce
 from benchmarks.compare.machine import Watch
@@ -20,12 +21,27 @@ WARM_UPS, WARM_UP, WARM_UP_ALONE = 3, 300_000, 40_000
 Tell = Callable[[str], None]
 
 
+class Manner(NamedTuple):
+    """How experiments are measured.
+
+    :ivar scale: by what the counts of messages are multiplied.
+    :ivar pinned: the broker on one core and its clients on another.
+    :ivar replays: (a) to (e) with requests made beforehand, too.
+    :ivar rounds_a_start: so many are measured before the systems are started anew; one in experiments that
+        have them alone.
+    """
+
+    scale: float
+    pinned: bool
+    replays: bool = True
+    rounds_a_start: int = 1
+
+
 def run(
     experiments: Sequence[Experiment],
     systems: Sequence[System],
     rounds: range,
-    scale: float,
-    pinned: bool,
+    manner: Manner,
     results: Results,
     tell: Tell,
     after_round: Callable[[], None],
@@ -33,21 +49,35 @@ def run(
     """Measure all cells.
 
     :param rounds: their numbers, from 0.
-    :param pinned: the broker on one core and its clients on another.
     :param tell: called with a line before each system, and after each cell.
     :param after_round: called when all systems had their turn: what is done so far can be kept.
     """
     for sitting in sittings(experiments):
-        letters = "".join(experiment.letter for experiment in sitting)
-        alone = sitting[0].alone
-        for number in rounds:
-            tell(f"({letters}) round {number + 1} of {rounds.stop}")
-            for group in [[system] for system in systems] if alone else [systems]:
-                with Round(sitting, scale, pinned, results, tell) as one:
-                    for system in group:
+        if sitting[0].alone:
+            for number in rounds:
+                _announce(sitting, number, rounds, tell)
+                for system in systems:
+                    with Started(sitting, manner, results, tell) as one:
                         one.start(system)
-                    one.measure(number)
-            after_round()
+                        one.measure(number)
+                after_round()
+            continue
+        for first in rounds[:: manner.rounds_a_start]:
+            with Started(sitting, manner, results, tell) as all_of_them:
+                for system in systems:
+                    all_of_them.start(system)
+                for number in range(first, min(first + manner.rounds_a_start, rounds.stop)):
+                    _announce(sitting, number, rounds, tell)
+                    all_of_them.measure(number)
+                    after_round()
+
+
+def _announce(sitting: Sequence[Experiment], number: int, rounds: range, tell: Tell) -> None:
+    tell(f"({_letters(sitting)}) round {number + 1} of {rounds.stop}")
+
+
+def _letters(sitting: Sequence[Experiment]) -> str:
+    return "".join(experiment.letter for experiment in sitting)
 
 
 def sittings(experiments: Sequence[Experiment]) -> list[list[Experiment]]:
@@ -92,29 +122,26 @@ def _warm_up(place: Place) -> None:
         consume(place, topic, many, {})
 
 
-class Round:
-    """One round of all cells of some experiments: all systems are there, and stopped but for one.
+class Started:
+    """Systems that were started for some experiments: all are there, and stopped but for one.
 
     So each cell is measured with all of them within a minute, and what the machine's neighbours do to one
     they do to the others; and nobody takes time from the one whose turn it is. A context manager: its end
     is theirs.
     """
 
-    def __init__(
-        self, sitting: Sequence[Experiment], scale: float, pinned: bool, results: Results, tell: Tell
-    ) -> None:
+    def __init__(self, sitting: Sequence[Experiment], manner: Manner, results: Results, tell: Tell) -> None:
         self._sitting = sitting
-        self._letters = "".join(experiment.letter for experiment in sitting)
-        self._scale = scale
-        self._broker_core = BROKER_CORE if pinned else None
-        self._client_core = CLIENT_CORE if pinned else None
+        self._manner = manner
+        self._broker_core = BROKER_CORE if manner.pinned else None
+        self._client_core = CLIENT_CORE if manner.pinned else None
         self._results = results
         self._tell = tell
         self._places: list[Place] = []
-        self._started = Watch()
+        self._begun = Watch()
         self._stack = ExitStack()
 
-    def __enter__(self) -> Round:
+    def __enter__(self) -> Started:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -126,22 +153,24 @@ class Round:
             return
         self._tell(f"  {system.name} starts")
         folder, port = tempfile.mkdtemp(prefix="kafkatx-bench-"), free_port()
-        self._started = Watch()
+        self._begun = Watch()
         self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
         try:
             server = self._stack.enter_context(system.start(folder, port, self._broker_core))
-            place = Place(system, server, port, folder, self._client_core, self._scale, [])
+            place = Place(
+                system, server, port, folder, self._client_core, self._manner.scale, self._manner.replays, []
+            )
             if not any(experiment.cold for experiment in self._sitting):
                 _warm_up(place)
                 place.clean()
             server.pause()
         except Exception as error:
-            self._note(f"({self._letters}) {system.name} failed: {error}")
+            self._note(f"({_letters(self._sitting)}) {system.name} failed: {error}")
             return
         self._places.append(place)
 
     def measure(self, number: int) -> None:
-        """Measure each cell with each system that has it; who is first is another one each time.
+        """Measure each cell with each system that has it, once; who is first is another one each time.
 
         :param number: the round's.
         """
@@ -159,7 +188,7 @@ class Round:
         try:
             place.system.wake(place.port)
             place.server.forget_peak()
-            watch = self._started if experiment.cold else Watch()
+            watch = self._begun if experiment.cold else Watch()
             metrics = cell.measure(place)
             stolen_percent = watch.stolen_percent()
             place.clean()

@@ -153,7 +153,7 @@ class ProducedTests(SynchronousTestCase):
             port = int(broker.bootstrap.rpartition(":")[2])
             server: Any = None
             return replaying.produced(
-                Place(Kafkatx(), server, port, folder, None, 1.0, []), 1, {"acks": "all"}
+                Place(Kafkatx(), server, port, folder, None, 1.0, True, []), 1, {"acks": "all"}
             )
 
     def test_all_there(self) -> None:

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from benchmarks.compare.experiments import EXPERIMENTS, replaying
 from benchmarks.compare.process import Server, _stat
 from benchmarks.compare.results import Results, cells
-from benchmarks.compare.runner import WARM_UPS, Tell, run, sittings, taking_part, with_cells
+from benchmarks.compare.runner import WARM_UPS, Manner, Tell, run, sittings, taking_part, with_cells
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System, log_path
 
@@ -72,7 +72,15 @@ class FakeSystem(System):
 def measured(letter: str, *systems: System, rounds: int = 1, tell: Tell = lambda _: None) -> Results:
     """Rounds of a thousandth of an experiment."""
     results = Results({})
-    run([EXPERIMENTS[letter]], systems, range(rounds), 0.001, False, results, tell, lambda: None)
+    run(
+        [EXPERIMENTS[letter]],
+        systems,
+        range(rounds),
+        Manner(0.001, pinned=False),
+        results,
+        tell,
+        lambda: None,
+    )
     return results
 
 
@@ -185,8 +193,8 @@ class RunTests(SynchronousTestCase):
         starts = [f"{name} starts" for name in both]
         cells = [["(a) 1", *both, "(a) 50", *both[::-1]], ["(a) 1", *both[::-1], "(a) 50", *both]]
         expected = [
-            ["(a) round 1 of 2", *starts, *cells[0]],
-            ["(a) round 2 of 2", *starts, *cells[1]],
+            [*starts, "(a) round 1 of 2", *cells[0]],
+            [*starts, "(a) round 2 of 2", *cells[1]],
         ]
         self.assertEqual(shown, [line for lines in expected for line in lines])
 
@@ -195,9 +203,40 @@ class RunTests(SynchronousTestCase):
         system, results = FakeSystem("kafkatx", kafka=True), Results({})
         some = with_cells([EXPERIMENTS["a"]], {("a", "50")})
         for experiments, rounds in (([EXPERIMENTS["a"]], range(2)), (some, range(2, 5))):
-            run(experiments, [system], rounds, 0.001, False, results, lambda _: None, lambda: None)
+            run(
+                experiments,
+                [system],
+                rounds,
+                Manner(0.001, pinned=False),
+                results,
+                lambda _: None,
+                lambda: None,
+            )
         found = {key.cell: figure.rounds for key, figure in results.figures().items()}
         self.assertEqual(found, {"1": 2, "50": 5})
+
+    def test_rounds_of_a_start(self) -> None:
+        """Several rounds may be measured of a start, and without replays."""
+        told: list[str] = []
+        system, results = FakeSystem("kafkatx", kafka=True), Results({})
+        manner = Manner(0.001, pinned=False, replays=False, rounds_a_start=2)
+        run([EXPERIMENTS["a"]], [system], range(1, 4), manner, results, told.append, lambda: None)
+        self.assertEqual(
+            [line for line in told if "round" in line or "starts" in line],
+            [
+                "  kafkatx starts",
+                "(a) round 2 of 4",
+                "(a) round 3 of 4",
+                "  kafkatx starts",
+                "(a) round 4 of 4",
+            ],
+        )
+        figures = results.figures()
+        self.assertEqual(
+            {figure.values[1:] for key, figure in figures.items() if key.metric == "records_per_s"},
+            {(20.0, 20.0, 20.0)},
+        )
+        self.assertEqual([key for key in figures if key.metric.startswith("replayed")], [])
 
     def test_one_runs(self) -> None:
         """Whose turn it is not is stopped, and in the end all are gone; so are the topics."""

@@ -31,7 +31,7 @@ def _produced(
 ) -> Metrics:
     """By librdkafka, and then without what librdkafka costs."""
     made = produce(place, place.topic(), count, size, properties, messages_a_request)
-    if not replaying.takes_part(place.system):
+    if not replaying.wanted(place):
         return made
     return {**made, **replaying.produced(place, size, properties)}
 
@@ -53,7 +53,7 @@ def _consumer(place: Place) -> Metrics:
     produce(place, topic, count, 200, {**GATHERED, "batch.num.messages": 50})
     most_bytes = 200_000
     taken = consume(place, topic, count, {"fetch.message.max.bytes": most_bytes})
-    if not replaying.takes_part(place.system):
+    if not replaying.wanted(place):
         return taken
     return {**taken, **replaying.fetched(place, topic, 200, count, most_bytes)}
 

@@ -27,6 +27,7 @@ class Place(NamedTuple):
 
     :ivar client_core: what loads run on; None: wherever.
     :ivar scale: by what the counts are multiplied.
+    :ivar replays: whether (a) to (e) are measured with requests made beforehand, too.
     :ivar topics: those that were made and not deleted.
     """
 
@@ -36,6 +37,7 @@ class Place(NamedTuple):
     folder: str
     client_core: int | None
     scale: float
+    replays: bool
     topics: list[str]
 
     def count(self, count: int) -> int:

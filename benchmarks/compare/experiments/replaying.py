@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from benchmarks.compare.experiments.place import Metrics, Place, measured
 from benchmarks.compare.loads import load, replay
-from benchmarks.compare.systems.system import System
 from kafkatx.blocking import Cluster
 
 SENT_BYTES, SENT_REQUESTS, SENT_S = 1_500_000_000, 200_000, 3
@@ -26,9 +25,9 @@ _KEPT = {
 }
 
 
-def takes_part(system: System) -> bool:
-    """Whether a system is measured so: one that speaks Kafka's protocol, and keeps what it is sent."""
-    return system.kafka and system.keeps
+def wanted(place: Place) -> bool:
+    """Whether a system is measured so: it is to be, speaks Kafka's protocol, and keeps what it is sent."""
+    return place.replays and place.system.kafka and place.system.keeps
 
 
 def produced(place: Place, size: int, properties: Mapping[str, object]) -> Metrics:

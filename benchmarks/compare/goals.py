@@ -51,17 +51,26 @@ def shown(figures: Figures) -> str:
     return "\n".join(lines) + "\n" if len(lines) > 2 else ""
 
 
-def close(figures: Figures) -> set[tuple[str, str]]:
+def tied(figures: Figures) -> set[tuple[str, str]]:
     """The cells, as (experiment, cell), in which we are within a quarter of a rival's throughput.
 
     There a few rounds do not tell who is ahead. Which of the two seems to be makes no difference here: to
     measure again only what was lost would make a coin that always shows heads in the end.
     """
+    return _near(figures, 1.0)
+
+
+def undecided(figures: Figures) -> set[tuple[str, str]]:
+    """The cells that are within a quarter of a goal: of a rival, or of half as fast again."""
+    return _near(figures, 1.0) | _near(figures, 1.5)
+
+
+def _near(figures: Figures, goal: float) -> set[tuple[str, str]]:
     return {
         cell
         for rival in RIVALS
         for cell, ratio in ratios(figures, OURS, rival, "throughput_mb_per_s").items()
-        if cell[0] in THROUGHPUT and 1 / CLOSE <= ratio <= CLOSE
+        if cell[0] in THROUGHPUT and goal / CLOSE <= ratio <= goal * CLOSE
     }
 
 

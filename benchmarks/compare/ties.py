@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from benchmarks.compare.goals import OURS, RIVALS, close
+from benchmarks.compare.goals import OURS, RIVALS, tied
 from benchmarks.compare.results import Figure, Key, calm_median, round_ratios
 
 METRIC = "throughput_mb_per_s"
@@ -17,7 +17,7 @@ def shown(figures: Mapping[Key, Figure]) -> str:
 
     An entry is: rounds ahead of rounds, the median ratio, the least and the most.
     """
-    near = close(figures)
+    near = tied(figures)
     cells = [key for key in figures if key.system == OURS and key.metric == METRIC and key[:2] in near]
     if not cells:
         return ""

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.compare import ceiling, goals, plots, table, ties
@@ -21,7 +21,7 @@ from benchmarks.compare.experiments.place import Experiment
 from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.loads.building import NotBuilt
 from benchmarks.compare.machine import machine
-from benchmarks.compare.results import Figure, Key, Results, read
+from benchmarks.compare.results import Results, read
 from benchmarks.compare.runner import Manner, run, with_cells
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System
@@ -97,17 +97,6 @@ def _write(folder: str, results: Results) -> None:
         plots.plot(figures, experiment, folder)
 
 
-def _lacking(figures: Mapping[Key, Figure], rounds: int) -> tuple[set[tuple[str, str]], int]:
-    """The cells that have too few rounds to tell whether a goal is held, and how many at most."""
-    have = {
-        key[:2]: figure.rounds
-        for key, figure in figures.items()
-        if key.system == goals.OURS and key.metric == "throughput_mb_per_s"
-    }
-    few = {cell: have[cell] for cell in goals.undecided(figures) if have[cell] < rounds}
-    return set(few), rounds - min(few.values(), default=rounds)
-
-
 def main() -> int:
     """Measure, write, and say how we stand."""
     asked = _arguments()
@@ -153,7 +142,7 @@ def main() -> int:
     with ballast():
         after = first + asked.rounds
         measure(experiments, systems, range(first, after), Manner(asked.scale, pinned))
-        again, further = _lacking(results.figures(), asked.close_rounds)
+        again, further = goals.lacking(results.figures(), asked.close_rounds)
         kafkas = [one for one in systems if one.kafka]
         manner = Manner(asked.scale, pinned, replays=False, rounds_a_start=CLOSE_ROUNDS_A_START)
         measure(with_cells(experiments, again), kafkas, range(after, after + further), manner)

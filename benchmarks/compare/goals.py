@@ -65,6 +65,17 @@ def undecided(figures: Figures) -> set[tuple[str, str]]:
     return _near(figures, 1.0) | _near(figures, 1.5)
 
 
+def lacking(figures: Figures, rounds: int) -> tuple[set[tuple[str, str]], int]:
+    """The undecided cells that have fewer rounds than they are to have, and how many they lack at most."""
+    have = {
+        key[:2]: figure.rounds
+        for key, figure in figures.items()
+        if key.system == OURS and key.metric == "throughput_mb_per_s"
+    }
+    few = {cell: have[cell] for cell in undecided(figures) if have[cell] < rounds}
+    return set(few), rounds - min(few.values(), default=rounds)
+
+
 def _near(figures: Figures, goal: float) -> set[tuple[str, str]]:
     return {
         cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.compare.goals import Goal, goals, shown, tied, undecided
+from benchmarks.compare.goals import Goal, goals, lacking, shown, tied, undecided
 from benchmarks.compare.results import Figure, Key
 
 MB, CPU, REQUESTS = "throughput_mb_per_s", "broker_cpu_s_per_gb", "broker_cpu_s_per_million_requests"
@@ -44,6 +44,17 @@ class GoalsTests(SynchronousTestCase):
         rows += [("e", "x", "kafka-3.9", MB, 2.9), ("e", "x", "sink", MB, 3.0), ("a", "x", "sink", MB, 0.79)]
         self.assertEqual(tied(figures(*rows)), {("b", "x"), ("c", "x"), ("e", "x")})
         self.assertEqual(undecided(figures(*rows)), {("b", "x"), ("c", "x"), ("d", "x"), ("e", "x")})
+
+    def test_lacking(self) -> None:
+        """Further rounds are for cells that are undecided and have too few."""
+        rounds = {"a": 3, "b": 5, "c": 9, "d": 1}
+        found = {
+            Key(letter, "x", system, MB): Figure(value, value, value, count)
+            for letter, count in rounds.items()
+            for system, value in (("kafkatx", 9.0 if letter == "d" else 1.0), ("kafka-4", 1.0))
+        }
+        self.assertEqual(lacking(found, 9), ({("a", "x"), ("b", "x")}, 6))
+        self.assertEqual(lacking(found, 3), (set(), 0))
 
     def test_replayed(self) -> None:
         """What a client that costs nothing makes of the brokers is a goal of its own."""

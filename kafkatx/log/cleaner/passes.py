@@ -1,7 +1,7 @@
 """What a pass over a log is told, and what comes of it.
 
-Cleaned files are named ``<base offset>.<log|index|timeindex>.<pass>.cleaned``. The name of the pass keeps
-two apart, should a process outlive its broker. What of them nobody takes is removed when the log is opened.
+:mod:`kafkatx.log.cleaner.swap` says how the files are named that it writes. The name of the pass keeps two
+apart, should a process outlive its broker. What of them nobody takes is removed when the log is opened.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo test tests lint docs documents clean interop clients faults bench bench-quick bench-guard
+.PHONY: help install run demo test tests lint docs documents clean interop clients faults attack bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -40,6 +40,7 @@ help:
 	@echo 'make interop              Apache Kafka and its Spark source beside ours (needs Java and Maven)'
 	@echo 'make clients              Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are)'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
+	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
 	@echo 'make bench                the experiments of docs/performance.md, into docs/performance (hours; SYSTEMS=kafkatx,kafka-4'
 	@echo '                          EXPERIMENTS=ab ROUNDS=5 CLOSE_ROUNDS=9 SCALE=0.5 change that, MORE=1 adds rounds;'
 	@echo '                          needs gcc, librdkafka, Java and Maven)'
@@ -116,6 +117,10 @@ clients: install
 faults: install
 	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups \
 	  tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_standalone
+
+# Bounded: each attack has a fixed size, and the whole ends after ten minutes whatever happens.
+attack: install
+	@KAFKATX_ATTACK=full timeout --signal=INT --kill-after=30 600 $(BIN)/python -m tests.run tests.attack
 
 # PNGs take matplotlib, of the extra "plot".
 bench: install

@@ -46,7 +46,7 @@ def jobs(root: Path) -> list[str]:
     found: dict[str, None] = {}
     for path in sorted(root.rglob("test_*.py")):
         parts = path.relative_to(root.parent).with_suffix("").parts
-        depth = 3 if parts[1] == "integration" else 2
+        depth = 3 if parts[1] in ("attack", "integration") else 2
         found[".".join(parts[:depth])] = None
     slow = [name for name in found if name.startswith(("tests.integration.", "tests.test_readme"))]
     busy = [name for name in slow if name.partition("test_")[2] in BUSY or "spark" in name]

@@ -69,7 +69,7 @@ def _requests(offset: int) -> list[tuple[int, int, Message]]:
     return [
         (3, 9, MetadataRequest([MetadataRequestTopic(name=TOPIC)])),
         (0, 9, ProduceRequest(None, -1, 30_000, [TopicProduceData(TOPIC, [data])])),
-        (1, 11, FetchRequest(-1, 0, 1, 1 << 20, topics=[_fetch(offset)])),
+        (1, 11, FetchRequest(max_wait_ms=0, max_bytes=1 << 20, topics=[_fetch(offset)])),
     ]
 
 

@@ -15,6 +15,9 @@ CONSUMER_OFFSETS = "__consumer_offsets"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, "__transaction_state"})
 """Topics that brokers keep for themselves and show to clients as internal."""
 
+PLUGIN_SETTINGS = "kafkatx.plugin."
+"""How the names of settings that belong to a plugin begin; the plugin's name follows, and a dot."""
+
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 

@@ -13,11 +13,12 @@ from typing import Any
 from twisted.application.service import IService
 from twisted.logger import Logger
 from twisted.python import usage
+from zope.interface.interface import InterfaceClass
 
 from kafkatx.broker import BrokerService, Parts
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
-from kafkatx.extension import find
+from kafkatx.extension import check_own_settings, find, own_settings
 from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy
 from kafkatx.net.buffers import keep_freed_memory
 
@@ -55,17 +56,21 @@ class Options(usage.Options):
 def installed_parts(config: BrokerConfig) -> Parts:
     """The parts that the settings name, among the installed plugins.
 
-    :raises SettingError: a setting names a plugin that is not installed.
+    :raises SettingError: a setting names a plugin that is not installed or cannot be used.
     """
+    check_own_settings(config.explicit, ILogStore, ICoordinator, IRetentionPolicy)
+
+    def chosen(provides: InterfaceClass, name: str, setting: str) -> Any:
+        return find(provides, name, setting, own_settings(name, config.explicit))
 
     @functools.cache  # policies are pure, and the plugins of ten thousand logs are looked up in seconds
     def find_retention(name: str) -> Any:
-        return find(IRetentionPolicy, name, "kafkatx.retention")()
+        return chosen(IRetentionPolicy, name, "kafkatx.retention")()
 
     find_retention(config.get("kafkatx.retention"))
     return Parts(
-        find(ILogStore, config.get("kafkatx.storage"), "kafkatx.storage"),
-        find(ICoordinator, config.get("kafkatx.coordinator"), "kafkatx.coordinator"),
+        chosen(ILogStore, config.get("kafkatx.storage"), "kafkatx.storage"),
+        chosen(ICoordinator, config.get("kafkatx.coordinator"), "kafkatx.coordinator"),
         find_retention,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import resource
 from typing import Any
@@ -68,13 +69,14 @@ class PartsTests(SynchronousTestCase):
     def test_defaults(self) -> None:
         """Files, the embedded coordinator, retention by time and size."""
         parts = self.parts()
-        self.assertEqual((parts.log_store, parts.coordinator), (FileLogStore, EmbeddedCoordinator))
+        self.assertIs(inspect.unwrap(parts.log_store), FileLogStore)
+        self.assertIs(inspect.unwrap(parts.coordinator), EmbeddedCoordinator)
         self.assertIsInstance(parts.find_retention("time+size"), TimeAndSizeRetention)
 
     def test_by_name(self) -> None:
         """A setting chooses a part by its name; every topic may have another retention policy."""
         parts = self.parts(storage="memory")
-        self.assertIs(parts.log_store, MemoryLogStore)
+        self.assertIs(inspect.unwrap(parts.log_store), MemoryLogStore)
         self.assertIsInstance(parts.find_retention("keep"), KeepAll)
 
     def test_unknown(self) -> None:

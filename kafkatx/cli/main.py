@@ -21,6 +21,7 @@ from kafkatx.cli.consume import consume
 from kafkatx.cli.groups import groups
 from kafkatx.cli.ingest import ingest
 from kafkatx.cli.log import log
+from kafkatx.cli.plugins import plugins
 from kafkatx.cli.produce import produce
 from kafkatx.cli.tail import tail
 from kafkatx.cli.topics import topics
@@ -65,6 +66,7 @@ kafkatx.add_command(log)
 kafkatx.add_command(audit)
 kafkatx.add_command(bench)
 kafkatx.add_command(ingest)
+kafkatx.add_command(plugins)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

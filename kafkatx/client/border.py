@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 
 from kafkatx.client.cluster import Cluster
+from kafkatx.client.parts import check_plugin_settings
 from kafkatx.clientside.settings import ClientSettings
 from kafkatx.clientside.tables import common
 
@@ -55,13 +56,19 @@ def client_cluster(
     :raises SettingError: a setting is unknown or has a bad value.
     """
     if shared is None:
-        settings = ClientSettings.load(kind, values)
+        settings = _checked(kind, values)
         return settings, Cluster(settings, reactor or _installed_reactor())
     servers = shared.settings[common.BOOTSTRAP_SERVERS]
     named = any(name.replace("_", ".") == common.BOOTSTRAP_SERVERS.name for name in values)
     if not named:
         values = {**values, common.BOOTSTRAP_SERVERS.name: list(servers)}
-    return ClientSettings.load(kind, values), shared
+    return _checked(kind, values), shared
+
+
+def _checked(kind: str, values: Mapping[str, Any]) -> ClientSettings:
+    settings = ClientSettings.load(kind, values)
+    check_plugin_settings(settings)
+    return settings
 
 
 def _installed_reactor() -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
@@ -93,7 +94,7 @@ class Membership:
         """
         self._cluster = cluster
         self._reactor = cluster.reactor
-        self._settings = MemberSettings.of(settings, assignor)
+        self._settings = MemberSettings.of(settings, partial(assignor, settings=settings))
         self._machine = MemberMachine(self._settings)
         self._listeners = {Change.ASSIGNED: assigned, Change.REVOKED: revoked, Change.LOST: lost}
         self._failed = failed

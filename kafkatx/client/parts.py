@@ -11,8 +11,16 @@ from kafkatx.clientside.settings import ClientSettings
 from kafkatx.clientside.tables import consumer
 from kafkatx.config.setting import Setting
 from kafkatx.encoders import BytesEncoder
-from kafkatx.extension import find
-from kafkatx.interfaces import IAssignor, IDecoder, IEncoder
+from kafkatx.extension import check_own_settings, find, own_settings
+from kafkatx.interfaces import (
+    IAssignor,
+    IBalancer,
+    IDecoder,
+    IEncoder,
+    IEventHandler,
+    IPartitioner,
+    IProducerCallbacks,
+)
 
 
 def part(settings: ClientSettings, setting: Setting[str], interface: InterfaceClass) -> Any:
@@ -22,16 +30,32 @@ def part(settings: ClientSettings, setting: Setting[str], interface: InterfaceCl
     """
     found = settings.part(setting)
     if isinstance(found, str):
-        return find(interface, found, setting.name)() if found else None
+        return _installed(interface, found, setting.name, settings) if found else None
     return found() if isinstance(found, type) else found
 
 
-def assignor(name: str) -> Any:
+def _installed(interface: InterfaceClass, name: str, setting: str, settings: ClientSettings) -> Any:
+    """Make the part of an installed plugin, with the plugin's own settings."""
+    return find(interface, name, setting, own_settings(name, settings.explicit))()
+
+
+def check_plugin_settings(settings: ClientSettings) -> None:
+    """Check that the settings of plugins are those of plugins that are installed.
+
+    :raises SettingError: no plugin of a client has the name.
+    """
+    check_own_settings(
+        settings.explicit,
+        *(IAssignor, IBalancer, IDecoder, IEncoder, IEventHandler, IPartitioner, IProducerCallbacks),
+    )
+
+
+def assignor(name: str, settings: ClientSettings) -> Any:
     """The assignor that ``partition.assignment.strategy`` names.
 
     :raises SettingError: no plugin is called so.
     """
-    return find(IAssignor, name, consumer.PARTITION_ASSIGNMENT_STRATEGY.name)()
+    return _installed(IAssignor, name, consumer.PARTITION_ASSIGNMENT_STRATEGY.name, settings)
 
 
 def encoder(settings: ClientSettings, setting: Setting[str]) -> Callable[[str, Any], bytes | None] | None:

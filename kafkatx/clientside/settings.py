@@ -12,6 +12,7 @@ import attrs
 from kafkatx.clientside.tables import admin, common, consumer, producer
 from kafkatx.config.setting import ConfigType, Section, Setting, by_name
 from kafkatx.errors import SettingError
+from kafkatx.names import PLUGIN_SETTINGS
 
 T = TypeVar("T")
 
@@ -67,11 +68,13 @@ class ClientSettings:
         explicit: dict[str, str] = {}
         objects: dict[str, Any] = {}
         for given, value in _named(values):
-            setting = _row(kind, given, rows)
+            setting = None if given.startswith(PLUGIN_SETTINGS) else _row(kind, given, rows)
             if value is None:
                 continue
             text = _text(value)
-            if text is not None:
+            if setting is None:
+                explicit[given] = str(value) if text is None else text
+            elif text is not None:
                 explicit[given] = text
             elif setting.type in (ConfigType.CLASS, ConfigType.LIST):
                 objects[setting.name] = value

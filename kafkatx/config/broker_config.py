@@ -14,6 +14,7 @@ from kafkatx.config.listeners import Listener, advertise, check_advertised, for_
 from kafkatx.config.properties import read_properties
 from kafkatx.config.setting import Setting
 from kafkatx.errors import SettingError
+from kafkatx.names import PLUGIN_SETTINGS
 
 T = TypeVar("T")
 
@@ -138,7 +139,7 @@ def _check_names(explicit: Mapping[str, str]) -> list[str]:
     known = {name for setting in b.SETTINGS.values() for name in (setting.name, *setting.aliases)}
     warnings = []
     for name in explicit:
-        if name in known:
+        if name in known or name.startswith(PLUGIN_SETTINGS):
             continue
         if not foreign.is_foreign(name):
             raise SettingError(f"{name}: unknown setting{nearest(name, known)}")

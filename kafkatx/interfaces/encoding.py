@@ -59,10 +59,14 @@ class IRowDecoder(IDecoder):
 
 
 class IConfigurable(Interface):
-    """A decoder with settings of its own (Kafka's Configurable); its factory takes no arguments either."""
+    """A plugin with settings of its own (Kafka's Configurable), beside the interface that it is chosen for.
+
+    A broker and a client give it those of their settings whose names begin with ``kafkatx.plugin.<name>.``,
+    without that beginning; ``kafkatx ingest`` gives a decoder those of ``--decoder-setting``.
+    """
 
     def configure(settings: Mapping[str, str]) -> None:
-        """Take the settings; called once, before anything else, also if there are none.
+        """Take the settings. Called once, before any other method, also when there are none.
 
         :raises SettingError: one is unknown, wrong or missing.
         """

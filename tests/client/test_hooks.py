@@ -25,8 +25,8 @@ class EventHandlerTests(EventHandlerContract, SynchronousTestCase):
 class ExtensionTests(SynchronousTestCase):
     def test_by_name(self) -> None:
         """They are installed under a name."""
-        self.assertIs(find(IProducerCallbacks, "none", "callback.handler"), ProducerCallbacks)
-        self.assertIs(find(IEventHandler, "default", "event.handler"), EventHandler)
+        self.assertIs(type(find(IProducerCallbacks, "none", "callback.handler")()), ProducerCallbacks)
+        self.assertIs(type(find(IEventHandler, "default", "event.handler")()), EventHandler)
 
 
 class Twice(EventHandler):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kafkatx.errors import SettingError
-from kafkatx.interfaces import IConfigurable, IDecoder, IRowDecoder
+from kafkatx.interfaces import IDecoder, IRowDecoder
 from kafkatx.spark.ingest.columns import Column, arrow_type, ddl_type, parse_ddl
 from kafkatx.spark.ingest.decoding.decoding import KAFKA_COLUMNS, Decoding, Undecoded
 from kafkatx.spark.ingest.decoding.plugin import DeclaredDecoding, InferringDecoding
@@ -56,12 +56,7 @@ def make_decoder(name: str, settings: Mapping[str, str]) -> Any:
     # Twisted's lookup of plug-ins is slow to import, and no worker needs it.
     from kafkatx.extension import find
 
-    decoder = find(IDecoder, name, "decode")()
-    if IConfigurable.providedBy(decoder):
-        decoder.configure(settings)
-    elif settings:
-        raise SettingError(f"{min(settings)}: decoder {name} has no settings")
-    return decoder
+    return find(IDecoder, name, "decode", settings)()
 
 
 def _with_time(columns: Iterable[Column], time_column: str | None) -> list[Column]:

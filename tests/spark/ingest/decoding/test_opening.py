@@ -35,7 +35,8 @@ class OpenTests(SynchronousTestCase):
         """A name that nobody has is told with the nearest, and settings that nobody knows by name."""
         self.assertIn("did you mean json", self.refused("jsn", [], {}))
         self.assertIn(
-            "avro.schema: decoder json has no settings", self.refused("json", [], {"avro.schema": "x"})
+            "avro.schema: the plugin of decode=json has no settings of its own",
+            self.refused("json", [], {"avro.schema": "x"}),
         )
         self.assertIn("needs avro.schema", self.refused("avro", [], {}))
         self.assertIn("choose a decoder", self.refused(None, [], {"schema": "a int"}))

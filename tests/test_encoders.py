@@ -10,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.encoders import BytesEncoder, JsonEncoder, StringEncoder
 from kafkatx.extension import find
 from kafkatx.interfaces import IDecoder, IEncoder
+from kafkatx.testing.contracts.decoding import DecoderContract
 from kafkatx.testing.contracts.producing import EncoderContract
 
 
@@ -45,6 +46,18 @@ class StringEncoderTests(EncoderContract, SynchronousTestCase):
         self.assertEqual(StringEncoder().encode("t", "grün"), b"gr\xc3\xbcn")
 
 
+class JsonDecoderTests(DecoderContract, SynchronousTestCase):
+    make_decoder = JsonEncoder
+
+    def samples(self) -> Iterable[tuple[bytes, Any]]:
+        """JSON with and without spaces."""
+        return ((b'{"a": 1}', {"a": 1}), (b'[1,"x"]', [1, "x"]))
+
+    def malformed(self) -> Iterable[bytes]:
+        """What is not JSON."""
+        return (b"{", b"\xff")
+
+
 class JsonEncoderTests(EncoderContract, SynchronousTestCase):
     make_encoder = make_decoder = JsonEncoder
 
@@ -70,4 +83,4 @@ class ExtensionTests(SynchronousTestCase):
         """The built-in ones are found by name, for encoding and for decoding."""
         for name, made in (("bytes", BytesEncoder), ("string", StringEncoder), ("json", JsonEncoder)):
             for interface in (IEncoder, IDecoder):
-                self.assertIs(find(interface, name, "value.serializer"), made)
+                self.assertIs(type(find(interface, name, "value.serializer")()), made)

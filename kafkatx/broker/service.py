@@ -254,8 +254,8 @@ async def _stopped(port: IListeningPort) -> None:
 
 
 def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers) -> Broker:
-    coordinator = parts.coordinator(config, workers)
     store = parts.log_store(config, workers, reactor, parts.find_retention)
+    coordinator = parts.coordinator(config, workers, store.durable)
     broker = Broker(config, coordinator, store, reactor, workers)
     broker.offered = {served.api.key: served.api.versions for served in SERVED}
     return broker

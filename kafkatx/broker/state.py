@@ -64,7 +64,7 @@ class Broker:
         self.node_id: int = config.get("broker.id")
         self.flushes = Flushes(clock)
         self.topics = Topics(config, coordinator, store, self.flushes)
-        self.config_listeners: list[Callable[[BrokerConfig], None]] = [self.topics.use, store.configure]
+        self.config_listeners: list[Callable[[BrokerConfig], None]] = [self.topics.use, store.reconfigure]
         self.producer_ids = ProducerIds(coordinator)
         self.offered: dict[int, range] = {}
         self.staged: dict[Partition, None] = {}

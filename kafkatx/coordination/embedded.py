@@ -41,19 +41,21 @@ Listener = Callable[[ClusterState, ClusterState], None]
 class EmbeddedCoordinator:
     """An :class:`~kafkatx.interfaces.ICoordinator` for one broker.
 
-    With ``kafkatx.storage=memory`` nothing is written to the disk: the state ends with the process, as the
-    records do.
-
+    :param durable: False: nothing is written to the disk, and the state ends with the process.
     :param new_uuid: gives random UUIDs, of the cluster and of topics.
     """
 
     _log = Logger()
 
     def __init__(
-        self, config: BrokerConfig, workers: Workers, new_uuid: Callable[[], uuid.UUID] = uuid.uuid4
+        self,
+        config: BrokerConfig,
+        workers: Workers,
+        durable: bool = True,
+        new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
     ) -> None:
         self.state = ClusterState(cluster_id="", controller_id=-1)
-        self._memory = config[b.KAFKATX_STORAGE] == "memory"
+        self._memory = not durable
         self._path = os.path.join(config[b.LOG_DIRS][0], FILE_NAME)
         self._worker = workers("coordinator")
         self._new_uuid = new_uuid

@@ -20,7 +20,8 @@ It is pure: a coordinator may call it more than once, and off the reactor thread
 class ICoordinator(Interface):
     """The cluster's state: brokers alive, topics, partitions, leaders, configs; and watches on them.
 
-    Factory: ``factory(config, workers)``: a ``config.BrokerConfig`` and :data:`Workers`.
+    Factory: ``factory(config, workers, durable)``: a ``config.BrokerConfig``, :data:`Workers`, and whether
+    the state must outlive the process, as the records of the broker's store do (``ILogStore.durable``).
     Reads are of :attr:`state`, an immutable value in memory; changes are Deferreds that fire after the
     change is durable and :attr:`state` shows it.
     """

@@ -149,6 +149,7 @@ class ILogStore(Interface):
     """
 
     logs = Attribute("Mapping[TopicPartition, IPartitionLog]: every open log; none of a dir that is offline.")
+    durable = Attribute("bool: records outlive the process, and so must what the cluster knows of topics.")
     dirs = Attribute("Sequence of ILogDir, in the order of log.dirs; empty where there are none.")
     on_offline = Attribute(
         "Callable[[ILogDir], None] or None: called in the reactor thread when a dir has gone offline while "
@@ -163,7 +164,7 @@ class ILogStore(Interface):
             used. One that cannot be used is offline if others can.
         """
 
-    def configure(config: Any) -> None:
+    def reconfigure(config: Any) -> None:
         """Use another ``BrokerConfig`` from now on, for what is not a log's own."""
 
     def check(config: Any) -> None:

@@ -58,6 +58,7 @@ class FileLogStore:
     """
 
     log = Logger()
+    durable = True
 
     def __init__(
         self,
@@ -105,7 +106,7 @@ class FileLogStore:
     def _now_ms(self) -> int:
         return int(self._clock.seconds() * 1000)
 
-    def configure(self, config: Any) -> None:
+    def reconfigure(self, config: Any) -> None:
         """As ILogStore says: the cleaner's next pass takes the memory that it may have now."""
         self._config = config
         if self._cleaner is not None:

@@ -31,7 +31,7 @@ class FileBrokerTestCase(BrokerTestCase):
         """A broker that has started; its coordinator is in memory, and survives :meth:`restart`."""
         self.clock.advance(self.now_ms / 1000)
         memory = BrokerConfig.load(None, {"kafkatx.storage": "memory"})
-        self.coordinator = EmbeddedCoordinator(memory, at_once)
+        self.coordinator = EmbeddedCoordinator(memory, at_once, durable=False)
         self.successResultOf(self.coordinator.start(NODE))
         self.addCleanup(self.coordinator.stop)
         return self.start(workers, **settings)

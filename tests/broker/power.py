@@ -87,7 +87,6 @@ class PowerCutRound:
         self.path = path
         self.flush_messages: int | None = random.choice((1, 1, 1, 4, None))
         settings = {
-            "kafkatx.storage": "memory",  # of the coordinator: the power cut is simulated for logs only
             "log.segment.bytes": str(random.choice((300, 1000, 100_000))),
             "log.index.interval.bytes": "100",
             "log.expose": random.choice(("written", "flushed")),
@@ -103,7 +102,7 @@ class PowerCutRound:
         self.clock = Clock()
         self.clock.advance(NOW_MS / 1000)
         self.files = PowerCutFiles(path, random, random.randint(1, MOST_CHANGES))
-        self.coordinator = EmbeddedCoordinator(self.config, at_once)
+        self.coordinator = EmbeddedCoordinator(self.config, at_once, durable=False)
         self.coordinator.start(NODE)
         self.workers = Held()
         self.broker = self._start()

@@ -92,7 +92,7 @@ class BrokerTestCase(SynchronousTestCase):
     def make_broker(self, workers: Any = at_once, **settings: str) -> Broker:
         """A broker that has started, with a coordinator and a store in memory."""
         config = BrokerConfig.load(None, {"kafkatx.storage": "memory", **self.settings, **settings})
-        coordinator = EmbeddedCoordinator(config, at_once if workers is at_once else workers)
+        coordinator = EmbeddedCoordinator(config, at_once if workers is at_once else workers, durable=False)
         store = MemoryLogStore(config, workers, self.clock, lambda name: TimeAndSizeRetention())
         broker = Broker(config, coordinator, store, self.clock, workers, lambda: self.now_ms)
         broker.offered = {line.api.key: line.api.versions for line in SERVED}

@@ -75,7 +75,7 @@ class ExpireTests(ExpiryTestCase):
         self.assertEqual(self.broker.groups.offsets.groups(), [])
         keys = [encode_key("g", "t", 0), encode_key("g", "t", 1), b"\0\2g"]
         self.assertEqual(self.tombstones(), keys)
-        self.assertEqual(len(self.broker.groups.topic.find("g").log.segments[0].batches), 2)
+        self.assertEqual(len(self.broker.groups.topic.find("g").log.segments[0].written), 2)
 
     def test_not_yet(self) -> None:
         """A moment before its time nothing of it goes."""

@@ -225,8 +225,8 @@ class FaultTests(LoadingTestCase):
         """A batch whose checksum is wrong is passed over; those around it are not."""
         self.put(batch((b"\0\1a", b"v")))
         self.put(batch((b"\0\1b", b"v")))
-        chunk = self.topic.partitions[0].log.segments[0]
-        chunk.batches[0] = chunk.batches[0][:-1] + b"\x02"
+        stored = self.topic.partitions[0].log._storage._batches
+        stored[0] = stored[0][:-1] + b"\x02"
         self.check_passed_over(1, "offset 0")
         self.assertEqual([key for _, key, _ in self.replayed], [b"\0\1b", b"\0\1last"])
 
@@ -234,8 +234,8 @@ class FaultTests(LoadingTestCase):
         """Where it cannot be told where a batch ends, the rest is lost, and what came before is kept."""
         self.put(batch((b"\0\1a", b"v")))
         self.put(batch((b"\0\1b", b"v")))
-        chunk = self.topic.partitions[0].log.segments[0]
-        chunk.batches[1] = b"\xff" * len(chunk.batches[1])
+        stored = self.topic.partitions[0].log._storage._batches
+        stored[1] = b"\xff" * len(stored[1])
         with capturedLogs() as logs:
             self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
         self.assertEqual([log["count"] for log in logs if log["log_level"] is LogLevel.warn], [1])
@@ -244,19 +244,19 @@ class FaultTests(LoadingTestCase):
         """The marks of transactions, which Apache Kafka may have left there, are no records of groups."""
         self.put(batch((b"\0\1a", b"v")))
         mark = assemble(b"\x14\0\0\0\x08\0\0\0\1\x01\0", 1, CONTROL, NOW_MS, NOW_MS)
-        chunk = self.topic.partitions[0].log.segments[0]
+        stored = self.topic.partitions[0].log._storage._batches
         self.put(batch((b"\0\1b", b"v")))
-        chunk.batches[1] = mark[:8] + mark[8:]
+        stored[1] = mark[:8] + mark[8:]
         self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
 
     def test_no_key(self) -> None:
         """A record without a key is nobody's; the topic may not always have been compacted."""
         self.put(batch((b"\0\1a", b"v")))
         self.put(batch((b"\0\1b", b"v")))
-        chunk = self.topic.partitions[0].log.segments[0]
+        stored = self.topic.partitions[0].log._storage._batches
         builder = BatchBuilder()
         builder.append(None, b"v", NOW_MS)
-        chunk.batches[1] = builder.build(1)
+        stored[1] = builder.build(1)
         self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
 
     def test_short_key(self) -> None:

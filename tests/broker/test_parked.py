@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.parked import park
 from kafkatx.broker.partition import Partition
 from kafkatx.config.log_config import LogConfig
-from kafkatx.log.memory import MemoryLog
+from kafkatx.log.batch_log import BatchLog
+from kafkatx.log.memory import MemoryStorage
 from kafkatx.log.retention import KeepAll
 from kafkatx.types import PartitionState, TopicPartition
 
@@ -24,7 +25,10 @@ class ParkTests(SynchronousTestCase):
 
     def make_partition(self, number: int) -> Partition:
         """A partition whose log is in memory."""
-        log = MemoryLog(TopicPartition("t", number), LogConfig(), lambda name: KeepAll(), self.clock)
+        topic_partition = TopicPartition("t", number)
+        log = BatchLog(
+            topic_partition, LogConfig(), lambda name: KeepAll(), self.clock, MemoryStorage(), execute
+        )
         return Partition(log, PartitionState(0, 0, (0,), (0,)))
 
     def check_nothing_left(self) -> None:

@@ -41,4 +41,4 @@ class GroupBalancerTests(BalancerContract, ConsumerTestCase):
 
     def test_name(self) -> None:
         """It is the extension ``group``."""
-        self.assertIs(find(IBalancer, "group", "kafkatx.balancer"), GroupBalancer)
+        self.assertIs(type(find(IBalancer, "group", "kafkatx.balancer")()), GroupBalancer)

@@ -41,11 +41,11 @@ class EmbeddedInMemoryTests(CoordinatorContract, SynchronousTestCase):
     def setUp(self) -> None:
         """Name a directory for all coordinators of the test."""
         self.directory = self.mktemp()
-        self.config = BrokerConfig.load(None, {"log.dirs": self.directory, "kafkatx.storage": "memory"})
+        self.config = BrokerConfig.load(None, {"log.dirs": self.directory})
 
     def make_coordinator(self) -> EmbeddedCoordinator:
         """A coordinator without threads."""
-        return EmbeddedCoordinator(self.config, at_once)
+        return EmbeddedCoordinator(self.config, at_once, durable=False)
 
     def test_nothing_on_disk(self) -> None:
         """In memory, not even the log directory is made."""
@@ -153,7 +153,7 @@ class EmbeddedTests(SynchronousTestCase):
         """UUIDs whose text begins with '-' are passed over, for the cluster and for topics."""
         bad, good, topic = uuid.UUID(int=0xF8 << 120), uuid.UUID(int=1 << 120), uuid.UUID(int=2 << 120)
         ids = iter([bad, good, bad, bad, topic])
-        coordinator = EmbeddedCoordinator(self.config, at_once, lambda: next(ids))
+        coordinator = EmbeddedCoordinator(self.config, at_once, new_uuid=lambda: next(ids))
         self.start(coordinator)
         self.assertEqual(coordinator.state.cluster_id, kafka_id(good))
         created = self.successResultOf(coordinator.create_topic("clicks", [[3]], {}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.decoders.avro import AvroDecoder
 from kafkatx.errors import SettingError
+from kafkatx.testing.contracts.configurable import ConfigurableContract
 from kafkatx.testing.contracts.decoding import RowDecoderContract
 
 ORDER = {
@@ -50,7 +51,15 @@ def registered(number: int, message: bytes) -> bytes:
     return b"\0" + number.to_bytes(4, "big") + message
 
 
-class AvroDecoderTests(RowDecoderContract, SynchronousTestCase):
+class AvroDecoderTests(RowDecoderContract, ConfigurableContract, SynchronousTestCase):
+    def make_configurable(self) -> AvroDecoder:
+        """One without its schema yet."""
+        return AvroDecoder()
+
+    def settings(self) -> Mapping[str, str]:
+        """The schema."""
+        return {"avro.schema": json.dumps(ORDER)}
+
     def make_decoder(self) -> AvroDecoder:
         """One of orders."""
         return decoder(ORDER)

@@ -11,6 +11,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.extension import extensions
 from kafkatx.interfaces import IRetentionPolicy, ISegmentFacts
 from kafkatx.log.retention import KeepAll, SizeRetention, TimeAndSizeRetention, TimeRetention
+from kafkatx.testing.contracts.retention import RetentionPolicyContract
 
 
 @implementer(ISegmentFacts)
@@ -24,6 +25,22 @@ class Facts:
 
 
 SEGMENTS = [Facts(0, 100, 1000), Facts(10, 100, 3000), Facts(20, 100, 2000), Facts(30, 50, 4000)]
+
+
+class TimeContractTests(RetentionPolicyContract, SynchronousTestCase):
+    make_policy = TimeRetention
+
+
+class SizeContractTests(RetentionPolicyContract, SynchronousTestCase):
+    make_policy = SizeRetention
+
+
+class TimeAndSizeContractTests(RetentionPolicyContract, SynchronousTestCase):
+    make_policy = TimeAndSizeRetention
+
+
+class KeepAllContractTests(RetentionPolicyContract, SynchronousTestCase):
+    make_policy = KeepAll
 
 
 class RetentionTests(SynchronousTestCase):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zope.interface.verify import verifyObject
 
-from kafkatx.interfaces import IRowDecoder
+from kafkatx.interfaces import IDecoder, IRowDecoder
 
 if TYPE_CHECKING:
     from twisted.trial.unittest import SynchronousTestCase as _Case
@@ -17,6 +17,45 @@ else:
     _Case = object
 
 TOPIC = "events"
+
+
+class DecoderContract(_Case):
+    """For an :class:`~kafkatx.interfaces.IDecoder` whose objects can be compared."""
+
+    def make_decoder(self) -> Any:
+        """The decoder to be tested; one with settings has them."""
+        raise NotImplementedError
+
+    def samples(self) -> Iterable[tuple[bytes, Any]]:
+        """Messages, and the objects that they are."""
+        raise NotImplementedError
+
+    def malformed(self) -> Iterable[bytes]:
+        """Messages that it cannot read, if there are any."""
+        return ()
+
+    def test_interface(self) -> None:
+        """It provides IDecoder."""
+        self.assertTrue(verifyObject(IDecoder, self.make_decoder()))
+
+    def test_samples(self) -> None:
+        """Messages become objects, also out of a memoryview; of no message there is none."""
+        decoder = self.make_decoder()
+        for message, sample in self.samples():
+            self.assertEqual(decoder.decode(TOPIC, message), sample)
+            self.assertEqual(decoder.decode(TOPIC, memoryview(message)), sample)
+        self.assertIsNone(decoder.decode(TOPIC, None))
+
+    def test_malformed(self) -> None:
+        """A message that cannot be decoded raises, and the decoder works on after it."""
+        decoder = self.make_decoder()
+        for message in self.malformed():
+            try:
+                made = decoder.decode(TOPIC, message)
+            except Exception:
+                continue
+            self.fail(f"{message!r} was taken, and gave {made!r}")
+        self.test_samples()
 
 
 class RowDecoderContract(_Case):

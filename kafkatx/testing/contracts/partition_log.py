@@ -671,13 +671,13 @@ class LogStoreContract(StoreCase):
     def test_configure(self) -> None:
         """Other settings of the broker are taken over at any time; the logs go on."""
         store = self.make_store()
-        store.configure(BrokerConfig.load())
+        store.reconfigure(BrokerConfig.load())
         store = self.opened()
         log = self.result(store.create(TP, uuid.uuid4(), LogConfig()))
-        store.configure(BrokerConfig.load(None, {"log.cleaner.dedupe.buffer.size": "1000"}))
+        store.reconfigure(BrokerConfig.load(None, {"log.cleaner.dedupe.buffer.size": "1000"}))
         self.put(log, batch([b"a"]))
         self.result(store.clean(NOW_MS))
-        store.configure(BrokerConfig.load())
+        store.reconfigure(BrokerConfig.load())
 
     def test_dirs(self) -> None:
         """Where a store has directories, each log is in one of them, and none is offline."""

@@ -132,7 +132,7 @@ class StoringTests(CommitTestCase):
         request.topics.append(commit(3, 4, 5, topic="u").topics[0])
         self.assertEqual(self.codes(request), [0] * 5)
         log = self.broker.groups.topic.find("g").log
-        self.assertEqual(len(log.segments[0].batches), 1)
+        self.assertEqual(len(log.segments[0].written), 1)
         self.assertEqual(self.committed(2, topic="u"), Committed(5, 7, "m", NOW_MS))
 
     def test_first_of_all(self) -> None:

@@ -309,7 +309,7 @@ class CleanerTests(SynchronousTestCase):
         """log.cleaner.dedupe.buffer.size may change while the broker runs: the next pass goes by it."""
         self.log()
         self.assertTrue(self.clean())
-        self.store.configure(BrokerConfig.load(None, {"log.cleaner.dedupe.buffer.size": "1234"}))
+        self.store.reconfigure(BrokerConfig.load(None, {"log.cleaner.dedupe.buffer.size": "1234"}))
         memory = self.store._cleaner.memory
         self.assertEqual((memory.memory_bytes, memory.load_factor), (1234, 0.9))
 

@@ -1,0 +1,206 @@
+"""The base of stores whose logs are :class:`~kafkatx.log.batch_log.BatchLog`."""
+
+from __future__ import annotations
+
+import errno
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import attrs
+from twisted.internet.defer import Deferred, DeferredList, execute, succeed
+from twisted.internet.interfaces import IReactorTime
+from zope.interface import implementer
+
+from kafkatx.config.log_config import LogConfig
+from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
+from kafkatx.log.batch_log import BatchLog, BatchStorage
+from kafkatx.log.staging import FindRetention
+from kafkatx.types import TopicPartition
+
+
+class FoundLog(NamedTuple):
+    """A log that a store had when it was open last."""
+
+    topic_partition: TopicPartition
+    topic_id: uuid.UUID
+    log_start_offset: int
+
+
+class Batches(Protocol):
+    """Where the batches of all partitions are kept; called in the reactor thread but for :meth:`open`."""
+
+    lasting: bool
+    """True if batches outlive the process."""
+
+    def open(self) -> Iterable[FoundLog]:
+        """Open; return the logs that are there. Runs in a worker, before anything else.
+
+        :raises SettingError: it cannot be used; the message names the setting and says what to do.
+        """
+
+    def storage(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> BatchStorage:
+        """Return where the batches of one partition are kept; a new one is empty.
+
+        :raises OSError: it cannot be made.
+        """
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Forget a partition and its batches.
+
+        :raises OSError: it is still there.
+        """
+
+    def keep_log_start(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
+        """Note where a log starts, for :meth:`open`.
+
+        :raises OSError: it is as it was.
+        """
+
+    def close(self) -> None:
+        """Let go of everything. All logs are flushed."""
+
+
+@attrs.frozen
+class _Entry:
+    log: BatchLog
+    topic_id: uuid.UUID
+    storage: BatchStorage
+
+
+@implementer(ILogStore)
+class BatchLogStore:
+    """An ``ILogStore`` over :class:`Batches`; a subclass's factory has the arguments of ``ILogStore``.
+
+    :ivar durable: True if records outlive the process.
+    """
+
+    dirs: tuple[ILogDir, ...] = ()
+
+    def __init__(
+        self,
+        batches: Batches,
+        workers: Workers,
+        clock: IReactorTime,
+        find_retention: FindRetention,
+    ) -> None:
+        self.durable = batches.lasting
+        self.on_offline: Callable[[ILogDir], None] | None = None
+        self._batches = batches
+        self._worker = workers("batches")
+        self._clock = clock
+        self._find_retention = find_retention
+        self._entries: dict[TopicPartition, _Entry] = {}
+        self._logs: dict[TopicPartition, BatchLog] = {}
+
+    @property
+    def logs(self) -> Mapping[TopicPartition, BatchLog]:
+        """As ILogStore says."""
+        return self._logs
+
+    def open(self, log_config: Callable[[str], LogConfig]) -> Deferred[None]:
+        """As ILogStore says."""
+
+        def found(logs: Iterable[FoundLog]) -> None:
+            for one in logs:
+                config = log_config(one.topic_partition.topic)
+                self._add(one.topic_partition, one.topic_id, config, one.log_start_offset)
+
+        opening = self._worker(self._batches.open) if self.durable else execute(self._batches.open)
+        return opening.addCallback(found)
+
+    def _add(
+        self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig, log_start_offset: int
+    ) -> BatchLog:
+        storage = self._batches.storage(topic_partition, topic_id)
+        log = BatchLog(
+            topic_partition,
+            config,
+            self._find_retention,
+            self._clock,
+            storage,
+            self._worker,
+            log_start_offset,
+        )
+        self._entries[topic_partition] = _Entry(log, topic_id, storage)
+        self._logs[topic_partition] = log
+        return log
+
+    def reconfigure(self, config: Any) -> None:
+        """As ILogStore says: nothing of it is needed here."""
+
+    def check(self, config: LogConfig) -> None:
+        """As ILogStore says."""
+        self._find_retention(config.retention_policy)
+
+    def create(
+        self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig
+    ) -> Deferred[IPartitionLog]:
+        """As ILogStore says."""
+        return execute(self._create, topic_partition, topic_id, config)
+
+    def _create(
+        self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig
+    ) -> IPartitionLog:
+        entry = self._entries.get(topic_partition)
+        if entry is not None and entry.topic_id == topic_id:
+            return entry.log
+        self._delete(topic_partition)
+        return self._add(topic_partition, topic_id, config, 0)
+
+    def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
+        """As ILogStore says.
+
+        :raises KeyError: no such log is open.
+        """
+        return self._entries[topic_partition].topic_id
+
+    def delete(self, topic_partition: TopicPartition) -> Deferred[None]:
+        """As ILogStore says."""
+        return execute(self._delete, topic_partition)
+
+    def _delete(self, topic_partition: TopicPartition) -> None:
+        if topic_partition in self._entries:
+            del self._entries[topic_partition], self._logs[topic_partition]
+            self._batches.delete(topic_partition)
+
+    def checkpoint(self) -> Deferred[None]:
+        """As ILogStore says: log starts are noted; what is flushed, a storage knows itself."""
+        return execute(self._checkpoint)
+
+    def _checkpoint(self) -> None:
+        for topic_partition, log in self._logs.items():
+            self._batches.keep_log_start(topic_partition, log.log_start_offset)
+
+    def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
+        """As ILogStore says."""
+        return Deferred.fromCoroutine(self._checkpoint_log_start(topic_partition))
+
+    async def _checkpoint_log_start(self, topic_partition: TopicPartition) -> None:
+        entry = self._entries.get(topic_partition)
+        if entry is None:
+            raise OSError(errno.EIO, "the log is not here any more", str(topic_partition))
+        self._batches.keep_log_start(topic_partition, entry.log.log_start_offset)
+        if self.durable:
+            await self._worker(entry.storage.sync)
+
+    def clean(self, now_ms: int) -> Deferred[bool]:
+        """As ILogStore says: these logs are not compacted."""
+        return succeed(False)
+
+    def close(self) -> Deferred[None]:
+        """As ILogStore says. Fails with the first OSError."""
+        flushes = [log.flush() for log in self._logs.values()]
+
+        def flushed(results: list[tuple[bool, Any]]) -> None:
+            try:
+                self._checkpoint()
+            finally:
+                self._entries.clear()
+                self._logs.clear()
+                self._batches.close()
+            for succeeded, result in results:
+                if not succeeded:
+                    result.raiseException()
+
+        return DeferredList(flushes, consumeErrors=True).addCallback(flushed)

@@ -25,7 +25,7 @@ BROKER_ID = IDENTITY.integer(
     legacy=("-1",),
 )
 BROKER_RACK = IDENTITY.optional_string(
-    "broker.rack", "Where the broker stands; shown to clients in metadata."
+    "broker.rack", "Failure domain of this broker; clients see it in metadata."
 )
 KAFKATX_STORAGE = IDENTITY.string(
     "kafkatx.storage",
@@ -154,7 +154,11 @@ NUM_PARTITIONS = TOPICS.integer(
     "num.partitions", 1, "Partitions of a topic that is created without their number.", low=1
 )
 DEFAULT_REPLICATION_FACTOR = TOPICS.integer(
-    "default.replication.factor", 1, "Replicas of a topic that is created without their number.", low=1
+    "default.replication.factor",
+    1,
+    "Replicas of a topic that is created without their number. The cluster has one broker: with more than 1 "
+    "no topic can be created.",
+    low=1,
 )
 AUTO_CREATE_TOPICS_ENABLE = TOPICS.boolean(
     "auto.create.topics.enable",
@@ -165,7 +169,8 @@ DELETE_TOPIC_ENABLE = TOPICS.boolean("delete.topic.enable", True, "Whether clien
 MIN_INSYNC_REPLICAS = TOPICS.integer(
     "min.insync.replicas",
     1,
-    "With acks=all, a produce is refused when fewer replicas than this are in sync.",
+    "With acks=all, a produce is refused when fewer replicas than this are in sync. A partition has one "
+    "replica: with more than 1 every such produce is refused.",
     low=1,
     dynamic=True,
     gives=("min.insync.replicas",),
@@ -173,7 +178,7 @@ MIN_INSYNC_REPLICAS = TOPICS.integer(
 UNCLEAN_LEADER_ELECTION_ENABLE = TOPICS.boolean(
     "unclean.leader.election.enable",
     False,
-    "Whether a replica that is not in sync may lead when no other lives, though records are lost by it.",
+    "Accepted for Apache Kafka's sake: a partition has one replica, so that there is no other to elect.",
     dynamic=True,
     gives=("unclean.leader.election.enable",),
 )

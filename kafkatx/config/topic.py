@@ -159,13 +159,14 @@ MESSAGE_TIMESTAMP_DIFFERENCE_MAX_MS = HONOURED.long(
 MIN_INSYNC_REPLICAS = HONOURED.integer(
     "min.insync.replicas",
     1,
-    "With acks=all, a produce is refused when fewer replicas than this are in sync.",
+    "With acks=all, a produce is refused when fewer replicas than this are in sync. A partition has one "
+    "replica: with more than 1 every such produce is refused.",
     low=1,
 )
 UNCLEAN_LEADER_ELECTION_ENABLE = HONOURED.boolean(
     "unclean.leader.election.enable",
     False,
-    "Whether a replica that is not in sync may lead when no other lives, though records are lost by it.",
+    "Accepted for Apache Kafka's sake: a partition has one replica, so that there is no other to elect.",
 )
 
 KEPT = Section(

@@ -16,7 +16,9 @@ BOOTSTRAP_SERVERS = BROKERS.names(
 CLIENT_ID = BROKERS.string(
     "client.id", "kafkatx", "What brokers call this client in their logs; quotas may go by it."
 )
-CLIENT_RACK = BROKERS.string("client.rack", "", "Where this client stands; it may read from a replica there.")
+CLIENT_RACK = BROKERS.string(
+    "client.rack", "", "Failure domain of this client. Apache Kafka may have it read from a replica there."
+)
 SECURITY_PROTOCOL = BROKERS.string(
     "security.protocol", "PLAINTEXT", "How brokers are spoken to.", choices=("PLAINTEXT",)
 )

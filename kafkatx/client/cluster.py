@@ -239,15 +239,19 @@ class Cluster:
         """
         return self._topics.refreshed()
 
-    def track(self, topics: Iterable[str] | None, owner: object = None) -> None:
-        """Ask for these topics, too, whenever metadata is refreshed; None: for all that there are.
+    def track(self, topics: Iterable[str], owner: object = None) -> None:
+        """Ask for these topics, too, whenever metadata is refreshed.
 
-        :param owner: whose topics they are: a call replaces those of the same owner.
+        :param owner: whose topics they are: a call replaces what was tracked for the same owner.
         """
         self._topics.track(topics, owner)
 
+    def track_all(self, age_s: float, owner: object = None) -> None:
+        """Ask for all topics whenever metadata is refreshed, and refresh it at this age at the latest."""
+        self._topics.track_all(age_s, owner)
+
     def untrack(self, owner: object = None) -> None:
-        """Forget what :meth:`track` was told."""
+        """Forget what :meth:`track` or :meth:`track_all` was told."""
         self._topics.untrack(owner)
 
     def on_metadata(self, listener: Listener) -> Callable[[], None]:

@@ -99,7 +99,11 @@ class Membership:
         self._listeners = {Change.ASSIGNED: assigned, Change.REVOKED: revoked, Change.LOST: lost}
         self._failed = failed
         self._commits = Commits(cluster, self._settings.group_id, self._committer, self._commit_refused)
-        self._subscription = Subscription(cluster, not settings[consumer.EXCLUDE_INTERNAL_TOPICS])
+        self._subscription = Subscription(
+            cluster,
+            internal=not settings[consumer.EXCLUDE_INTERNAL_TOPICS],
+            refresh_s=settings[consumer.PATTERN_REFRESH_MS] / 1000,
+        )
         self._queue: deque[Action] = deque()
         self._busy = False
         self._timer: IDelayedCall | None = None

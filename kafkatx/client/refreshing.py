@@ -40,6 +40,16 @@ class Refreshing:
         if not self._closed:
             self._timer = self._reactor.callLater(self._age_s, self.stale)
 
+    def set_age(self, age_s: float) -> None:
+        """Let what was asked for grow no older than this; *age_s* counts from the last reply."""
+        if age_s == self._age_s:
+            return
+        self._age_s = age_s
+        if self._timer is not None and self._timer.active():
+            self._stop_timer()
+            due_s = max(0.0, self._asked + age_s - self._reactor.seconds())
+            self._timer = self._reactor.callLater(due_s, self.stale)
+
     def stale(self) -> None:
         """Ask soon, and until a reply comes."""
         if self._running is None and not self._closed:

@@ -15,11 +15,13 @@ class Subscription:
     The cluster's metadata is refreshed for all of them.
 
     :param internal: whether a pattern matches the cluster's own topics (``exclude.internal.topics``).
+    :param refresh_s: how old metadata may grow while there is a pattern (``kafkatx.pattern.refresh.ms``).
     """
 
-    def __init__(self, cluster: Cluster, internal: bool) -> None:
+    def __init__(self, cluster: Cluster, internal: bool, refresh_s: float) -> None:
         self._cluster = cluster
         self._internal = internal
+        self._refresh_s = refresh_s
         self.names: frozenset[str] = frozenset()
         self.pattern: re.Pattern[str] | None = None
         self._watched: frozenset[str] = frozenset()
@@ -41,7 +43,10 @@ class Subscription:
             raise ValueError(f"the pattern {pattern!r} is malformed: {error}") from None
         self.names = names
         # Before the first metadata is asked for, so that it has them: the next may be a while later.
-        self._cluster.track(None if self.pattern is not None else names, owner=self)
+        if self.pattern is None:
+            self._cluster.track(names, owner=self)
+        else:
+            self._cluster.track_all(self._refresh_s, owner=self)
 
     def drop(self) -> None:
         """Want nothing any more."""
@@ -57,7 +62,7 @@ class Subscription:
     def track(self) -> None:
         """Have metadata refreshed for all topics that matter here, soon if one is not known."""
         if self.pattern is not None:
-            self._cluster.track(None, owner=self)
+            self._cluster.track_all(self._refresh_s, owner=self)
             return
         topics = self.names | self._watched
         self._cluster.track(topics, owner=self)

@@ -45,9 +45,11 @@ class Topics:
         self._retrying = retrying
         self._backoff = backoff
         self._idle_s = idle_s
+        self._most_age_s = age_s
         self._refreshing = Refreshing(reactor, self._refresh, backoff, age_s)
         self._lookups: Shared[TopicMetadata] = Shared()
-        self._tracked: dict[object, frozenset[str] | None] = {}
+        self._tracked: dict[object, frozenset[str]] = {}
+        self._all: dict[object, float] = {}
         self._used: dict[str, float] = {}
         self._touched: set[str] = set()
         self._listeners: dict[object, Listener] = {}
@@ -73,13 +75,25 @@ class Topics:
 
     # -- which topics
 
-    def track(self, topics: Iterable[str] | None, owner: object) -> None:
-        """Ask for these, too, from the next time on; None: for all."""
-        self._tracked[owner] = None if topics is None else frozenset(topics)
+    def track(self, topics: Iterable[str], owner: object) -> None:
+        """Ask for these, too, from the next time on."""
+        self.untrack(owner)
+        self._tracked[owner] = frozenset(topics)
+
+    def track_all(self, age_s: float, owner: object) -> None:
+        """Ask for all from the next time on, and at this age at the latest."""
+        self._tracked.pop(owner, None)
+        self._all[owner] = age_s
+        self._set_age()
 
     def untrack(self, owner: object) -> None:
-        """Forget what :meth:`track` was told."""
+        """Forget what :meth:`track` or :meth:`track_all` was told."""
         self._tracked.pop(owner, None)
+        if self._all.pop(owner, None) is not None:
+            self._set_age()
+
+    def _set_age(self) -> None:
+        self._refreshing.set_age(min(self._all.values(), default=self._most_age_s))
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call with old and new metadata after each change; returns what ends that."""
@@ -98,12 +112,7 @@ class Topics:
         self._touched.clear()
         for name in [name for name, used in self._used.items() if now - used > self._idle_s]:
             del self._used[name]
-        wanted = set(self._used)
-        for topics in self._tracked.values():
-            if topics is None:
-                return None
-            wanted |= topics
-        return wanted
+        return None if self._all else set(self._used).union(*self._tracked.values())
 
     # -- looking things up
 

@@ -21,7 +21,7 @@ BROKER_ID = IDENTITY.integer(
     "This broker's number in its cluster. The data in log.dirs belongs to it. "
     "-1, by which Kafka chooses a number itself, is taken as not set.",
     low=0,
-    aliases=("node.id",),
+    aliases=("node.id", "brokerid"),
     legacy=("-1",),
 )
 BROKER_RACK = IDENTITY.optional_string(
@@ -73,6 +73,7 @@ PORT = NETWORK.optional_integer(
 ADVERTISED_HOST_NAME = NETWORK.optional_string(
     "advertised.host.name",
     "Kafka's old way to advertise a host; used only where advertised.listeners is not set.",
+    aliases=("hostname",),
 )
 ADVERTISED_PORT = NETWORK.optional_integer(
     "advertised.port",
@@ -96,6 +97,7 @@ SOCKET_REQUEST_MAX_BYTES = NETWORK.integer(
     "The largest request; a peer that announces a larger one is disconnected.",
     low=1,
     unit="bytes",
+    aliases=("max.socket.request.bytes",),
 )
 QUEUED_MAX_REQUEST_BYTES = NETWORK.long(
     "queued.max.request.bytes",
@@ -111,6 +113,7 @@ SOCKET_SEND_BUFFER_BYTES = NETWORK.integer(
     "SO_SNDBUF of a connection; -1: as the system chooses. Kafka's default is 102400.",
     low=-1,
     unit="bytes",
+    aliases=("socket.send.buffer",),
 )
 SOCKET_RECEIVE_BUFFER_BYTES = NETWORK.integer(
     "socket.receive.buffer.bytes",
@@ -118,6 +121,7 @@ SOCKET_RECEIVE_BUFFER_BYTES = NETWORK.integer(
     "SO_RCVBUF of a connection; -1: as the system chooses. Kafka's default is 102400.",
     low=-1,
     unit="bytes",
+    aliases=("socket.receive.buffer",),
 )
 CONNECTIONS_MAX_IDLE_MS = NETWORK.long(
     "connections.max.idle.ms",
@@ -201,6 +205,7 @@ LOG_SEGMENT_BYTES = LOG.integer(
     unit="bytes",
     dynamic=True,
     gives=("segment.bytes",),
+    aliases=("log.file.size",),
 )
 LOG_ROLL_MS = LOG.optional_long(
     "log.roll.ms",
@@ -245,6 +250,7 @@ MESSAGE_MAX_BYTES = LOG.integer(
     unit="bytes",
     dynamic=True,
     gives=("max.message.bytes",),
+    aliases=("max.message.size",),
 )
 COMPRESSION_TYPE = LOG.string(
     "compression.type",
@@ -301,6 +307,7 @@ LOG_FLUSH_INTERVAL_MESSAGES = LOG.long(
     low=1,
     dynamic=True,
     gives=("flush.messages",),
+    aliases=("log.flush.interval",),
 )
 LOG_FLUSH_INTERVAL_MS = LOG.optional_long(
     "log.flush.interval.ms",
@@ -309,6 +316,7 @@ LOG_FLUSH_INTERVAL_MS = LOG.optional_long(
     unit="ms",
     dynamic=True,
     gives=("flush.ms",),
+    aliases=("log.default.flush.interval.ms",),
 )
 LOG_EXPOSE = LOG.string(
     "log.expose",
@@ -370,6 +378,7 @@ LOG_RETENTION_BYTES = RETENTION.long(
     unit="bytes",
     dynamic=True,
     gives=("retention.bytes",),
+    aliases=("log.retention.size",),
 )
 LOG_RETENTION_CHECK_INTERVAL_MS = RETENTION.long(
     "log.retention.check.interval.ms", 300_000, "How often old segments are looked for.", low=1, unit="ms"

@@ -1,6 +1,6 @@
 """Names that only Apache Kafka has: accepted with a warning, so that its own files start the broker.
 
-From Kafka 0.8 to 4.x, ZooKeeper and KRaft. A name moves to :mod:`kafkatx.config.broker` when
+From Kafka 0.7 to 4.x, ZooKeeper and KRaft. A name moves to :mod:`kafkatx.config.broker` when
 kafkatx honours it.
 """
 
@@ -57,24 +57,23 @@ group.streams.min.session.timeout.ms group.streams.num.standby.replicas group.st
 initial.broker.registration.timeout.ms inter.broker.listener.name inter.broker.protocol.version
 kafka.metrics.polling.interval.secs kafka.metrics.reporters leader.imbalance.check.interval.seconds
 leader.imbalance.per.broker.percentage leader.replication.throttled.rate log.cleaner.io.buffer.size
-log.cleaner.io.max.bytes.per.second log.cleanup.interval.mins log.default.flush.interval.ms
-log.default.flush.scheduler.interval.ms log.dir.failure.timeout.ms log.file.size
-log.flush.scheduler.interval.ms log.flush.start.offset.checkpoint.interval.ms log.initial.task.delay.ms
-log.local.retention.bytes log.local.retention.ms log.message.downconversion.enable log.message.format.version
-log.preallocate log.retention.size log.roll.jitter.hours log.roll.jitter.ms max.connection.creation.rate
-max.connections.per.ip.overrides max.incremental.fetch.session.cache.slots max.request.partition.size.limit
-metadata.log.dir metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms
-metadata.log.segment.bytes metadata.log.segment.min.bytes metadata.log.segment.ms
-metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms metric.reporters
-metrics.num.samples metrics.recording.level metrics.sample.window.ms num.io.threads num.network.threads
-num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads num.replica.fetchers
-offsets.commit.required.acks offsets.commit.timeout.ms offsets.load.buffer.size
-offsets.topic.compression.codec password.encoder.cipher.algorithm password.encoder.iterations
-password.encoder.key.length password.encoder.keyfactory.algorithm password.encoder.old.secret
-password.encoder.secret principal.builder.class process.roles producer.id.expiration.check.interval.ms
-producer.purgatory.purge.interval.requests queue.enqueue.timeout.ms quota.consumer.default queued.max.requests
-quota.producer.default remote.fetch.max.wait.ms remote.list.offsets.request.timeout.ms
-remote.log.index.file.cache.total.size.bytes
+log.cleaner.io.max.bytes.per.second log.cleanup.interval.mins log.default.flush.scheduler.interval.ms
+log.dir.failure.timeout.ms log.flush.scheduler.interval.ms log.flush.start.offset.checkpoint.interval.ms
+log.initial.task.delay.ms log.local.retention.bytes log.local.retention.ms log.message.downconversion.enable
+log.message.format.version log.preallocate log.roll.jitter.hours log.roll.jitter.ms
+max.connection.creation.rate max.connections.per.ip.overrides max.incremental.fetch.session.cache.slots
+max.request.partition.size.limit metadata.log.dir metadata.log.max.record.bytes.between.snapshots
+metadata.log.max.snapshot.interval.ms metadata.log.segment.bytes metadata.log.segment.min.bytes
+metadata.log.segment.ms metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms
+metric.reporters metrics.num.samples metrics.recording.level metrics.sample.window.ms monitoring.period.secs
+num.io.threads num.network.threads num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads
+num.replica.fetchers num.threads offsets.commit.required.acks offsets.commit.timeout.ms
+offsets.load.buffer.size offsets.topic.compression.codec password.encoder.cipher.algorithm
+password.encoder.iterations password.encoder.key.length password.encoder.keyfactory.algorithm
+password.encoder.old.secret password.encoder.secret principal.builder.class process.roles
+producer.id.expiration.check.interval.ms producer.purgatory.purge.interval.requests queue.enqueue.timeout.ms
+queued.max.requests quota.consumer.default quota.producer.default remote.fetch.max.wait.ms
+remote.list.offsets.request.timeout.ms remote.log.index.file.cache.total.size.bytes
 remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second
 remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds
 remote.log.manager.expiration.thread.pool.size remote.log.manager.fetch.max.bytes.per.second
@@ -117,13 +116,14 @@ ssl.engine.factory.class ssl.key.password ssl.keymanager.algorithm ssl.keystore.
 ssl.keystore.key ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.principal.mapping.rules
 ssl.protocol ssl.provider ssl.secure.random.implementation ssl.trustmanager.algorithm
 ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type super.users
-telemetry.max.bytes transaction.abort.timed.out.transaction.cleanup.interval.ms transaction.max.timeout.ms
-transaction.partition.verification.enable transaction.remove.expired.transaction.cleanup.interval.ms
-transaction.state.log.load.buffer.size transaction.state.log.min.isr transaction.state.log.num.partitions
-transaction.state.log.replication.factor transaction.state.log.segment.bytes
-transaction.two.phase.commit.enable transactional.id.expiration.ms unclean.leader.election.interval.ms
-unstable.api.versions.enable unstable.feature.versions.enable zk.connect zk.connectiontimeout.ms
-zk.sessiontimeout.ms zk.synctime.ms zookeeper.clientCnxnSocket zookeeper.connect
+telemetry.max.bytes topic.flush.intervals.ms topic.log.retention.hours topic.log.retention.size
+topic.partition.count.map transaction.abort.timed.out.transaction.cleanup.interval.ms
+transaction.max.timeout.ms transaction.partition.verification.enable
+transaction.remove.expired.transaction.cleanup.interval.ms transaction.state.log.load.buffer.size
+transaction.state.log.min.isr transaction.state.log.num.partitions transaction.state.log.replication.factor
+transaction.state.log.segment.bytes transaction.two.phase.commit.enable transactional.id.expiration.ms
+unclean.leader.election.interval.ms unstable.api.versions.enable unstable.feature.versions.enable zk.connect
+zk.connectiontimeout.ms zk.sessiontimeout.ms zk.synctime.ms zookeeper.clientCnxnSocket zookeeper.connect
 zookeeper.connection.timeout.ms zookeeper.max.in.flight.requests zookeeper.metadata.migration.enable
 zookeeper.metadata.migration.min.batch.size zookeeper.session.timeout.ms zookeeper.set.acl
 zookeeper.ssl.cipher.suites zookeeper.ssl.client.enable zookeeper.ssl.crl.enable

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -152,10 +153,20 @@ class Section:
         return self._add(Setting(name, ConfigType.DOUBLE, default, doc, allowed, read, **more))
 
     def string(
-        self, name: str, default: str, doc: str, *, choices: Collection[str] = (), **more: Any
+        self,
+        name: str,
+        default: str,
+        doc: str,
+        *,
+        choices: Collection[str] = (),
+        synonyms: Mapping[str, str] = MappingProxyType({}),
+        **more: Any,
     ) -> Setting[str]:
-        """Add a row of text, one of *choices* if there are any."""
-        read, allowed = _string_reader(choices)
+        """Add a row of text, one of *choices* if there are any.
+
+        :param synonyms: other words for some of the choices, as earlier versions of Kafka had them.
+        """
+        read, allowed = _string_reader(choices, synonyms)
         return self._add(Setting(name, ConfigType.STRING, default, doc, allowed, read, **more))
 
     def optional_string(self, name: str, doc: str, **more: Any) -> Setting[str | None]:
@@ -212,9 +223,12 @@ def _read_boolean(text: str) -> bool:
     return lowered == "true"
 
 
-def _string_reader(choices: Collection[str]) -> tuple[Callable[[str], str], str]:
+def _string_reader(
+    choices: Collection[str], synonyms: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Callable[[str], str], str]:
     def read(text: str) -> str:
         stripped = text.strip()
+        stripped = synonyms.get(stripped, stripped)
         if choices and stripped not in choices:
             raise ValueError(text)
         return stripped

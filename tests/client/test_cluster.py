@@ -99,7 +99,7 @@ class StartTests(ClusterTestCase):
         """A broker of Kafka 0.8 is asked in version 0, where no topics means all of them."""
         self.network.newest_api_versions = -1
         other = self.network.cluster()
-        other.track(None)
+        other.track_all(60)
         self.network.result(other.start())
         self.assertEqual(self.metadata_requests()[-1], [])
         self.network.result(other.close())
@@ -445,13 +445,13 @@ class TopicTests(ClusterTestCase):
         self.cluster.untrack()
         self.network.result(self.cluster.refreshed(), 1)
         self.assertEqual(self.metadata_requests()[-1], ["b", "t"])
-        self.cluster.track(None, owner="other")
+        self.cluster.track_all(60, owner="other")
         self.network.result(self.cluster.refreshed(), 1)
         self.assertIsNone(self.metadata_requests()[-1])
 
     def test_deleted(self) -> None:
         """Where all topics are tracked, one that is not there any more is forgotten."""
-        self.cluster.track(None)
+        self.cluster.track_all(60)
         self.network.result(self.cluster.refreshed(), 1)
         self.assertEqual(list(self.cluster.metadata.topics), ["t"])
         self.brokers.topics = {"u": [Log()]}

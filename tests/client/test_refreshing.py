@@ -48,6 +48,21 @@ class RefreshingTests(SynchronousTestCase):
         self.clock.advance(300)
         self.assertEqual(self.asked, [599, 899])
 
+    def test_age_changes(self) -> None:
+        """A new age counts from the last reply, also for the one that is waited for; 0 is at once."""
+        self.refreshing.fresh()
+        self.clock.advance(100)
+        self.refreshing.set_age(150)
+        self.clock.advance(49)
+        self.assertEqual(self.asked, [])
+        self.clock.advance(1)
+        self.assertEqual(self.asked, [150])
+        self.reply()
+        self.clock.advance(10)
+        self.refreshing.set_age(5)
+        self.clock.advance(0)
+        self.assertEqual(self.asked, [150, 160])
+
     def test_shared(self) -> None:
         """All who wait share one question, also one that is under way."""
         first = self.refreshing.next()

@@ -43,6 +43,18 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual(load(acks=1)[producer.ACKS], "1")
         self.assertEqual(load("consumer", group_id="g")[consumer.GROUP_ID], "g")
 
+    def test_names_of_earlier_versions(self) -> None:
+        """Names and values of Kafka 0.7 and 0.8 that mean the same are taken."""
+        for value, expected in (("smallest", "earliest"), ("largest", "latest"), ("none", "none")):
+            self.assertEqual(load("consumer", auto_offset_reset=value)[consumer.AUTO_OFFSET_RESET], expected)
+        old = {"groupid": "g", "autocommit.enable": "false", "autooffset.reset": "smallest", "fetch.size": 5}
+        settings = ClientSettings.load("consumer", old)
+        self.assertEqual(settings[consumer.GROUP_ID], "g")
+        self.assertIs(settings[consumer.ENABLE_AUTO_COMMIT], False)
+        self.assertEqual(settings[consumer.AUTO_OFFSET_RESET], "earliest")
+        self.assertEqual(settings[consumer.MAX_PARTITION_FETCH_BYTES], 5)
+        self.refused("consumer", {"auto.offset.reset": "small"}, "one of earliest, latest, none")
+
     def test_defaults(self) -> None:
         """What is not set, or is None, has the default, which depends on the kind of client."""
         settings = load("consumer", group_id=None, client_id=None)

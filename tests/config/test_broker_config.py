@@ -181,7 +181,7 @@ class StockFilesTests(SynchronousTestCase):
     def test_each_file_loads(self) -> None:
         """Every stock file is accepted; each warning is of what only Apache Kafka has."""
         names = sorted(os.listdir(STOCK))
-        self.assertEqual(len(names), 5)
+        self.assertEqual(len(names), 6)
         for name in names:
             config = BrokerConfig.load(os.path.join(STOCK, name))
             self.assertEqual(config[b.LOG_RETENTION_HOURS], 168)
@@ -210,3 +210,15 @@ class StockFilesTests(SynchronousTestCase):
     def test_kafka_0_8(self) -> None:
         """Kafka 0.8: port alone says where to listen."""
         self.assertEqual(self.load("kafka-0.8").listeners()[0].port, 9092)
+
+    def test_kafka_0_7(self) -> None:
+        """Kafka 0.7: its names of settings that there still are hold."""
+        config = self.load("kafka-0.7")
+        self.assertEqual(config.get("broker.id"), 0)
+        self.assertEqual(config.listeners()[0].port, 9092)
+        self.assertEqual(config[b.LOG_SEGMENT_BYTES], 536_870_912)
+        self.assertEqual(config[b.LOG_DIRS], ("/tmp/kafka-logs",))
+        self.assertEqual(config[b.LOG_FLUSH_INTERVAL_MESSAGES], 10_000)
+        self.assertEqual(config[b.LOG_FLUSH_INTERVAL_MS], 1000)
+        self.assertEqual(config[b.SOCKET_SEND_BUFFER_BYTES], 1 << 20)
+        self.assertIn("zk.connect: accepted and not used by kafkatx", config.warnings)

@@ -10,8 +10,10 @@ AUTO_OFFSET_RESET = FETCHING.string(
     "auto.offset.reset",
     "latest",
     "Where to begin a partition without a committed offset, or whose offset is gone: earliest, latest, or "
-    "none: that is an error.",
+    "none: that is an error. (Kafka 0.8 called the first two smallest and largest.)",
     choices=("earliest", "latest", "none"),
+    synonyms={"smallest": "earliest", "largest": "latest"},
+    aliases=("autooffset.reset",),
 )
 FETCH_MIN_BYTES = FETCHING.integer(
     "fetch.min.bytes",
@@ -21,7 +23,12 @@ FETCH_MIN_BYTES = FETCHING.integer(
     unit="bytes",
 )
 FETCH_MAX_WAIT_MS = FETCHING.integer(
-    "fetch.max.wait.ms", 500, "How long a broker may wait for `fetch.min.bytes`.", low=0, unit="ms"
+    "fetch.max.wait.ms",
+    500,
+    "How long a broker may wait for `fetch.min.bytes`.",
+    low=0,
+    unit="ms",
+    aliases=("fetch.wait.max.ms",),
 )
 FETCH_MAX_BYTES = FETCHING.integer(
     "fetch.max.bytes",
@@ -31,7 +38,12 @@ FETCH_MAX_BYTES = FETCHING.integer(
     unit="bytes",
 )
 MAX_PARTITION_FETCH_BYTES = FETCHING.integer(
-    "max.partition.fetch.bytes", 1_048_576, "The same for one partition.", low=0, unit="bytes"
+    "max.partition.fetch.bytes",
+    1_048_576,
+    "The same for one partition.",
+    low=0,
+    unit="bytes",
+    aliases=("fetch.message.max.bytes", "fetch.size"),
 )
 READAHEAD_BYTES = FETCHING.long(
     "kafkatx.readahead.bytes",
@@ -65,7 +77,9 @@ VALUE_DESERIALIZER = FETCHING.part(
 
 GROUP = Section("Groups", "Consumers that share the partitions of their topics.")
 
-GROUP_ID = GROUP.optional_string("group.id", "The group. It is needed for `subscribe` and for commits.")
+GROUP_ID = GROUP.optional_string(
+    "group.id", "The group. It is needed for `subscribe` and for commits.", aliases=("groupid",)
+)
 GROUP_INSTANCE_ID = GROUP.optional_string(
     "group.instance.id",
     "A name that this member keeps when it is restarted: it gets its partitions back if it comes again "
@@ -75,8 +89,11 @@ ENABLE_AUTO_COMMIT = GROUP.boolean(
     "enable.auto.commit",
     True,
     "Commit what was given to the application, now and then and before partitions go.",
+    aliases=("auto.commit.enable", "autocommit.enable"),
 )
-AUTO_COMMIT_INTERVAL_MS = GROUP.integer("auto.commit.interval.ms", 5000, "How often.", low=0, unit="ms")
+AUTO_COMMIT_INTERVAL_MS = GROUP.integer(
+    "auto.commit.interval.ms", 5000, "How often.", low=0, unit="ms", aliases=("autocommit.interval.ms",)
+)
 SESSION_TIMEOUT_MS = GROUP.integer(
     "session.timeout.ms",
     45_000,
@@ -108,6 +125,14 @@ PARTITION_ASSIGNMENT_STRATEGY = GROUP.names(
     empty=False,
 )
 
+PATTERN_REFRESH_MS = GROUP.integer(
+    "kafkatx.pattern.refresh.ms",
+    2000,
+    "How often brokers are asked for new topics while a pattern, or a filter of a `ConsumerConnector`, is "
+    "subscribed to. (Java's client asks every `metadata.max.age.ms`.)",
+    low=100,
+    unit="ms",
+)
 BALANCER = GROUP.part(
     "kafkatx.balancer",
     "group",

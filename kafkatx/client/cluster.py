@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
@@ -65,6 +66,7 @@ class Cluster:
         self._coordinators: dict[str, int] = {}
         self._finding: Shared[int] = Shared()
         self._closing: Deferred[Any] | None = None
+        self._pid = os.getpid()
         self._ended: Waiters[Any] = Waiters()
 
     @property
@@ -183,6 +185,8 @@ class Cluster:
     def _check_open(self) -> None:
         if self._closing is not None:
             raise ClientClosed("the client is closed")
+        if os.getpid() != self._pid:  # it would write to the connections of the other process
+            raise ClientClosed(f"this client belongs to process {self._pid}: make another after a fork")
 
     async def _any(self, ask: Callable[[Connection], Awaitable[T]], lane: Lane = "") -> T:
         """Ask one broker after the other until one answers."""

@@ -17,13 +17,13 @@ from kafkatx.client.offsets import offsets_of
 from kafkatx.client.processing import Processor
 from kafkatx.client.sharing import Shared
 from kafkatx.client.streams import BlockingStream, records
-from kafkatx.clientside.errors import ClientClosed
+from kafkatx.clientside.errors import ClientClosed, CommitFailed
 from kafkatx.clientside.list_offsets import EARLIEST, LATEST, Found
 from kafkatx.clientside.offsets import OffsetAndMetadata
 from kafkatx.clientside.position import Hand
 from kafkatx.clientside.record import Record
 from kafkatx.clientside.tables import consumer
-from kafkatx.errors import KafkaTXError
+from kafkatx.errors import ErrorCode, KafkaTXError
 from kafkatx.types import TopicPartition
 
 CLOSE_S = 30.0
@@ -243,10 +243,13 @@ class Consumer:
         """Commit offsets: those of the next records, of all that was handed out unless others are given.
 
         Fires when the group has them. Fails with CommitFailed where others have the partitions now, with
-        RequestError, or with ConnectionFailed. A listener may commit what is revoked by :meth:`close`, too.
+        RequestError, or with ConnectionFailed. A consumer that was put out of its group, by
+        ``max.poll.interval.ms`` say, has no partitions any more: the next call without arguments fails with
+        CommitFailed and names those that it had. A listener may commit what is revoked by :meth:`close`, too.
         """
         self._check_not_ended()
         if offsets is None:
+            self._check_nothing_forfeited()
             wanted = self._positions.offsets()
         else:
             wanted = {
@@ -254,6 +257,18 @@ class Consumer:
                 for place, at in offsets.items()
             }
         await self._group().commit(wanted)
+
+    def _check_nothing_forfeited(self) -> None:
+        """Raise CommitFailed, once, where partitions were lost since records of them were handed out."""
+        lost = self._parts.rebalancing.forfeited
+        if lost:
+            names = ", ".join(map(str, sorted(lost)))
+            lost.clear()
+            raise CommitFailed(
+                ErrorCode.UNKNOWN_MEMBER_ID,
+                f"no offset of {names} was committed: this consumer was put out of its group, and others "
+                "have the partitions; give max.poll.interval.ms more, or max.poll.records less",
+            )
 
     @deferred
     async def committed(self, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata | None]:

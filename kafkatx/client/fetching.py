@@ -12,14 +12,14 @@ from twisted.python.failure import Failure
 
 from kafkatx.client.cluster import Cluster
 from kafkatx.clientside.backoff import JITTER, Backoff
-from kafkatx.clientside.errors import ClientClosed, OffsetOutOfRange, describe, retriable
+from kafkatx.clientside.errors import ClientClosed, CorruptBatch, describe, retriable
 from kafkatx.clientside.fetches import Asked, Fetches, Refusal, by_node
 from kafkatx.clientside.metadata import ClusterMetadata
 from kafkatx.clientside.position import NO_NODE, Position
 from kafkatx.clientside.positions import Positions
 from kafkatx.clientside.settings import ClientSettings
 from kafkatx.clientside.tables import common, consumer
-from kafkatx.errors import CorruptRecords, ErrorCode, KafkaTXError, RequestError
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 
 LANE = "fetch"
 """A fetch waits at the broker for records, and nothing else is to wait behind it."""
@@ -31,8 +31,7 @@ class Fetching:
     What goes wrong and may pass is tried again, other errors become the positions'.
 
     :param arrived: called when something has come, after more has been asked for.
-    :param out_of_range: called with a position whose offset the log does not have; tells whether it has been
-        sent elsewhere.
+    :param out_of_range: called with a position whose offset the log does not have.
     :param compare: called when positions have to be compared with the logs of their leaders.
     """
 
@@ -45,7 +44,7 @@ class Fetching:
         positions: Positions,
         fetches: Fetches,
         arrived: Callable[[], None],
-        out_of_range: Callable[[Position], bool],
+        out_of_range: Callable[[Position], None],
         compare: Callable[[], None],
     ) -> None:
         self._cluster = cluster
@@ -243,7 +242,8 @@ class Fetching:
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._outside(position)
         elif code is ErrorCode.CORRUPT_MESSAGE:
-            position.fail(CorruptRecords(f"{position.place}: {describe(code)} at {position.fetch_offset}"))
+            at = position.fetch_offset
+            position.fail(CorruptBatch(*position.place, at, at + 1, f"the broker says: {describe(code)}"))
         elif code.retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR:
             self._log.debug("fetch from {place}: {code}", place=position.place, code=code.name)
             position.replica = NO_NODE
@@ -257,8 +257,5 @@ class Fetching:
         if position.replica != NO_NODE:  # a follower may be behind: the leader knows (KIP-392)
             position.replica = NO_NODE
             self._groups = None
-        elif not self._out_of_range(position):
-            error = OffsetOutOfRange(
-                *position.place, position.fetch_offset, position.log_start_offset, position.high_watermark
-            )
-            position.fail(error)
+        else:
+            self._out_of_range(position)

@@ -17,11 +17,11 @@ from kafkatx.client.comparing import Comparing
 from kafkatx.client.offsets import look_up
 from kafkatx.client.waiting import Waiters
 from kafkatx.clientside.backoff import JITTER, Backoff
-from kafkatx.clientside.errors import ClientClosed, NoOffset, retriable
+from kafkatx.clientside.errors import ClientClosed, NoOffset, OffsetOutOfRange, retriable
 from kafkatx.clientside.fetches import leader_epoch
-from kafkatx.clientside.list_offsets import EARLIEST
+from kafkatx.clientside.list_offsets import EARLIEST, LATEST
 from kafkatx.clientside.offsets import OffsetAndMetadata
-from kafkatx.clientside.position import COMMITTED, RESETS, Position
+from kafkatx.clientside.position import COMMITTED, OUTSIDE, RESETS, Position
 from kafkatx.clientside.positions import Positions
 from kafkatx.clientside.settings import ClientSettings
 from kafkatx.clientside.tables import common, consumer
@@ -108,21 +108,19 @@ class Locating:
             running.cancel()
         self._rounds.fail(ClientClosed("the consumer was closed"))
 
-    def out_of_range(self, position: Position) -> bool:
-        """The log does not have a position's offset: begin elsewhere if settings say where."""
+    def out_of_range(self, position: Position) -> None:
+        """The log does not have a position's offset: begin elsewhere if settings say where, else fail."""
         if self._reset is None:
-            return False
-        self._log.warn(
-            "{place}: there is no offset {offset}, which {start} to {end} has; going on from the {reset}",
-            place=position.place,
-            offset=position.fetch_offset,
-            start=position.log_start_offset,
-            end=position.high_watermark,
-            reset="earliest" if self._reset == EARLIEST else "latest",
-        )
-        position.seek_to(self._reset)
+            position.begin = OUTSIDE  # nothing is fetched before the leader has said what it has
+        else:
+            self._log.warn(
+                "{place}: the log does not have offset {offset}; going on from the {reset}",
+                place=position.place,
+                offset=position.fetch_offset,
+                reset="earliest" if self._reset == EARLIEST else "latest",
+            )
+            position.seek_to(self._reset)
         self.look()
-        return True
 
     def _lost(self) -> list[Position]:
         return [position for position in self._positions if position.sought and not position.error]
@@ -149,10 +147,13 @@ class Locating:
         committed = [position for position in lost if position.begin == COMMITTED]
         if committed:
             await self._ask_group(committed, turns)
+        outside = [position for position in lost if position.begin == OUTSIDE]
+        if outside:
+            await self._tell_range(outside, turns)
         ends = {
             position.place: position.begin
             for position in lost
-            if position.begin not in (None, COMMITTED) and position.turn == turns[position.place]
+            if position.begin not in (None, COMMITTED, OUTSIDE) and position.turn == turns[position.place]
         }
         if ends:
             await self._ask_leaders(lost, ends, turns)
@@ -188,6 +189,25 @@ class Locating:
                 self._failed([position], outcome, turns)
             elif outcome is not None and outcome.offset >= 0 and position.turn == turns[position.place]:
                 position.found(outcome.offset)
+
+    async def _tell_range(self, outside: list[Position], turns: Mapping[TopicPartition, int]) -> None:
+        """Fail positions that are outside of their logs, with what the logs have."""
+        ends: list[dict[TopicPartition, Any]] = []
+        for end in (EARLIEST, LATEST):
+            ends.append(
+                await look_up(self._cluster, {one.place: end for one in outside}, self._isolation_level)
+            )
+        for position in outside:
+            if position.turn != turns[position.place] or position.begin != OUTSIDE:
+                continue
+            earliest, latest = (found.get(position.place) for found in ends)
+            failed = next((end for end in (earliest, latest) if isinstance(end, KafkaTXError)), None)
+            if failed is not None:
+                self._failed([position], failed, turns)
+                continue
+            position.begin = None
+            known = [-1 if end is None else end.offset for end in (earliest, latest)]
+            position.fail(OffsetOutOfRange(*position.place, position.fetch_offset, *known))
 
     async def _compare(self, doubtful: list[Position]) -> None:
         """Ask new leaders whether they have what was read; more than once where read-ahead has to go."""

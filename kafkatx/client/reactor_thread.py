@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -28,6 +29,7 @@ class ReactorThread:
         self.reactor = new_reactor()
         self.reactor._registerAsIOThread = False  # another reactor may be the process's own
         spare_exit(self.reactor)
+        self._pid = os.getpid()
         self._lock = threading.Lock()
         self._asked: set[_Asking] = set()
         self._ended = False
@@ -69,6 +71,11 @@ class ReactorThread:
         return result
 
     def _ask(self, asking: _Asking) -> None:
+        if os.getpid() != self._pid:  # and nobody will ever release the lock, if a thread had it
+            raise ClientClosed(
+                f"this client belongs to process {self._pid}, and its thread is not in this one: "
+                "make another client after a fork"
+            )
         with self._lock:
             if self._ended:
                 raise ClientClosed("the client's thread has ended")
@@ -77,6 +84,8 @@ class ReactorThread:
 
     def tell(self, function: Callable[..., object], *arguments: Any) -> None:
         """Have a function called in the reactor's thread, unless that has ended; waits for nothing."""
+        if os.getpid() != self._pid:
+            return
         with self._lock:
             if not self._ended:
                 self.reactor.callFromThread(function, *arguments)
@@ -87,7 +96,7 @@ class ReactorThread:
 
     def stop(self) -> None:
         """End the thread; a second call does nothing."""
-        if self._ended:
+        if self._ended or os.getpid() != self._pid:
             return
         self.tell(self.reactor.stop)
         self._thread.join(STOP_S)

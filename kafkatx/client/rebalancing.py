@@ -41,6 +41,7 @@ class Rebalancing:
     for a rebalance. If it takes longer than ``max.poll.interval.ms``, the member leaves without it.
 
     :param changed: called when partitions have come or gone.
+    :ivar forfeited: partitions that were lost, with records handed out, since some were assigned last.
     """
 
     _log = Logger()
@@ -53,6 +54,7 @@ class Rebalancing:
         changed: Callable[[], None],
     ) -> None:
         self.listener: Any = None
+        self.forfeited: set[TopicPartition] = set()
         self._positions = positions
         self._reading = reading
         self._auto_commit = auto_commit
@@ -60,6 +62,7 @@ class Rebalancing:
 
     async def assigned(self, places: set[TopicPartition]) -> None:
         """These have come; nothing is fetched of them before the listener is done."""
+        self.forfeited.clear()
         self._positions.add(places, COMMITTED)
         if self._auto_commit is not None:
             self._auto_commit.found(places)
@@ -86,6 +89,7 @@ class Rebalancing:
     async def lost(self, places: set[TopicPartition]) -> None:
         """These have gone."""
         self._log.warn("partitions were lost: {places}", places=", ".join(map(str, sorted(places))))
+        self.forfeited |= self._positions.offsets(places).keys()
         self._positions.remove(places)
         self._changed()
         await self._tell("on_partitions_lost", places)

@@ -14,6 +14,9 @@ from kafkatx.clientside.backoff import Backoff
 from kafkatx.clientside.errors import ClientClosed
 from kafkatx.errors import KafkaTXError
 
+FIRST_TOLD_S = 5.0
+"""After so long without an answer the log says so; again each time that it has lasted twice as long."""
+
 
 class Refreshing:
     """Calls *ask*, never twice at once, and not again before the pause of *backoff* is over."""
@@ -69,6 +72,8 @@ class Refreshing:
 
     async def _run(self) -> None:
         failures = 0
+        began_s = self._reactor.seconds()
+        tell_after_s = FIRST_TOLD_S
         while True:
             pause_s = self._asked + self._backoff.pause_s(failures) - self._reactor.seconds()
             if pause_s > 0:
@@ -78,12 +83,20 @@ class Refreshing:
                 await self._ask()
                 break
             except KafkaTXError as error:
-                # Once, and not for each attempt of a long night.
-                tell = self._log.debug if failures else self._log.warn
-                tell("no metadata, asking again until there is: {error}", error=error)
                 failures += 1
+                lasted_s = self._reactor.seconds() - began_s
+                # Ever more seldom, and not for each attempt of a long night.
+                if lasted_s >= tell_after_s:
+                    tell_after_s = 2 * lasted_s
+                    self._log.warn(
+                        "no broker has answered for {seconds:.0f} s, asking again until one does: {error}",
+                        seconds=lasted_s,
+                        error=error,
+                    )
         if failures:
-            self._log.info("metadata came after {failures} failures", failures=failures)
+            lasted_s = self._reactor.seconds() - began_s
+            if lasted_s >= FIRST_TOLD_S:
+                self._log.info("a broker has answered after {seconds:.0f} s", seconds=lasted_s)
         self._running = None
         self.fresh()
         self._waiting.fire(None)

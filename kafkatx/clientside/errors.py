@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.errors import CorruptRecords, ErrorCode, KafkaTXError, RequestError, UnsupportedCompression
 
 
 class ConnectionFailed(KafkaTXError):
@@ -97,6 +97,46 @@ class Undecodable(KafkaTXError):
         self.partition = partition
         self.offset = offset
         self.records = records
+
+
+class UnreadableBatch(RequestError):
+    """A batch of a reply that no record can be read from; ``seek(partition, next_offset)`` goes on behind it.
+
+    It is a :class:`CorruptBatch` or an :class:`UnsupportedBatch`.
+
+    :ivar topic: where it is; *partition* likewise.
+    :ivar offset: the first offset that was wanted of it.
+    :ivar next_offset: the offset behind it, as far as can be told: its header may be what is damaged.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    next_offset: int
+
+    def _locate(self, topic: str, partition: int, offset: int, next_offset: int, why: str) -> None:
+        self.topic, self.partition = topic, partition
+        self.offset, self.next_offset = offset, max(next_offset, offset + 1)
+        self.args = (
+            f"{topic} [{partition}] offset {offset}: the batch cannot be read: {why};"
+            f" seek to {self.next_offset} to go on behind it",
+        )
+
+
+class CorruptBatch(CorruptRecords, UnreadableBatch):
+    """A checksum, a length or the records of a batch are wrong."""
+
+    def __init__(self, topic: str, partition: int, offset: int, next_offset: int, why: str) -> None:
+        super().__init__(why)
+        self._locate(topic, partition, offset, next_offset, why)
+
+
+class UnsupportedBatch(UnsupportedCompression, UnreadableBatch):
+    """A batch is compressed by a codec that is unknown or not installed."""
+
+    def __init__(self, topic: str, partition: int, offset: int, next_offset: int, why: str) -> None:
+        super().__init__(why)
+        self._locate(topic, partition, offset, next_offset, why)
 
 
 class UnknownTopic(RequestError):

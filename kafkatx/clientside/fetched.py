@@ -12,13 +12,17 @@ import attrs
 
 from kafkatx.clientside.aborted import Aborted
 from kafkatx.clientside.columns import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
-from kafkatx.clientside.errors import Undecodable
+from kafkatx.clientside.errors import CorruptBatch, Undecodable, UnsupportedBatch
 from kafkatx.clientside.record import Record
+from kafkatx.errors import CorruptRecords, UnsupportedCompression
 from kafkatx.records import batch as v2
 from kafkatx.records import legacy, messages
 from kafkatx.records.compression import LIMIT_BYTES
 from kafkatx.records.convert import batches
 from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
+
+LAST_OFFSET = (1 << 63) - 1
+"""The largest offset that may be asked for."""
 
 Decode: TypeAlias = Callable[[str, "bytes | None"], Any]
 """Makes a key or a value of the topic's name and bytes."""
@@ -143,7 +147,7 @@ class Fetched:
         """Make it of what a broker sent.
 
         :param data: may begin with records before *offset*, and end within a batch.
-        :raises CorruptRecords: the frames of the batches are wrong.
+        :raises CorruptBatch: the frames of the batches are wrong.
         """
         self._place = place
         self._data = data
@@ -152,10 +156,16 @@ class Fetched:
         self._decoding = decoding
         self.next_offset = self.end_offset = offset
         self.size = last = 0
-        for span in batches(data):
-            last = span.position
-            self.size = last + span.size
-            self.end_offset = max(self.end_offset, span.last_offset + 1)
+        try:
+            for span in batches(data):
+                last = span.position
+                self.size = last + span.size
+                self.end_offset = max(self.end_offset, span.last_offset + 1)
+        except CorruptRecords as error:
+            raise CorruptBatch(*place, self.end_offset, self.end_offset + 1, str(error)) from error
+        if self.end_offset > LAST_OFFSET:
+            why = f"a batch ends at offset {self.end_offset - 1}, after which there is none"
+            raise CorruptBatch(*place, offset, offset + 1, why)
         self.leader_epoch = NO_LEADER_EPOCH
         if self.size:
             epoch, magic = _EPOCH_AND_MAGIC.unpack_from(data, last)
@@ -170,8 +180,8 @@ class Fetched:
 
         After an error it may not be called again.
 
-        :raises CorruptRecords: a CRC or the bytes of the batch are wrong.
-        :raises UnsupportedCompression: a codec is unknown or not installed.
+        :raises CorruptBatch: a CRC or the bytes of the batch are wrong.
+        :raises UnsupportedBatch: a codec is unknown or not installed.
         :raises Undecodable: a key or value is not what the settings say; the error has what stands before it.
         """
         start = self._at
@@ -182,15 +192,24 @@ class Fetched:
         raw = self._data[start : start + size]
         batch = Batch(self._place)
         first = self.next_offset
-        if magic == v2.MAGIC:
-            self._read(raw, batch)
-        else:
-            self._read_legacy(raw, magic, batch)
+        try:
+            if magic == v2.MAGIC:
+                self._read(raw, batch)
+            else:
+                self._read_legacy(raw, magic, batch)
+        except CorruptRecords as error:
+            raise CorruptBatch(*self._place, first, self._behind(raw), str(error)) from error
+        except UnsupportedCompression as error:
+            raise UnsupportedBatch(*self._place, first, self._behind(raw), str(error)) from error
         if batch.offsets and batch.offsets[0] < first:
             batch.drop(bisect_left(batch.offsets, first))
         if self._decoding.key is not None or self._decoding.value is not None:
             batch.decode(self._decoding)
         return batch
+
+    def _behind(self, raw: memoryview) -> int:
+        """Return the offset after a batch that cannot be read, as its header has it."""
+        return min(max((span.last_offset + 1 for span in batches(raw)), default=0), self.end_offset)
 
     def _read(self, raw: memoryview, batch: Batch) -> None:
         header = v2.parse_header(raw)

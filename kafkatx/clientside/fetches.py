@@ -189,8 +189,12 @@ class Fetches:
                     continue
                 if answer.error_code:
                     refused.append(Refusal(position, ErrorCode.of(answer.error_code)))
-                elif self._add(position, answer, shared):
-                    got.append(position)
+                else:
+                    try:
+                        if self._add(position, answer, shared):
+                            got.append(position)
+                    except RequestError as error:
+                        refused.append(Refusal(position, error.code))
         return got, refused
 
     def _add(self, position: Position, answer: PartitionData, shared: bool) -> bool:
@@ -218,6 +222,11 @@ class Fetches:
             return False
         if not fetched:
             return self._grow(position, len(data))
+        if fetched.end_offset <= position.fetch_offset:
+            raise RequestError(
+                ErrorCode.OFFSET_NOT_AVAILABLE,
+                f"the broker answered with records up to {fetched.end_offset - 1} alone",
+            )
         position.grown_bytes = 0
         position.add(fetched)
         return True

@@ -29,6 +29,9 @@ from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
 COMMITTED = -1000
 """Begin where the group has committed; EARLIEST and LATEST can stand in its place."""
 
+OUTSIDE = -1001
+"""The log does not have the offset, and settings do not say where to begin then: ask what it has."""
+
 RESETS = {"earliest": EARLIEST, "latest": LATEST}
 """What ``auto.offset.reset`` stands for; "none" is not among them."""
 
@@ -74,8 +77,8 @@ class Position:
     """One partition of a consumer.
 
     :ivar place: which partition.
-    :ivar begin: where to begin (``COMMITTED``, ``EARLIEST``, ``LATEST``); None once :attr:`fetch_offset` is
-        known.
+    :ivar begin: where to begin (``COMMITTED``, ``EARLIEST``, ``LATEST``, ``OUTSIDE``); None once
+        :attr:`fetch_offset` is known.
     :ivar turn: another number after each seek: replies to what was asked before it are of no use.
     :ivar paused: the application wants nothing of it for now.
     :ivar held: it is about to be revoked: nothing more is handed out.

@@ -7,7 +7,15 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 
 from kafkatx.client.consumer import Consumer
-from kafkatx.clientside.errors import ClientClosed, NoOffset, NotAssigned, OffsetOutOfRange, UnknownTopic
+from kafkatx.clientside.errors import (
+    ClientClosed,
+    CommitFailed,
+    CorruptBatch,
+    NoOffset,
+    NotAssigned,
+    OffsetOutOfRange,
+    UnknownTopic,
+)
 from kafkatx.clientside.list_offsets import Found
 from kafkatx.clientside.offsets import OffsetAndMetadata
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError, SettingError
@@ -205,7 +213,7 @@ class AssignTests(ConsumerTestCase):
         consumer = self.consumer(T0, auto_offset_reset="none")
         consumer.seek(T0, 99)
         error = self.assertRaises(OffsetOutOfRange, self.values, consumer)
-        self.assertEqual(error.offset, 99)
+        self.assertEqual((error.offset, error.earliest, error.latest), (99, 0, 3))
         consumer.seek(T0, 2)
         self.assertEqual(self.values(consumer), [b"c"])
 
@@ -386,6 +394,24 @@ class FetchingTests(ConsumerTestCase):
         consumer.seek(T0, 2)
         self.assertEqual(self.values(consumer), [3])
 
+    def test_corrupt_batch(self) -> None:
+        """A batch that cannot be read names its place, so that a seek gets past it."""
+        (partition,) = self.make_topic("t", 1)
+        for value in (b"a", b"b", b"c"):
+            self.fill(value)
+        stored = partition.log._storage._batches
+        stored[1] = stored[1][:-2] + b"X" + stored[1][-1:]
+        consumer = self.consumer(T0)
+        self.assertEqual(self.values(consumer), [b"a"])
+        for _ in range(2):
+            error = self.assertRaises(CorruptBatch, self.values, consumer)
+            place = error.topic, error.partition, error.offset, error.next_offset
+            self.assertEqual(place, ("t", 0, 1, 2))
+            self.assertIn("t [0] offset 1", str(error))
+            self.assertIn("seek to 2", str(error))
+        consumer.seek(T0, error.next_offset)
+        self.assertEqual(self.values(consumer), [b"c"])
+
     def test_old_broker(self) -> None:
         """Every version of Fetch brings the records, the first one in pieces that grow."""
         self.make_topic("t", 1)
@@ -528,6 +554,27 @@ class GroupTests(ConsumerTestCase):
         self.network.run(3)
         self.assertEqual(first.assignment(), {T0, T1})
         self.successResultOf(waiting)
+
+    def test_commit_of_a_member_that_was_put_out(self) -> None:
+        """A commit of all that was handed out fails once for partitions that were lost; then it may go on."""
+        consumer = self.member("t", max_poll_interval_ms=5000)
+        self.assertEqual(len(self.values(consumer)), 4)
+        self.network.run(6)
+        self.assertEqual(consumer.assignment(), set())
+        error = self.failureResultOf(consumer.commit(), CommitFailed).value
+        self.assertIn("t-0, t-1", str(error))
+        self.assertIn("max.poll.interval.ms", str(error))
+        self.assertEqual(len(self.wait(consumer.getmany(timeout_ms=5000), 10)), 2)
+        self.wait(consumer.commit())
+        committed = self.wait(consumer.committed(T0))[T0]
+        assert committed is not None
+        self.assertEqual(committed.offset, 2)
+
+    def test_commit_without_records(self) -> None:
+        """A member that has lost partitions of which it got nothing has nothing to commit."""
+        consumer = self.member("t", max_poll_interval_ms=5000, auto_offset_reset="latest")
+        self.assertEqual(self.values(consumer), [])
+        self.wait(consumer.commit())
 
     def test_commit_when_closed(self) -> None:
         """A listener can commit what close() revokes; afterwards nothing can be committed."""

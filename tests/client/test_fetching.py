@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.consumer import Consumer
 from kafkatx.client.fetching import LANE
-from kafkatx.clientside.errors import NoOffset
+from kafkatx.clientside.errors import CorruptBatch, NoOffset
 from kafkatx.clientside.offsets import OffsetAndMetadata
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
 from kafkatx.records.builder import build_values
@@ -135,6 +135,30 @@ class FetchingTests(FetchingTestCase):
         self.network.run(10)
         self.assertGreater(self.refused, 20)
         self.assertLess(self.refused, 300)
+
+    def test_only_what_was_read_already(self) -> None:
+        """A broker that answers with records below the position alone is asked with pauses."""
+
+        def old(node: int, request: Any, version: int) -> Any:
+            topic = request.topics[0]
+            self.asked_for += 1
+            parts = [self.part(p.partition, b"a", offset=p.fetch_offset - 1) for p in topic.partitions]
+            return FetchResponse(responses=[FetchableTopicResponse(topic.topic, topic.topic_id, parts)])
+
+        self.asked_for = 0
+        self.network.answers[FetchRequest] = old
+        self.answer(1, self.part(0, b"a", b"b"))
+        self.assertEqual(self.values(), [b"a", b"b"])
+        self.network.run(10)
+        self.assertEqual(self.values(), [])
+        self.assertGreater(self.asked_for, 5)
+        self.assertLess(self.asked_for, 300)
+
+    def test_last_offset(self) -> None:
+        """A record at the largest offset, after which there is none, is an error and no endless wait."""
+        self.answer(1, self.part(0, b"a", offset=2**63 - 1))
+        error = self.assertRaises(CorruptBatch, self.values)
+        self.assertIn("after which there is none", str(error))
 
     def test_lost_connection(self) -> None:
         """After its connection was lost a leader is asked again from where it was."""

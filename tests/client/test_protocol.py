@@ -7,6 +7,7 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
+from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.protocol import CLOSE_S, READ_BYTES, BrokerProtocol, Limits
@@ -167,6 +168,19 @@ class ProtocolTests(SynchronousTestCase):
         self.link.protocol.dataReceived(b"\0\0\0\x65")
         self.failureResultOf(waiting, ConnectionFailed)
         self.assertEqual(self.lost, 2)
+
+    def test_answer_sent_twice(self) -> None:
+        """A second answer to one request ends the connection: who waits fails, and the log says why."""
+        answer = b"\0\0\0\x1a" + b"\0\0\0\0" + b"\0" * 22
+        first = self.ask("a")
+        self.network.pump()
+        self.successResultOf(first)
+        second = self.ask("hold")
+        with capturedLogs() as events:
+            self.link.protocol.dataReceived(answer)
+        self.failureResultOf(second, ConnectionFailed)
+        (line,) = [event for event in events if event["log_level"] is LogLevel.warn]
+        self.assertIn("broker1:9092", formatEvent(line))
 
     def test_idle(self) -> None:
         """A connection that is not used is closed after its time, without anybody's error."""

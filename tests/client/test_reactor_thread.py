@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import Future
 from typing import Any
@@ -96,6 +97,25 @@ class ReactorThreadTests(SynchronousTestCase):
         self.thread.stop()
         self.assertIsInstance(outcome.exception(SOON_S), ClientClosed)
         waiter.join()
+
+    def test_fork(self) -> None:
+        """In the child of a fork, where the thread is not, a call fails and does not wait for ever."""
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if not pid:
+            try:
+                self.thread.tell(lambda: None)
+                self.thread.call(lambda: succeed(1), timeout_s=SOON_S)
+            except ClientClosed as error:
+                os.write(writing, str(error).encode())
+            finally:
+                self.thread.stop()
+                os._exit(0)
+        os.close(writing)
+        with open(reading, "rb") as pipe:
+            self.assertIn(b"make another client after a fork", pipe.read())
+        os.waitpid(pid, 0)
+        self.assertEqual(self.thread.call(lambda: succeed(1)), 1)
 
     def test_tell(self) -> None:
         """What is told is called in the reactor's thread; when that has ended it is not, and none fails."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
+from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.refreshing import Refreshing
@@ -81,6 +82,22 @@ class RefreshingTests(SynchronousTestCase):
                 self.reply()
             self.clock.advance(0.03)
         self.assertEqual(self.asked, [0, 0.12, 0.24, 0.36, 0.48, 0.6])
+
+    def test_says_that_it_waits(self) -> None:
+        """While nobody answers the log says so after 5 s, and then ever more seldom; and when it is over."""
+        waiting = self.refreshing.next()
+        told: list[int] = []
+        with capturedLogs() as events:
+            for second in range(60):
+                self.refuse()
+                self.clock.advance(1)
+                told += [second + 1] * (len(events) - len(told))
+            self.reply()
+        self.successResultOf(waiting)
+        self.assertEqual([event["log_level"] for event in events[:-1]], [LogLevel.warn] * len(told))
+        self.assertEqual(len(told), 4)
+        self.assertIn("no broker has answered for 5 s", formatEvent(events[0]))
+        self.assertIn("a broker has answered after 60 s", formatEvent(events[-1]))
 
     def test_until_it_comes(self) -> None:
         """Failures are followed by more attempts with growing pauses; who waits waits through them."""

@@ -17,13 +17,14 @@ from kafkatx.blocking import UnknownTopic
 from kafkatx.clientside.errors import ConnectionFailed
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.spark.ingest import patience, task
+from kafkatx.spark.ingest.commits import manifest_commits, read_manifest
 from kafkatx.spark.ingest.errors import IngestError, OffsetsLost
 from kafkatx.spark.ingest.files import LocalFiles
 from kafkatx.spark.ingest.manifest import Manifest
 from kafkatx.spark.ingest.options import Bounds
 from kafkatx.spark.ingest.progress import Progress, Report
 from kafkatx.spark.ingest.running import Ingestion
-from kafkatx.spark.ingest.table import STAGING, Table, manifest_commits, read_manifest
+from kafkatx.spark.ingest.table import STAGING, Table
 from kafkatx.spark.planning import DataLoss
 from tests.spark.fakes import FakeCluster
 from tests.spark.ingest.fakes import FakeSpark, FakeTopics

@@ -114,6 +114,7 @@ class Ingestion:
             options.decoder_settings,
             time_column=options.time_column,
             include_headers=options.include_headers,
+            partition_by=options.partition_by,
         )
         default = "timestamp" if options.decode is None else "kafka_timestamp"
         self._time_column = options.time_column or self._decoding.time_column or default

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kafkatx.spark.ingest.decoding.fitting import Fit, TableFit
+from kafkatx.spark.ingest.decoding.folders import FolderNames
 from kafkatx.spark.ingest.decoding.inference import Seen
 from kafkatx.spark.ingest.decoding.scalars import Misfit, excerpt
 
@@ -38,7 +39,9 @@ def make_array(name: str, field: Fit, values: Sequence[Any], dead: Dead) -> Any:
     return pa.array(fitted, field.type)
 
 
-def unknown_fields(table: TableFit, rows: Sequence[Mapping[Any, Any]], dead: Dead) -> Seen:
+def unknown_fields(
+    table: TableFit, rows: Sequence[Mapping[Any, Any]], dead: Dead, folders: FolderNames
+) -> Seen:
     """What there is in rows, dead ones apart, that no column is there for.
 
     A row whose new fields cannot all become columns beside those of the rows before it is a dead letter, and
@@ -52,6 +55,10 @@ def unknown_fields(table: TableFit, rows: Sequence[Mapping[Any, Any]], dead: Dea
                 found = list(table.unknown(row, (), table.room))
             except Misfit as misfit:
                 dead[place] = str(misfit)
+                continue
+            why = next((why for (name, *_), value in found if (why := folders.why_not(name, value))), None)
+            if why is not None:
+                dead[place] = why
                 continue
             fields = seen.admit([path for path, _ in found])
             if fields is None:
@@ -67,6 +74,6 @@ def _not_admitted(found: Sequence[tuple[Any, Any]], room: int) -> str:
     if len(names) > room:
         return f"{len(names)} new fields, as {names[0]}: the table gets {room} more columns at most"
     return (
-        f"new fields, as {names[0]}: they cannot all be columns beside those that came before: the table gets "
-        f"{room} more at most, and names that differ only in upper and lower case are one"
+        f"new fields, as {names[0]}: they cannot all be columns beside those before them: there is room for "
+        f"{room}, and names that differ only in upper and lower case are one"
     )

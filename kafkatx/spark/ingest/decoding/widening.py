@@ -64,7 +64,7 @@ def _add(seen: Seen, known: Any, more: Any) -> bool:
     for seen_field, field in zip(fields, new, strict=True):
         seen_field.add_type(field.type)
     inner = [field for field in more if field.name in types]
-    return all([_add(seen.child(field.name), types[field.name], field.type) for field in inner])
+    return all(_add(seen.child(field.name), types[field.name], field.type) for field in inner)
 
 
 def _grown(known: Any, more: Any, leaves: list[int]) -> Any:

@@ -133,7 +133,9 @@ class WidenedTests(SynchronousTestCase):
     def test_all_or_none(self) -> None:
         """Of a batch's new fields that have no room beside another's none becomes a column."""
         many = [Column(f"c{number}", "bigint") for number in range(MAX_FIELDS - 3)]
-        wider = widened(many, [{"x": "bigint", "y": "bigint"}, {"p": "bigint", "q": "bigint"}, {"r": "bigint"}])
+        wider = widened(
+            many, [{"x": "bigint", "y": "bigint"}, {"p": "bigint", "q": "bigint"}, {"r": "bigint"}]
+        )
         self.assertEqual([column.name for column in wider[MAX_FIELDS - 3 :]], ["x", "y", "r"])
 
     def test_clashes_in_structs(self) -> None:

@@ -173,6 +173,7 @@ class DeadLetterTests(SynchronousTestCase):
         )
         self.assertEqual([row["b"] for row in rows(decoded)][:1], [1])
         self.assertEqual(list(reasons(decoded)), [0, 2])
+        self.assertIn("json: JSON is nested too deeply: b'", reasons(decoded)[0])
         self.assertLess(str(decoded.rows.schema.field("c").type).count("list"), MAX_DEPTH + 1)
 
     def test_too_many_fields(self) -> None:
@@ -194,7 +195,7 @@ class DeadLetterTests(SynchronousTestCase):
             self.assertIn(f"{MAX_FIELDS + 1} new fields, as 'f0'", reasons(decoded[1])[1])
 
     def test_room_is_used_up_by_rows_only(self) -> None:
-        """Records that would fill the table up together: each is a row with all its columns, or leaves none."""
+        """Records that together have too many fields: each has all its columns, or none."""
         halves = [{f"{name}{n}": 1 for n in range(600)} for name in "abc"]
         for batches in (
             [documents(*halves, {"x": 1})],
@@ -218,7 +219,7 @@ class DeadLetterTests(SynchronousTestCase):
         self.assertEqual(types(decoding), {"u": "struct<x:bigint,y:bigint>"})
 
     def test_map_like(self) -> None:
-        """A new object whose names are data becomes text and costs no record, also if batches see parts of it."""
+        """A new object whose names are data becomes text and costs no record, also over batches."""
         found = [{"names": {f"name-{n}": 1}, "id": n} for n in range(2 * MAX_FIELDS)]
         for batches in (
             [documents(*found)],

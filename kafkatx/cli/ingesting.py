@@ -16,7 +16,7 @@ import attrs
 import click
 
 from kafkatx.cli.stopping import Stop
-from kafkatx.cli.terminal import ProgressBar, interactive, print_rows, print_table
+from kafkatx.cli.terminal import ProgressBar, interactive, print_rows, print_table, say
 from kafkatx.errors import SettingError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class EchoHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print it."""
-        click.echo("kafkatx: " + " ".join(record.getMessage().split()), err=True)
+        say("kafkatx: " + " ".join(record.getMessage().split()))
 
 
 @contextmanager
@@ -134,10 +134,10 @@ def spark(log_path: str, master: str, conf: Mapping[str, str], quiet: bool) -> I
 
     began = time.monotonic()
     if not quiet:
-        click.echo(f"starting Spark ({master}) ...", err=True)
+        say(f"starting Spark ({master}) ...")
     with spark_session(log_path, master, "kafkatx ingest", conf) as session:
         if not quiet:
-            click.echo(f"Spark {session.version} is there after {time.monotonic() - began:.1f} s", err=True)
+            say(f"Spark {session.version} is there after {time.monotonic() - began:.1f} s")
         yield session
 
 
@@ -165,10 +165,7 @@ class Shown:
         self.bar.reach(progress.records_done, progress.records_total)
         last, self._last = self._last, progress
         if self._lines and last is not None and progress.commit > last.commit:
-            click.echo(
-                f"commit {last.commit}: {progress.records_done:,} records so far, lag {progress.lag:,}",
-                err=True,
-            )
+            say(f"commit {last.commit}: {progress.records_done:,} records so far, lag {progress.lag:,}")
 
 
 def summary(report: Report) -> dict[str, Any]:
@@ -179,7 +176,7 @@ def summary(report: Report) -> dict[str, Any]:
 
 def print_report(report: Report, to: str) -> None:
     """A line on stderr; on stdout a table, or for another program a line for each partition."""
-    click.echo(summary_line(report, to), err=True)
+    say(summary_line(report, to))
     if interactive(sys.stdout):
         print_table(COLUMNS, report.partitions)
     else:

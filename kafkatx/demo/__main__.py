@@ -18,6 +18,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from kafkatx.blocking import Admin, Cluster, Writer
 from kafkatx.demo.lines import Lines, first_field, open_lines
 from kafkatx.errors import KafkaTXError, SettingError
+from kafkatx.names import printable
 from kafkatx.spark.session import check_java, spark_session
 from kafkatx.testing import EmbeddedBroker
 
@@ -71,7 +72,7 @@ def run(console: Console, lines: Lines, to: str) -> None:
         with Cluster(broker.bootstrap) as cluster:
             count = _produce_shown(console, cluster, lines)
         console.print(
-            f"produced  {count:,} lines of {escape(lines.title)} into topic {TOPIC!r} "
+            f"produced  {count:,} lines of {escape(printable(lines.title))} into topic {TOPIC!r} "
             f"in {time.monotonic() - began:.1f} s",
             soft_wrap=True,
         )

@@ -74,6 +74,9 @@ class JsonEncoder:
     def decode(self, topic: str, data: bytes | None) -> Any:
         """The value.
 
-        :raises ValueError: the bytes are no JSON.
+        :raises ValueError: the bytes are no JSON, or nested too deeply.
         """
-        return None if data is None else json.loads(bytes(data))
+        try:
+            return None if data is None else json.loads(bytes(data))
+        except RecursionError:
+            raise ValueError("JSON is nested too deeply") from None

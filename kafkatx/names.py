@@ -1,4 +1,4 @@
-"""Names that clients choose: which of them may become topics, and so directories."""
+"""Names that clients choose: which may become topics, and so directories, and how they are shown."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, "__transaction_state"})
 
 PLUGIN_SETTINGS = "kafkatx.plugin."
 """How the names of settings that belong to a plugin begin; the plugin's name follows, and a dot."""
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f"  # C0 and C1: what terminals take for commands
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of text
+    "\u200b\u2028\u2029\u2060\ufeff\ufff9-\ufffb"  # invisible, or a line's end to some
+    "\ud800-\udfff]"  # no characters: bytes that were not UTF-8
+)
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
@@ -37,3 +44,19 @@ def check_topic_name(name: str) -> None:
     else:
         return
     raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION, wrong)
+
+
+def printable(text: str) -> str:
+    r"""Return *text* as one line that a terminal or a log takes for nothing but text.
+
+    Control characters, marks that change the direction of text, and whatever else is not a visible character
+    stand as Python writes them: ``\n``, ``\x1b``, ``\u202e``. Bytes that were not UTF-8 are ``\xff``.
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    return _ESCAPES.get(found[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")

@@ -93,5 +93,5 @@ def _committed(directory: str) -> Iterator[tuple[str, tuple[str, int]]]:
             for file in commit["files"]:
                 staged = os.path.join(directory, file["staged"])
                 yield os.path.join(directory, file["path"]), (staged, int(commit["written_ms"]))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise BadTable(f"{path}: this is no commit of an ingestion: {error!r}") from error

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from kafkatx.blocking import offsets as list_offsets
+from kafkatx.blocking.absence import Absence
 from kafkatx.blocking.connection import Channel, Connection
 from kafkatx.clientside.backoff import Backoff
 from kafkatx.clientside.bootstrap import Address, parse_bootstrap
@@ -27,6 +28,7 @@ class Cluster:
     Not for several threads at once. A context manager.
 
     :param retries: how often a call is tried again, with pauses that double from *retry_backoff_ms* to 1 s.
+    :param on_wait: called every few seconds while no broker answers, with a line that says for how long.
     """
 
     def __init__(
@@ -41,11 +43,13 @@ class Cluster:
         connect: Callable[[str, int], Channel] | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        on_wait: Callable[[str], None] | None = None,
     ) -> None:
         self.timeout_s = timeout_s
         self.backoff = Backoff(retries, retry_backoff_ms)
         self.clock = clock
         self.sleep = sleep
+        self._absence = Absence(on_wait, clock)
         self._bootstrap = parse_bootstrap(bootstrap)
         self._connect: Callable[[str, int], Channel] = connect or partial(
             Connection, client_id=client_id, timeout_s=timeout_s, connect_timeout_s=connect_timeout_s
@@ -127,15 +131,23 @@ class Cluster:
     def dial(self, node: BrokerNode) -> Channel:
         """A connection of the caller's own, opened and negotiated."""
         connection = self._connect(node.host, node.port)
-        connection.open()
+        self._open(connection)
         return connection
 
     def _shared(self, address: Address) -> Channel:
         connection = self._connections.get(address)
         if connection is None or connection.closed:
             connection = self._connections[address] = self._connect(*address)
-        connection.open()
+        self._open(connection)
         return connection
+
+    def _open(self, connection: Channel) -> None:
+        try:
+            connection.open()
+        except ConnectionFailed:
+            self._absence.failed((connection.host, connection.port))
+            raise
+        self._absence.answered()
 
     # -- metadata
 

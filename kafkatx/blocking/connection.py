@@ -130,7 +130,7 @@ class Connection:
         self._reset()
         try:
             connected = self._dial((self.host, self.port), self._connect_timeout_s)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the latter of names that no host can have
             self._closed = True
             raise ConnectionFailed(
                 f"no broker answers at {self.address} ({_reason(error)}): "
@@ -257,5 +257,5 @@ class Connection:
         self.close()
 
 
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error) or type(error).__name__
+def _reason(error: OSError | UnicodeError) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

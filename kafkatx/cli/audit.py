@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafkatx.cli.options import cluster_options, connect
-from kafkatx.cli.terminal import ProgressBar
+from kafkatx.cli.terminal import ProgressBar, say
 from kafkatx.cli.times import BadTime, parse_time
 from kafkatx.errors import KafkaTXError
 
@@ -114,7 +114,7 @@ def audit(
     show([window for window in windows if show_all or window.differs], as_json, lateness)
     if plot_path is not None:
         _plot(windows, plot_path, directory)
-    click.echo(summary(windows, window_ms, announced.unreadable), err=True)
+    say(summary(windows, window_ms, announced.unreadable))
     return WRONG if any(window.wrong for window in windows) else 0
 
 

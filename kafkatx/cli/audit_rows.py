@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-import click
-
-from kafkatx.cli.terminal import interactive, print_rows, print_table
+from kafkatx.cli.terminal import interactive, print_rows, print_table, show_json
 
 if TYPE_CHECKING:
     from kafkatx.audit.comparing import Window
@@ -24,7 +21,7 @@ def show(windows: Sequence[Window], as_json: bool, lateness: bool) -> None:
     """Print windows: JSON, a table if stdout is a terminal, or lines with tabs between."""
     if as_json:
         for window in windows:
-            click.echo(json.dumps(_as_json(window, lateness), separators=(",", ":")))
+            show_json(_as_json(window, lateness), compact=True)
         return
     rows = [[*_row(window), *(_lateness(window) if lateness else ())] for window in windows]
     if not interactive(sys.stdout):

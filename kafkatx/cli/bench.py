@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +9,7 @@ import click
 
 from kafkatx.cli.options import client_settings, cluster_options, pairs
 from kafkatx.cli.produce import ACKS, CODECS
-from kafkatx.cli.terminal import ProgressBar
+from kafkatx.cli.terminal import ProgressBar, show, show_json
 
 if TYPE_CHECKING:
     from kafkatx.cli.measure import Measured
@@ -199,6 +198,7 @@ def _report(run: Run, what: str, total: int | None, as_json: bool) -> None:
     finally:
         thread.stop()
     if as_json:
-        click.echo(json.dumps(measured.summary()))
+        show_json(measured.summary())
     else:
-        click.echo("\n".join(measured.lines()))
+        for line in measured.lines():
+            show(line)

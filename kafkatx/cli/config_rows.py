@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from kafkatx.cli.terminal import interactive, print_rows, print_table
+from kafkatx.cli.terminal import interactive, print_rows, print_table, show, show_json
 
 if TYPE_CHECKING:
     from kafkatx.clientside.configs import ConfigEntry, Source
@@ -23,7 +20,7 @@ def print_entries(entries: Iterable[ConfigEntry], as_json: bool) -> None:
     """Settings: name, value, and whose it is."""
     if as_json:
         for entry in entries:
-            click.echo(json.dumps(_json_entry(entry), ensure_ascii=False))
+            show_json(_json_entry(entry))
         return
     rows = [(entry.name, _value(entry), _words(entry.source)) for entry in entries]
     if not interactive(sys.stdout):
@@ -31,7 +28,7 @@ def print_entries(entries: Iterable[ConfigEntry], as_json: bool) -> None:
     elif rows:
         print_table(["setting", "value", "set for"], rows)
     else:
-        click.echo("nothing is set: all settings have their defaults")
+        show("nothing is set: all settings have their defaults")
 
 
 def _value(entry: ConfigEntry) -> str:
@@ -67,7 +64,7 @@ def print_quotas(found: Iterable[EntityQuotas], names: tuple[str, ...], as_json:
     ]
     if as_json:
         for name, value, entity in quotas:
-            click.echo(json.dumps({"name": name, "value": value, "entity": entity}, ensure_ascii=False))
+            show_json({"name": name, "value": value, "entity": entity})
         return
     rows = [(name, f"{value:.15g}", entity_text(entity)) for name, value, entity in quotas]
     if not interactive(sys.stdout):
@@ -75,4 +72,4 @@ def print_quotas(found: Iterable[EntityQuotas], names: tuple[str, ...], as_json:
     elif rows:
         print_table(["quota", "value#", "set for"], rows)
     else:
-        click.echo("there are no quotas")
+        show("there are no quotas")

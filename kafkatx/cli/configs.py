@@ -9,6 +9,7 @@ import click
 
 from kafkatx.cli.config_rows import print_entries, print_quotas
 from kafkatx.cli.options import changes_text, check_changes, cluster_options, connect, pairs
+from kafkatx.cli.terminal import say
 
 if TYPE_CHECKING:
     from kafkatx.clientside.configs import ConfigEntry, Resource
@@ -165,7 +166,7 @@ def alter(
             Configs(cluster).alter(resource, values, deleted, dry_run)
     whom = entity_text(entity) if resource is None else str(resource)
     done = changes_text(values, deleted)
-    click.echo(f"{whom}: could have {done}; nothing was changed" if dry_run else f"{whom}: {done}", err=True)
+    say(f"{whom}: could have {done}; nothing was changed" if dry_run else f"{whom}: {done}")
 
 
 def _numbers(values: Mapping[str, str]) -> dict[str, float]:

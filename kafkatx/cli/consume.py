@@ -13,13 +13,15 @@ from kafkatx.cli.options import client_settings, cluster_options, connect
 from kafkatx.cli.positions import BEGINNING, END, BadPosition, Position, parse, resolve
 from kafkatx.cli.render import (
     BadFormat,
+    Clean,
     FormatRenderer,
     JsonRenderer,
     Renderer,
     ValueRenderer,
+    as_is,
     unescape,
 )
-from kafkatx.cli.terminal import ProgressBar, interactive, stdout_bytes
+from kafkatx.cli.terminal import ProgressBar, interactive, readable, stdout_bytes
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
@@ -137,17 +139,22 @@ def _check_group(start: Position, stop_ms: int | None, wanted: tuple[int, ...]) 
         raise click.UsageError("--partition and --group exclude each other: a group divides the partitions")
 
 
-def renderer(topic: str, format_text: str | None, key: str | None, end: str) -> Renderer:
+def renderer(
+    topic: str, format_text: str | None, key: str | None, end: str, clean: Clean | None = None
+) -> Renderer:
     """How messages of a topic are printed: by the format, else (the key and its delimiter), value and end.
 
+    :param clean: what a record's bytes pass through on their way to a terminal; None: all but newlines and
+        tabs is escaped. Anywhere else bytes are printed as they are.
     :raises BadFormat: a letter of the format stands for nothing.
     """
+    chosen = (clean or readable) if interactive(sys.stdout) else as_is
     if format_text is not None:
-        return FormatRenderer(format_text, topic)
+        return FormatRenderer(format_text, topic, chosen)
     if key is None:
-        return ValueRenderer(unescape(end))
+        return ValueRenderer(unescape(end), chosen)
     literal = [text.replace("%", "%%") for text in (key, end)]
-    return FormatRenderer(f"%k{literal[0]}%s{literal[1]}", topic)
+    return FormatRenderer(f"%k{literal[0]}%s{literal[1]}", topic, chosen)
 
 
 def copy(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from kafkatx.cli.terminal import print_rows, print_table
+from kafkatx.cli.terminal import print_rows, print_table, show, show_json
 
 if TYPE_CHECKING:
     from kafkatx.blocking.reset import Move
@@ -82,7 +79,7 @@ def headline(group: GroupDescription, rows: Sequence[Progress]) -> str:
 
 def print_progress(group: GroupDescription, rows: Sequence[Progress]) -> None:
     """For a person: partitions, offsets and lag with a bar, and who reads them."""
-    click.echo(headline(group, rows))
+    show(headline(group, rows))
     if not rows:
         return
     largest = max((row.lag or 0 for row in rows), default=0)
@@ -119,7 +116,7 @@ def print_progress_lines(group: GroupDescription, rows: Iterable[Progress]) -> N
 
 def print_members(group: GroupDescription, rows: Sequence[Progress]) -> None:
     """For a person: the members and what each has."""
-    click.echo(headline(group, rows))
+    show(headline(group, rows))
     table = [
         (m.member_id, m.instance_id or "", m.host, len(m.partitions), partitions_text(m.partitions))
         for m in group.members
@@ -169,7 +166,7 @@ def print_json(group: GroupDescription, rows: Sequence[Progress]) -> None:
         ],
         "offsets": [_json_offset(row) for row in rows],
     }
-    click.echo(json.dumps(fields, ensure_ascii=False))
+    show_json(fields)
 
 
 def _json_offset(row: Progress) -> dict[str, Any]:
@@ -190,7 +187,7 @@ def print_moves(moves: Iterable[Move], as_json: bool, at_terminal: bool) -> None
         for move in moves:
             fields = {"topic": move.at.topic, "partition": move.at.partition}
             fields |= {"old": move.old, "new": move.new, "lag": move.lag}
-            click.echo(json.dumps(fields, ensure_ascii=False))
+            show_json(fields)
         return
     none = "" if at_terminal else NONE
     table = [(*move.at, none if move.old is None else move.old, move.new, move.lag) for move in moves]

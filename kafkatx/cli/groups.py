@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,9 @@ from kafkatx.cli import group_rows
 from kafkatx.cli.options import cluster_options, connect
 from kafkatx.cli.reset import reset
 from kafkatx.cli.scope import parse_scope, scope_options
-from kafkatx.cli.terminal import interactive, print_rows, print_table
+from kafkatx.cli.terminal import interactive, print_rows, print_table, say, show_json
 from kafkatx.errors import RequestError
+from kafkatx.names import printable
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
@@ -50,7 +50,7 @@ def list_command(states: tuple[str, ...], as_json: bool, bootstrap: str, timeout
         for group in found:
             names = ("group", "state", "type", "protocol_type")
             fields = dict(zip(names, _columns(group, ""), strict=True))
-            click.echo(json.dumps(fields, ensure_ascii=False))
+            show_json(fields)
     elif interactive(sys.stdout):
         print_table(["group", "state", "type", "protocol"], [_columns(group, "") for group in found])
     else:
@@ -128,15 +128,15 @@ def delete(
     if not yes:
         if not interactive(sys.stdin):
             raise click.UsageError("nobody can be asked here: give --yes")
-        click.confirm(f"Delete {what}{', '.join(names)}?", abort=True, err=True)
+        click.confirm(printable(f"Delete {what}{', '.join(names)}?"), abort=True, err=True)
     left = 0
     with connect(bootstrap, timeout) as cluster:
         for name in names:
             try:
-                click.echo(_delete_one(cluster, name, wanted), err=True)
+                say(_delete_one(cluster, name, wanted))
             except RequestError as error:  # one group's; what keeps us from all of them ends the command
                 left += 1
-                click.echo(f"kafkatx: {error}", err=True)
+                say(f"kafkatx: {error}")
     return FAILED if left else 0
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
 import click
 
 from kafkatx.cli.options import cluster_options, pairs
+from kafkatx.cli.terminal import show_json
 
 if TYPE_CHECKING:
     from kafkatx.spark.ingest.options import IngestOptions
@@ -142,7 +142,7 @@ def run(options: IngestOptions, master: str, conf: dict[str, str], as_json: bool
     ingesting.check(options)
     report, stopped = ingesting.ingest_shown(options, master, conf, quiet)
     if as_json:
-        click.echo(json.dumps(ingesting.summary(report)))
+        show_json(ingesting.summary(report))
     elif not quiet:
         ingesting.print_report(report, options.to)
     return INTERRUPTED if stopped and not options.follow else 0

@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ import attrs
 import click
 
 from kafkatx.cli.stopping import Stop
-from kafkatx.cli.terminal import ProgressBar, interactive, print_rows, print_table
+from kafkatx.cli.terminal import ProgressBar, interactive, print_rows, print_table, say
 from kafkatx.errors import SettingError
 
 if TYPE_CHECKING:
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
     from kafkatx.spark.ingest.options import IngestOptions
     from kafkatx.spark.ingest.progress import Progress, Report
     from kafkatx.spark.options import Selection
+
+SPARK_LOG = "spark.log"
+KEPT_LOG = "kafkatx-ingest-spark-"
+"""What names the logs that are kept for somebody to read begin with."""
 
 COLUMNS = ("topic", "partition#", "from#", "to#", "lag#")
 
@@ -70,7 +73,7 @@ def ingest_shown(
     from kafkatx.spark.ingest import ingest
 
     stop = Stop("the running commit is completed; once more, and it is left out")
-    with logged() as log_path, spark(log_path, master, conf, quiet) as session, stop.listening():
+    with logged() as scratch, spark(scratch, master, conf, quiet) as session, stop.listening():
         shown = Shown(options, quiet)
         with shown.bar:
             report = ingest(session, options, shown.tell, stop.event)
@@ -79,29 +82,27 @@ def ingest_shown(
 
 @contextmanager
 def logged() -> Iterator[str]:
-    """A file for what Spark says: gone at the end, unless it is needed to understand an error.
+    """A directory for Spark's temporary files and its log.
 
-    Warnings of ours go to stderr, in one line each.
+    It is gone at the end, or with the next start if this process is killed. The log is kept if it is needed
+    to understand an error. Warnings of ours go to stderr, in one line each.
     """
+    from kafkatx.scratch import Scratch
     from kafkatx.spark.ingest.errors import IngestError
 
-    descriptor, path = tempfile.mkstemp(prefix="kafkatx-ingest-spark-", suffix=".log")
-    os.close(descriptor)
-    try:
-        with logging_to(path):
-            yield path
-    except IngestError as error:
-        if type(error) is not IngestError:  # the others say all there is
-            os.unlink(path)
-            raise
-        raise IngestError(f"{error} (Spark's own output is in {path})") from error
-    except spark_errors() as error:
-        first_line = str(error).strip().partition("\n")[0]
-        raise SettingError(f"Spark failed: {first_line}; all that it said is in {path}") from error
-    except BaseException:
-        os.unlink(path)
-        raise
-    os.unlink(path)
+    with Scratch() as scratch:
+        try:
+            with logging_to(os.path.join(scratch.path, SPARK_LOG)):
+                yield scratch.path
+        except IngestError as error:
+            if type(error) is not IngestError:  # the others say all there is
+                raise
+            path = scratch.keep(SPARK_LOG, KEPT_LOG)
+            raise IngestError(f"{error} (Spark's own output is in {path})") from error
+        except spark_errors() as error:
+            first_line = str(error).strip().partition("\n")[0]
+            path = scratch.keep(SPARK_LOG, KEPT_LOG)
+            raise SettingError(f"Spark failed: {first_line}; all that it said is in {path}") from error
 
 
 @contextmanager
@@ -124,20 +125,21 @@ class EchoHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print it."""
-        click.echo("kafkatx: " + " ".join(record.getMessage().split()), err=True)
+        say("kafkatx: " + " ".join(record.getMessage().split()))
 
 
 @contextmanager
-def spark(log_path: str, master: str, conf: Mapping[str, str], quiet: bool) -> Iterator[SparkSession]:
-    """A session; says that it takes a while."""
+def spark(scratch: str, master: str, conf: Mapping[str, str], quiet: bool) -> Iterator[SparkSession]:
+    """A session with its log and temporary files in a directory; says that it takes a while."""
     from kafkatx.spark.session import spark_session
 
     began = time.monotonic()
     if not quiet:
-        click.echo(f"starting Spark ({master}) ...", err=True)
-    with spark_session(log_path, master, "kafkatx ingest", conf) as session:
+        say(f"starting Spark ({master}) ...")
+    log_path = os.path.join(scratch, SPARK_LOG)
+    with spark_session(log_path, master, "kafkatx ingest", conf, scratch) as session:
         if not quiet:
-            click.echo(f"Spark {session.version} is there after {time.monotonic() - began:.1f} s", err=True)
+            say(f"Spark {session.version} is there after {time.monotonic() - began:.1f} s")
         yield session
 
 
@@ -165,10 +167,7 @@ class Shown:
         self.bar.reach(progress.records_done, progress.records_total)
         last, self._last = self._last, progress
         if self._lines and last is not None and progress.commit > last.commit:
-            click.echo(
-                f"commit {last.commit}: {progress.records_done:,} records so far, lag {progress.lag:,}",
-                err=True,
-            )
+            say(f"commit {last.commit}: {progress.records_done:,} records so far, lag {progress.lag:,}")
 
 
 def summary(report: Report) -> dict[str, Any]:
@@ -179,7 +178,7 @@ def summary(report: Report) -> dict[str, Any]:
 
 def print_report(report: Report, to: str) -> None:
     """A line on stderr; on stdout a table, or for another program a line for each partition."""
-    click.echo(summary_line(report, to), err=True)
+    say(summary_line(report, to))
     if interactive(sys.stdout):
         print_table(COLUMNS, report.partitions)
     else:

@@ -5,7 +5,6 @@ Exit codes: of ``verify`` and ``repair`` 1 if there is a fault (left).
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafkatx.cli.terminal import ProgressBar, interactive
+from kafkatx.cli.terminal import ProgressBar, interactive, say, show, show_json
 
 if TYPE_CHECKING:
     from kafkatx.log.inspect.faults import Fault
@@ -97,14 +96,14 @@ def _print_faults(faults: Iterable[Fault], as_json: bool) -> int:
             click.echo("\r\x1b[K", err=True, nl=False)  # over the progress bar
         if as_json:
             fields = fault._asdict() | {"remedy": fault.remedy.value}
-            click.echo(json.dumps(fields, ensure_ascii=False))
+            show_json(fields)
         else:
-            click.echo(str(fault))
+            show(str(fault))
     return count
 
 
 def _say(text: str) -> None:
-    click.echo(text, err=True)
+    say(text)
 
 
 def _summary(check: Check, faults: int) -> str:
@@ -145,7 +144,7 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
         for plan in todo:
             _print_plan(plan)
         if not todo:
-            click.echo(f"{path}: no fault")
+            show(f"{path}: no fault")
             return 0
         if not yes:
             _say("nothing was changed; give --yes to do this")
@@ -158,12 +157,12 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
 
 
 def _print_plan(plan: Plan) -> None:
-    click.echo(f"{os.path.abspath(plan.directory)}: {_count(plan.faults, 'fault')}")
+    show(f"{os.path.abspath(plan.directory)}: {_count(plan.faults, 'fault')}")
     if plan.lost is not None:
         lost = plan.lost
-        click.echo(
+        show(
             f"  the log will end at offset {plan.end_offset}; {lost.bytes:,} bytes go, and in them "
             f"{lost.batches:,} whole batches with {lost.records:,} records"
         )
     for step in plan.steps:
-        click.echo(f"  {step.what}")
+        show(f"  {step.what}")

@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterable
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from kafkatx.cli.terminal import print_table
+from kafkatx.cli.terminal import json_escaped, print_table, show, show_json
+from kafkatx.names import printable
 
 if TYPE_CHECKING:
     from kafkatx.log.inspect.rows import Row
@@ -29,7 +28,7 @@ ROWS_AT_ONCE = 500
 def print_json(rows: Iterable[Row], kinds: dict[type, str]) -> None:
     """An object a line."""
     for row in rows:
-        click.echo(json.dumps(_as_json(row, kinds[type(row)]), ensure_ascii=False, separators=(",", ":")))
+        show_json(_as_json(row, kinds[type(row)]), compact=True)
 
 
 def _as_json(row: Row, kind: str) -> dict[str, Any]:
@@ -57,7 +56,7 @@ def print_lines(rows: Iterable[Row], kinds: dict[type, str]) -> None:
     """A line a row."""
     out = sys.stdout
     for row in rows:
-        pairs = (f"{name}={text}" for name, text in _texts(row).items() if text)
+        pairs = (f"{name}={printable(text)}" for name, text in _texts(row).items() if text)
         out.write("\t".join((kinds[type(row)], *pairs)) + "\n")
 
 
@@ -81,7 +80,7 @@ def bytes_text(data: bytes | None) -> str:
     if data is None:
         return "null"
     try:
-        return json.dumps(data.decode(), ensure_ascii=False)
+        return json_escaped(json.dumps(data.decode(), ensure_ascii=False))
     except UnicodeDecodeError:
         return f"x'{data.hex()}'"
 
@@ -89,7 +88,7 @@ def bytes_text(data: bytes | None) -> str:
 def print_tables(rows: Iterable[Row], kinds: dict[type, str]) -> None:
     """A table for each run of rows of one kind and file, in parts if it is long."""
     for (kind, file), run in groupby(rows, key=_kind_and_file):
-        click.echo(file)
+        show(file)
         while part := list(islice(run, ROWS_AT_ONCE)):
             table = [_batch(row) if kinds[kind] == "batch" else _texts(row) for row in part]
             shown = [name for name in table[0] if name != "file" and any(row[name] for row in table)]

@@ -1,87 +1,42 @@
-"""The entry point: the group of commands, and what the process ends with.
-
-Exit codes: 0 done (also when the reader of our output went away), 1 an error told in one line,
-2 the command line was wrong, 130 interrupted.
-"""
+"""The entry point. It imports nothing that takes time: Ctrl-C meanwhile ends the process without a word."""
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-import click
-
-from kafkatx import __version__
-from kafkatx.cli.audit import audit
-from kafkatx.cli.bench import bench
-from kafkatx.cli.configs import configs
-from kafkatx.cli.consume import consume
-from kafkatx.cli.groups import groups
-from kafkatx.cli.ingest import ingest
-from kafkatx.cli.log import log
-from kafkatx.cli.plugins import plugins
-from kafkatx.cli.produce import produce
-from kafkatx.cli.tail import tail
-from kafkatx.cli.topics import topics
-from kafkatx.errors import KafkaTXError
-
-FAILED = 1
 INTERRUPTED = 130
-
-
-class Root(click.Group):
-    """The group; ends quietly when the reader of stdout has gone, as ``| head`` does."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; click itself would exit with 1 on a broken pipe."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # The interpreter flushes stdout once more at its end: let that go nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            return 0
-        return result
-
-
-@click.group(
-    cls=Root,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="A broker is started by `twistd -n kafkatx`, or `make run` in a checkout.",
-)
-@click.version_option(__version__, "-V", "--version", message="kafkatx %(version)s")
-def kafkatx() -> None:
-    """Talk to a Kafka broker: topics, messages, consumer groups, settings; look after its logs."""
-
-
-kafkatx.add_command(topics)
-kafkatx.add_command(produce)
-kafkatx.add_command(consume)
-kafkatx.add_command(tail)
-kafkatx.add_command(groups)
-kafkatx.add_command(configs)
-kafkatx.add_command(log)
-kafkatx.add_command(audit)
-kafkatx.add_command(bench)
-kafkatx.add_command(ingest)
-kafkatx.add_command(plugins)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the console script passes the result to ``sys.exit``.
 
-    :param arguments: those of the process if None.
+    :param arguments: None: those of the process, whose standard streams and SIGINT are then in our care.
     """
+    if arguments is not None:
+        from kafkatx.cli.root import run
+
+        return run(arguments)
+    handler = signal.getsignal(signal.SIGINT)
+    ours = handler is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from kafkatx.cli.root import run
+    from kafkatx.cli.streams import flush, open_closed
+
+    closed = open_closed()
     try:
-        result = kafkatx.main(arguments, prog_name="kafkatx", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    except (KafkaTXError, OSError) as error:
-        click.echo("kafkatx: " + " ".join(str(error).split()), err=True)
-        return FAILED
-    return result if isinstance(result, int) else 0
+        if ours:
+            signal.signal(signal.SIGINT, handler)
+        code = run(None, closed)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # what follows is the interpreter's own end
+    return flush(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

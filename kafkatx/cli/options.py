@@ -47,7 +47,15 @@ def connect(bootstrap: str, timeout_s: float) -> Cluster:
     """
     from kafkatx.blocking import Cluster
 
-    return Cluster(bootstrap, timeout_s=timeout_s, connect_timeout_s=min(timeout_s, CONNECT_TIMEOUT_S))
+    return Cluster(
+        bootstrap, timeout_s=timeout_s, connect_timeout_s=min(timeout_s, CONNECT_TIMEOUT_S), on_wait=_say_wait
+    )
+
+
+def _say_wait(line: str) -> None:
+    from kafkatx.cli.terminal import say
+
+    say(f"kafkatx: {line}")
 
 
 def client_settings(bootstrap: str, timeout_s: float) -> dict[str, object]:

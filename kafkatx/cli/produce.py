@@ -13,7 +13,7 @@ import click
 
 from kafkatx.cli.options import cluster_options, connect, pairs
 from kafkatx.cli.render import unescape
-from kafkatx.cli.terminal import ProgressBar
+from kafkatx.cli.terminal import ProgressBar, say
 from kafkatx.errors import KafkaTXError
 
 if TYPE_CHECKING:
@@ -121,10 +121,7 @@ def produce(
             writer.flush()
     if not quiet:
         seconds = time.monotonic() - started
-        click.echo(
-            f"{writer.written.records} messages, {writer.written.bytes} bytes in {seconds:.3f} s to {topic}",
-            err=True,
-        )
+        say(f"{writer.written.records} messages, {writer.written.bytes} bytes in {seconds:.3f} s to {topic}")
 
 
 def send(

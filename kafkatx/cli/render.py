@@ -24,6 +24,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kafkatx.cli.terminal import json_escaped
+
 if TYPE_CHECKING:
     from kafkatx.blocking import Columns
     from kafkatx.records.batch import Headers
@@ -33,6 +35,15 @@ TIMESTAMP_TYPES = {-1: "unknown", 0: "create", 1: "logappend"}
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _TOKEN = re.compile(rb"%(.?)|" + _ESCAPE.pattern, re.DOTALL)
+
+
+Clean = Callable[[bytes], bytes]
+"""What a record's bytes pass through at a terminal, which could take them for commands."""
+
+
+def as_is(data: bytes) -> bytes:
+    """The same bytes: to a file or another program."""
+    return data
 
 
 class BadFormat(ValueError):
@@ -65,12 +76,15 @@ class ValueRenderer:
 
     wants_headers = False
 
-    def __init__(self, delimiter: bytes) -> None:
+    def __init__(self, delimiter: bytes, clean: Clean = as_is) -> None:
         self._delimiter = delimiter
+        self._clean = clean
 
     def render(self, partition: int, columns: Columns) -> bytes:
         """All values, a null as nothing."""
         values = [value or b"" for value in columns.values]
+        if self._clean is not as_is:
+            values = list(map(self._clean, values))
         values.append(b"")
         return self._delimiter.join(values)
 
@@ -78,12 +92,14 @@ class ValueRenderer:
 class FormatRenderer:
     """Rows by a format string."""
 
-    def __init__(self, text: str, topic: str) -> None:
+    def __init__(self, text: str, topic: str, clean: Clean = as_is) -> None:
         """Compile the format.
 
+        :param clean: what everything passes through but the format's own text.
         :raises BadFormat: a letter after ``%`` is not in the table above.
         """
-        self._topic = topic.encode()
+        self._clean = clean
+        self._topic = clean(topic.encode("utf-8", "surrogateescape"))
         self._parts = self._compile(text)
         self.wants_headers = _COLUMNS[b"h"] in self._parts
 
@@ -113,9 +129,10 @@ class FormatRenderer:
         rows = len(columns.offsets)
         pieces: list[bytes] = [b""] * (rows * len(self._parts))
         for index, part in enumerate(self._parts):
-            pieces[index :: len(self._parts)] = (
-                [part] * rows if isinstance(part, bytes) else part(partition, columns)
-            )
+            found = [part] * rows if isinstance(part, bytes) else part(partition, columns)
+            if self._clean is not as_is and not isinstance(part, bytes):
+                found = list(map(self._clean, found))
+            pieces[index :: len(self._parts)] = found
         return b"".join(pieces)
 
 
@@ -124,7 +141,10 @@ def _length(data: bytes | None) -> int:
 
 
 def _headers(headers: Headers) -> bytes:
-    return b",".join(name.encode() + b"=" + (b"NULL" if value is None else value) for name, value in headers)
+    return b",".join(
+        name.encode("utf-8", "surrogateescape") + b"=" + (b"NULL" if value is None else value)
+        for name, value in headers
+    )
 
 
 _COLUMNS: dict[bytes, Callable[[int, Any], list[bytes]]] = {
@@ -158,8 +178,7 @@ class JsonRenderer:
     def render(self, partition: int, columns: Columns) -> bytes:
         """All rows."""
         lines = [self._row(partition, *row) for row in zip(*columns, strict=True)]
-        # backslashreplace writes a lone surrogate just as JSON escapes it.
-        return "".join(lines).encode("utf-8", "backslashreplace")
+        return json_escaped("".join(lines)).encode()
 
     def _row(
         self,

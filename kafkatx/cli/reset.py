@@ -12,7 +12,7 @@ import click
 from kafkatx.cli.group_rows import print_moves
 from kafkatx.cli.options import cluster_options, connect
 from kafkatx.cli.scope import parse_scope, scope_options
-from kafkatx.cli.terminal import interactive
+from kafkatx.cli.terminal import interactive, say
 from kafkatx.cli.times import BadTime, parse_duration, parse_time
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ def _tell(name: str, moves: list[Move], execute: bool) -> None:
     for move in moves:
         if move.new != move.asked:
             at = f"{move.at.topic} [{move.at.partition}]"
-            click.echo(f"{at} has no offset {move.asked}: {move.new} is the nearest", err=True)
+            say(f"{at} has no offset {move.asked}: {move.new} is the nearest")
     if execute:
-        click.echo(f"set the offsets of group {name}", err=True)
+        say(f"set the offsets of group {name}")
     else:
-        click.echo("nothing was changed; give --execute to do this", err=True)
+        say("nothing was changed; give --execute to do this")

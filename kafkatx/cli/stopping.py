@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 import attrs
-import click
+
+from kafkatx.cli.terminal import say
 
 
 def interrupt(number: int) -> None:
@@ -43,7 +44,7 @@ class Stop:
             return
         self.event.set()
         if self.message:
-            click.echo(self.message, err=True)
+            say(self.message)
 
     @contextmanager
     def listening(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ from kafkatx.cli.consume import renderer
 from kafkatx.cli.options import client_settings, cluster_options
 from kafkatx.cli.render import BadFormat
 from kafkatx.cli.rows import Rows
-from kafkatx.cli.terminal import stdout_bytes
+from kafkatx.cli.terminal import readable_line, stdout_bytes
 
 if TYPE_CHECKING:
     from kafkatx.client.threads import Admin, Consumer
@@ -135,7 +135,7 @@ def tail(
     chosen = Filter(_compiled("--match", match, flags), _compiled("--match-key", match_key, flags), invert)
     _compiled("--regex", regex, 0)
     wanted = Wanted(topics, None if regex is None else re.compile(regex))
-    make = partial(renderer, format_text=format_text or FORMAT, key=None, end="")
+    make = partial(renderer, format_text=format_text or FORMAT, key=None, end="", clean=readable_line)
     try:
         make("")
     except BadFormat as error:

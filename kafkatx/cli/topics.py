@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kafkatx.cli.options import changes_text, check_changes, cluster_options, connect, pairs
-from kafkatx.cli.terminal import interactive, print_rows, print_table
+from kafkatx.cli.terminal import interactive, print_rows, print_table, say, show_json
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import printable
 
 if TYPE_CHECKING:
     from kafkatx.clientside.admin import TopicDescription
@@ -67,9 +67,9 @@ def create(
         except RequestError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS or not if_not_exists:
                 raise
-            click.echo(f"topic {name} is there already", err=True)
+            say(f"topic {name} is there already")
         else:
-            click.echo(f"created topic {name}", err=True)
+            say(f"created topic {name}")
 
 
 @topics.command("list")
@@ -84,7 +84,7 @@ def list_command(as_json: bool, internal: bool, bootstrap: str, timeout: float) 
         found = Admin(cluster).list_topics(internal)
     if as_json:
         for topic in found:
-            click.echo(json.dumps(_summary(topic), ensure_ascii=False))
+            show_json(_summary(topic))
     elif interactive(sys.stdout):
         rows = [(t.name, len(t.partitions), _replicas(t), "yes" if t.internal else "") for t in found]
         print_table(["topic", "partitions#", "replicas#", "internal"], rows)
@@ -117,7 +117,7 @@ def describe(name: str, as_json: bool, bootstrap: str, timeout: float) -> None:
     with connect(bootstrap, timeout) as cluster:
         topic = Admin(cluster).describe_topic(name)
     if as_json:
-        click.echo(json.dumps(_description(topic), ensure_ascii=False))
+        show_json(_description(topic))
         return
     rows = [
         (
@@ -197,10 +197,10 @@ def alter(
     with connect(bootstrap, timeout) as cluster:
         if values or deleted:
             Configs(cluster).alter(Resource(ResourceType.TOPIC, name), values, deleted)
-            click.echo(f"topic {name}: {changes_text(values, deleted)}", err=True)
+            say(f"topic {name}: {changes_text(values, deleted)}")
         if partitions is not None:
             Admin(cluster).create_partitions(name, partitions)
-            click.echo(f"topic {name}: has {partitions} partitions now", err=True)
+            say(f"topic {name}: has {partitions} partitions now")
 
 
 @topics.command()
@@ -214,9 +214,9 @@ def delete(names: tuple[str, ...], yes: bool, bootstrap: str, timeout: float) ->
     if not yes:
         if not interactive(sys.stdin):
             raise click.UsageError("nobody can be asked here: give --yes")
-        click.confirm(f"Delete {', '.join(names)} with all messages?", abort=True, err=True)
+        click.confirm(printable(f"Delete {', '.join(names)} with all messages?"), abort=True, err=True)
     with connect(bootstrap, timeout) as cluster:
         admin = Admin(cluster)
         for name in names:
             admin.delete_topic(name)
-            click.echo(f"deleted topic {name}", err=True)
+            say(f"deleted topic {name}")

@@ -9,6 +9,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -18,10 +19,16 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from kafkatx.blocking import Admin, Cluster, Writer
 from kafkatx.demo.lines import Lines, first_field, open_lines
 from kafkatx.errors import KafkaTXError, SettingError
+from kafkatx.names import printable
+from kafkatx.scratch import Scratch
 from kafkatx.spark.session import check_java, spark_session
 from kafkatx.testing import EmbeddedBroker
 
+if TYPE_CHECKING:
+    from kafkatx.demo.facts import Facts
+
 TOPIC = "lines"
+SPARK_LOG = "spark.log"
 PARTITIONS = 2
 MAX_LINE_BYTES = 16 << 20
 
@@ -71,7 +78,7 @@ def run(console: Console, lines: Lines, to: str) -> None:
         with Cluster(broker.bootstrap) as cluster:
             count = _produce_shown(console, cluster, lines)
         console.print(
-            f"produced  {count:,} lines of {escape(lines.title)} into topic {TOPIC!r} "
+            f"produced  {count:,} lines of {escape(printable(lines.title))} into topic {TOPIC!r} "
             f"in {time.monotonic() - began:.1f} s",
             soft_wrap=True,
         )
@@ -111,33 +118,39 @@ def _ingest(console: Console, bootstrap: str, title: str, count: int, to: str) -
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    from kafkatx.demo.facts import count_facts
     from kafkatx.demo.report import print_report
 
-    log_path = os.path.join(tempfile.gettempdir(), f"kafkatx-demo-spark-{os.getpid()}.log")
-    try:
-        with console.status("Spark is at work"), spark_session(log_path) as spark:
-            began = time.monotonic()
-            topic = (
-                spark.read.format("kafkatx")
-                .option("kafka.bootstrap.servers", bootstrap)
-                .option("subscribe", TOPIC)
-                .load()
-            )
-            # Spark wants to make the directory, or to add to it; it is empty, so this is the same.
-            topic.write.mode("append").parquet(to)
-            facts = count_facts(spark.read.parquet(to))
-            elapsed = time.monotonic() - began
-    except (PySparkException, Py4JError) as error:
-        first_line = str(error).strip().partition("\n")[0]
-        raise SettingError(f"Spark failed: {first_line}; all that it said is in {log_path}") from error
+    with Scratch() as scratch:
+        try:
+            facts, elapsed = _load(console, bootstrap, to, scratch.path)
+        except (PySparkException, Py4JError) as error:
+            first_line = str(error).strip().partition("\n")[0]
+            path = scratch.keep(SPARK_LOG, "kafkatx-demo-spark-")
+            raise SettingError(f"Spark failed: {first_line}; all that it said is in {path}") from error
     console.print(
         f"ingested  {facts.rows:,} rows with PySpark into Parquet in {elapsed:.1f} s: {to}\n", soft_wrap=True
     )
     print_report(console, title, facts)
     if facts.rows != count:
         raise SettingError(f"{count:,} lines were produced and {facts.rows:,} rows ingested")
-    os.unlink(log_path)
+
+
+def _load(console: Console, bootstrap: str, to: str, scratch: str) -> tuple[Facts, float]:
+    """Topic -> Parquet -> facts, and how many seconds it took without Spark's start."""
+    from kafkatx.demo.facts import count_facts
+
+    log_path = os.path.join(scratch, SPARK_LOG)
+    with console.status("Spark is at work"), spark_session(log_path, scratch=scratch) as spark:
+        began = time.monotonic()
+        topic = (
+            spark.read.format("kafkatx")
+            .option("kafka.bootstrap.servers", bootstrap)
+            .option("subscribe", TOPIC)
+            .load()
+        )
+        # Spark wants to make the directory, or to add to it; it is empty, so this is the same.
+        topic.write.mode("append").parquet(to)
+        return count_facts(spark.read.parquet(to)), time.monotonic() - began
 
 
 if __name__ == "__main__":

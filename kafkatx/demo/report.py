@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kafkatx.demo.facts import Facts
+from kafkatx.names import printable
 
 MAX_BARS = 96
 BAR_WIDTH = 40
@@ -23,13 +24,13 @@ def print_report(console: Console, title: str, facts: Facts) -> None:
 
 def counts(title: str, facts: Facts) -> Table:
     """One row per fact."""
-    table = Table(title=escape(title), show_header=False)
+    table = Table(title=escape(printable(title)), show_header=False)
     table.add_column(style="bold")
     table.add_column()
     table.add_row("rows", f"{facts.rows:,}")
     table.add_row("distinct keys", f"{facts.keys:,}")
     for key, lines in facts.top_keys:
-        table.add_row("", f"{escape(key.decode(errors='backslashreplace')[:MAX_KEY])}: {lines:,}")
+        table.add_row("", f"{escape(printable(key.decode(errors='backslashreplace')[:MAX_KEY]))}: {lines:,}")
     table.add_row("bytes", f"{facts.size_bytes:,}")
     table.add_row("lines with a time", f"{facts.dated_rows:,}")
     busiest = facts.busiest_hour

@@ -97,7 +97,7 @@ def parse_partitions(option: str, text: str) -> frozenset[TopicPartition]:
 def _object(option: str, text: str, example: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise SettingError(f"{option}: expected e.g. {example}, got {text}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCAL = "local[2]"
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -69,17 +70,23 @@ def check_pyspark() -> None:
 
 @contextmanager
 def spark_session(
-    log_path: str, master: str = LOCAL, name: str = "kafkatx", settings: Mapping[str, str] | None = None
+    log_path: str,
+    master: str = LOCAL,
+    name: str = "kafkatx",
+    settings: Mapping[str, str] | None = None,
+    scratch: str | None = None,
 ) -> Iterator[SparkSession]:
     """A Spark that writes to a file what it would write to the terminal; stopped at the end.
 
     :param master: as ``spark.master``; workers of a ``local`` one run this very Python.
     :param settings: ``spark.*`` settings, which go before ours.
+    :param scratch: a directory for the temporary files of a ``local`` one; None: the JVM's own, where a JVM
+        that is killed leaves them.
     """
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName(name)
-    for setting, value in session_settings(master, settings or {}).items():
+    for setting, value in session_settings(master, settings or {}, scratch).items():
         builder = builder.config(setting, value)
     _choose_python(master)
     with _output_to(log_path):  # the JVM keeps what it is started with
@@ -90,9 +97,20 @@ def spark_session(
         session.stop()
 
 
-def session_settings(master: str, given: Mapping[str, str]) -> dict[str, str]:
+def session_settings(master: str, given: Mapping[str, str], scratch: str | None = None) -> dict[str, str]:
     """All settings of a session: ours, then those that are given."""
-    return {**SETTINGS, **(LOCAL_SETTINGS if is_local(master) else {}), **given}
+    if not is_local(master):
+        return {**SETTINGS, **given}
+    return {**SETTINGS, **LOCAL_SETTINGS, **_scratch_settings(given, scratch), **given}
+
+
+def _scratch_settings(given: Mapping[str, str], scratch: str | None) -> dict[str, str]:
+    """Where the JVM and Spark keep temporary files; Spark splits Java's options at blanks."""
+    if scratch is None:
+        return {}
+    if JAVA_OPTIONS in given or re.search(r"[\s\"'\\]", scratch):
+        return {"spark.local.dir": scratch}
+    return {"spark.local.dir": scratch, JAVA_OPTIONS: f"-Djava.io.tmpdir={scratch}"}
 
 
 def is_local(master: str) -> bool:

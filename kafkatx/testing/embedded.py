@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from typing import Any, Literal
 
 from kafkatx.errors import KafkaTXError
 from kafkatx.net.reactors import close_reactor, new_reactor
+from kafkatx.scratch import Scratch
 
 READY = re.compile(r"kafkatx is ready: broker \d+ at (\S+),")
 START_S = 30.0
@@ -51,8 +51,8 @@ class EmbeddedBroker:
             started again with the same directory has what it had.
         :param run_in: a thread is quicker to start; a process can be killed, and shares no interpreter.
         """
-        self._temporary = tempfile.TemporaryDirectory(prefix="kafkatx-") if data_dir is None else None
-        self.data_dir = data_dir if self._temporary is None else self._temporary.name
+        self._temporary = Scratch() if data_dir is None else None
+        self.data_dir = data_dir if self._temporary is None else self._temporary.path
         self.settings = {
             "listeners": "PLAINTEXT://127.0.0.1:0",
             "log.dirs": str(self.data_dir),
@@ -94,7 +94,7 @@ class EmbeddedBroker:
     ) -> None:
         self.stop()
         if self._temporary is not None:
-            self._temporary.cleanup()
+            self._temporary.close()
 
 
 class _Thread:

@@ -194,7 +194,7 @@ class CommitTests(TableTestCase):
     def test_bad_manifest(self) -> None:
         """A commit that cannot be read is named."""
         self.commit(1, 5000)
-        for text in ("{", "[]", '{"files": [{}]}'):
+        for text in ("{", "[]", '{"files": [{}]}', "[" * 100_000 + "]" * 100_000):
             with open(self.path("_kafkatx/commits/000000000001.json"), "w", encoding="utf-8") as file:
                 file.write(text)
             self.assertIn("000000000001.json: this is no commit", self.refused())

@@ -55,8 +55,11 @@ class IngestCase(CommandCase):
         self.ingest_does(lambda tell, stop: LOADED)
 
     @contextmanager
-    def spark_session(self, log_path: str, master: str, name: str, conf: dict[str, str]) -> Iterator[Any]:
+    def spark_session(
+        self, log_path: str, master: str, name: str, conf: dict[str, str], scratch: str
+    ) -> Iterator[Any]:
         """A session that knows its version."""
+        self.assertEqual(os.path.dirname(log_path), scratch)
         self.sparks.append((master, conf))
         Path(log_path).write_text("what Spark says")
 
@@ -295,6 +298,14 @@ class FailureTests(IngestCase):
         self.ingest()
         self.assertEqual(self.logs(), [])
 
+    def test_killed(self) -> None:
+        """What a killed command has left of Spark goes with the next start; a log that was kept stays."""
+        left = Path(self.folder, "kafkatx-run-left", "blockmgr-1")
+        left.mkdir(parents=True)
+        Path(self.folder, "kafkatx-ingest-spark-kept.log").touch()
+        self.ingest()
+        self.assertEqual(self.logs(), ["kafkatx-ingest-spark-kept.log"])
+
     def test_warnings(self) -> None:
         """Warnings are lines on stderr; what others log, py4j's stack traces say, goes to Spark's output."""
 
@@ -302,7 +313,7 @@ class FailureTests(IngestCase):
             logging.getLogger("kafkatx.spark").warning("some data\nmay have been lost")
             logging.getLogger("py4j").error("an error in the gateway")
             (path,) = self.logs()
-            self.assertIn("an error in the gateway", Path(self.folder, path).read_text())
+            self.assertIn("an error in the gateway", Path(self.folder, path, "spark.log").read_text())
             return LOADED
 
         self.ingest_does(code)

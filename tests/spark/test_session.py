@@ -92,6 +92,18 @@ class SettingsTests(SynchronousTestCase):
             self.assertEqual(settings["spark.driver.bindAddress"], "127.0.0.1")
             self.assertEqual(settings["spark.driver.memory"], "4g")
 
+    def test_scratch(self) -> None:
+        """Temporary files of a Spark of one process go where they are found again; the user's options win."""
+        settings = session_settings("local", {}, "/tmp/x")
+        self.assertEqual(settings["spark.local.dir"], "/tmp/x")
+        self.assertEqual(settings["spark.driver.extraJavaOptions"], "-Djava.io.tmpdir=/tmp/x")
+        given = {"spark.local.dir": "/y", "spark.driver.extraJavaOptions": "-Xss4m"}
+        self.assertEqual(
+            session_settings("local", given, "/tmp/x") | given, session_settings("local", given, "/z")
+        )
+        self.assertNotIn("spark.driver.extraJavaOptions", session_settings("local", {}, "/tmp/a b"))
+        self.assertNotIn("spark.local.dir", session_settings("spark://head:7077", {}, "/tmp/x"))
+
     def test_cluster(self) -> None:
         """Executors on other machines must reach the driver."""
         settings = session_settings("spark://head:7077", {})

@@ -5,6 +5,9 @@ from __future__ import annotations
 from kafkatx.errors import KafkaTXError
 from kafkatx.spark.planning import DataLoss
 
+RESTORE = "Restore it from a copy of the directory, or ingest into another directory"
+"""What to do about a manifest that is damaged or gone."""
+
 
 class IngestError(KafkaTXError):
     """The ingestion cannot go on. What is committed stays; the next run goes on behind it."""

@@ -2,20 +2,25 @@
 
 ::
 
-    {"version": 1, "commit": 7, "written_ms": 1431975600000, "format": "parquet", "partition_by": ["date"],
-     "decode": null, "schema": [{"name": "value", "type": "binary"}],
+    {"version": 2, "previous": "9f86...", "commit": 7, "written_ms": 1431975600000, "format": "parquet",
+     "partition_by": ["date"], "decode": null, "schema": [{"name": "value", "type": "binary"}],
      "offsets": {"t": {"0": {"from": 400, "to": 500}}},    what this commit holds; "to" is exclusive
      "next": {"t": {"0": 500, "1": 80}},                   where the next one goes on
      "topic_ids": {"t": "5cdab6e2-..."},                   so that a topic that was made anew is noticed
      "files": [{"path": "date=2015-05-19/part-000000000007-00000.parquet",
                 "staged": "_kafkatx/staging/7-.../date=2015-05-19/...", "kind": "data", "rows": 100,
                 "bytes": 2048, "values": {"date": "2015-05-19"}}],
-     "rows": 100, "dead": 0}
+     "rows": 100, "dead": 0, "checksum": "60303ae2..."}
+
+``previous`` is the SHA-256 of the file with the commit before this one, empty in the first. ``checksum`` is
+the SHA-256 of all bytes before ``, "checksum"``. Version 1 had neither.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -23,11 +28,15 @@ from typing import Any
 import attrs
 
 from kafkatx.spark.ingest.columns import Column
-from kafkatx.spark.ingest.errors import TableDamaged
+from kafkatx.spark.ingest.errors import RESTORE, TableDamaged
 from kafkatx.types import TopicPartition
 
-VERSION = 1
+VERSION, UNSEALED_VERSION = 2, 1
+"""The version that is written, and the one before it, whose manifests have no checksum."""
 DATA, DEAD = "data", "dead"
+
+_SEAL = re.compile(rb', "checksum": "([0-9a-f]{64})"\}\n')
+_SEAL_BYTES = len(', "checksum": ""}\n') + 64
 
 
 @attrs.frozen
@@ -53,7 +62,11 @@ class TableFile(StagedFile):
 
 @attrs.frozen
 class Manifest:
-    """One commit; ``offsets`` are (from, to), ``to`` and ``next`` exclusive."""
+    """One commit; ``offsets`` are (from, to), ``to`` and ``next`` exclusive.
+
+    :ivar previous: the digest of the commit before this one; empty where there is none, None in version 1.
+    :ivar digest: of the file that it was read from.
+    """
 
     commit: int
     written_ms: int
@@ -65,6 +78,8 @@ class Manifest:
     next: Mapping[TopicPartition, int]
     topic_ids: Mapping[str, str]
     files: tuple[TableFile, ...]
+    previous: str | None = None
+    digest: str = attrs.field(default="", eq=False)
 
     @property
     def rows(self) -> int:
@@ -82,9 +97,10 @@ class Manifest:
         return sum(file.bytes for file in self.files)
 
     def to_json(self) -> bytes:
-        """As it is stored."""
+        """As it is stored, with its checksum."""
         document = {
             "version": VERSION,
+            "previous": self.previous or "",
             "commit": self.commit,
             "written_ms": self.written_ms,
             "format": self.format,
@@ -98,7 +114,13 @@ class Manifest:
             "rows": self.rows,
             "dead": self.dead,
         }
-        return json.dumps(document).encode() + b"\n"
+        body = json.dumps(document).encode()[:-1]
+        return body + b', "checksum": "%s"}\n' % digest_of(body).encode()
+
+
+def digest_of(data: bytes) -> str:
+    """The SHA-256 of bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def _nested(by_partition: Mapping[TopicPartition, Any]) -> dict[str, dict[str, Any]]:
@@ -109,19 +131,39 @@ def _nested(by_partition: Mapping[TopicPartition, Any]) -> dict[str, dict[str, A
 
 
 def parse_manifest(data: bytes, name: str) -> Manifest:
-    """Read a manifest.
+    """Read a manifest and check its checksum.
 
     :param name: what the error calls it.
-    :raises TableDamaged: it is none, or of a later version.
+    :raises TableDamaged: it is not as it was written, or of a later version.
     """
+    sealed = _check_seal(data, name)
     try:
         document = json.loads(data)
         version = document["version"]
-        if version != VERSION:
-            raise TableDamaged(f"{name} is of version {version}; this kafkatx reads version {VERSION}")
-        return _manifest(document)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TableDamaged(f"{name} is no manifest of an ingestion: {error!r}") from error
+        if version not in (VERSION, UNSEALED_VERSION):
+            raise TableDamaged(f"{name} is of version {version}; this kafkatx reads up to version {VERSION}")
+        if sealed is not (version == VERSION):
+            raise _damaged(name, f"version {version} {'with' if sealed else 'without'} a checksum")
+        return attrs.evolve(_manifest(document), digest=digest_of(data))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise TableDamaged(f"{name} is no manifest of an ingestion: {error!r}. {RESTORE}") from error
+
+
+def _check_seal(data: bytes, name: str) -> bool:
+    """True if the manifest has a checksum.
+
+    :raises TableDamaged: the checksum is wrong.
+    """
+    seal = _SEAL.fullmatch(data[-_SEAL_BYTES:])
+    if seal is None:
+        return False
+    if seal[1].decode() != digest_of(data[:-_SEAL_BYTES]):
+        raise _damaged(name, "its checksum does not match its content")
+    return True
+
+
+def _damaged(name: str, why: str) -> TableDamaged:
+    return TableDamaged(f"{name} is damaged: {why}. {RESTORE}")
 
 
 def _manifest(document: Mapping[str, Any]) -> Manifest:
@@ -136,6 +178,7 @@ def _manifest(document: Mapping[str, Any]) -> Manifest:
         next={at: int(offset) for at, offset in _flat(document["next"]).items()},
         topic_ids=dict(document.get("topic_ids", {})),
         files=tuple(TableFile(**file) for file in document["files"]),
+        previous=document.get("previous"),
     )
 
 

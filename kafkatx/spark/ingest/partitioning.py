@@ -21,11 +21,12 @@ NULL = "__HIVE_DEFAULT_PARTITION__"
 Values: TypeAlias = tuple[str | None, ...]
 """One value for each column that the table is partitioned by."""
 
-_NAMING = frozenset(("string", "int", "bigint", "boolean", "date"))
+NAMING = frozenset(("string", "int", "bigint", "boolean", "date"))
 _TIMES = frozenset(("timestamp", "date", "string", "bigint"))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
-# As Spark's ExternalCatalogUtils.escapePathName.
-_ESCAPED = {chr(code) for code in (*range(1, 0x20), 0x7F)} | set("\"#%'*/:=?\\{[]^")
+# As Spark's ExternalCatalogUtils.escapePathName, and NUL, which no file system takes.
+_ESCAPED = {chr(code) for code in (*range(0x20), 0x7F)} | set("\"#%'*/:=?\\{[]^")
+_MOST_NAME_BYTES, _MOST_PATH_BYTES = 255, 2048
 _PLAIN, _MILLISECONDS = pa.timestamp("us"), pa.timestamp("ms", tz="UTC")
 # Years 1 to 9999: others have no date in Python, nor in most readers.
 _EARLIEST_US, _END_US = -62_135_596_800_000_000, 253_402_300_800_000_000
@@ -34,12 +35,18 @@ _EARLIEST_US, _END_US = -62_135_596_800_000_000, 253_402_300_800_000_000
 def folder(names: Sequence[str], values: Values) -> str:
     """The folder of rows with these values; empty without names."""
     return "/".join(
-        f"{_escaped(name)}={NULL if value in (None, '') else _escaped(str(value))}"
+        f"{escaped(name)}={NULL if value in (None, '') else escaped(str(value))}"
         for name, value in zip(names, values, strict=True)
     )
 
 
-def _escaped(text: str) -> str:
+def most_bytes(names: Sequence[str]) -> int:
+    """The most bytes that the name of one folder may have: all of them together are part of a file's path."""
+    return min(_MOST_NAME_BYTES, _MOST_PATH_BYTES // max(1, len(names)))
+
+
+def escaped(text: str) -> str:
+    """A name or value as it stands in a folder's name."""
     return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in text)
 
 
@@ -52,8 +59,11 @@ def check_columns(
     :raises SettingError: a column is missing, or of a type that makes no folder's name or no time.
     """
     types = {column.name: column.type for column in columns}
+    for name in partition_by:
+        if len(f"{escaped(name)}={NULL}".encode()) > most_bytes(partition_by):
+            raise SettingError(f"partition-by {name}: the name is too long for a folder's")
     needed = [name for name in partition_by if name not in DERIVED]
-    wanted = [("partition-by", name, _NAMING) for name in needed]
+    wanted = [("partition-by", name, NAMING) for name in needed]
     if len(needed) < len(partition_by):
         wanted.append(("time-column", time_column, _TIMES))
     for option, name, allowed in wanted:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from kafkatx.errors import SettingError
 from kafkatx.spark.ingest.columns import Column, to_ddl
+from kafkatx.spark.ingest.commits import COMMITS, all_manifests
 from kafkatx.spark.ingest.errors import TableDamaged
 from kafkatx.spark.ingest.files import Files, open_files
 from kafkatx.spark.ingest.manifest import DATA, Manifest
 from kafkatx.spark.ingest.partitioning import file_columns, folder_columns
-from kafkatx.spark.ingest.table import COMMITS, manifest_commits, read_manifest, staging_of
+from kafkatx.spark.ingest.table import staging_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,11 +27,11 @@ def read_table(spark: SparkSession, directory: str, ignore_missing: bool = False
     the others. Here files count from the moment of their commit, wherever they are.
 
     :param ignore_missing: leave out files that were deleted, old days say; otherwise they are an error.
-    :raises TableDamaged: there is no commit, or files of one are gone.
+    :raises TableDamaged: there is no commit, files of one are gone, or a manifest is missing or damaged.
     :raises SettingError: the table is of Avro files, which Spark does not read without a package of its own.
     """
     files = open_files(directory)
-    manifests = [read_manifest(files, commit) for commit in manifest_commits(files)]
+    manifests = all_manifests(files)
     if not manifests:
         raise TableDamaged(f"{files.root} has no {COMMITS}: nothing was ingested into it")
     last = manifests[-1]

@@ -14,6 +14,7 @@ import attrs
 from kafkatx.blocking import Cluster
 from kafkatx.errors import SettingError
 from kafkatx.spark.ingest.columns import Column
+from kafkatx.spark.ingest.commits import last_manifest
 from kafkatx.spark.ingest.decoding import KAFKA_COLUMNS, open_decoding, widened
 from kafkatx.spark.ingest.decoding.plugin import DeclaredDecoding
 from kafkatx.spark.ingest.errors import IngestError
@@ -26,7 +27,7 @@ from kafkatx.spark.ingest.partitioning import check_columns
 from kafkatx.spark.ingest.patience import Patience, Stopped
 from kafkatx.spark.ingest.planning import Pending, limited, pending, record_bytes, tasks_of, until
 from kafkatx.spark.ingest.progress import Loaded, Progress, Report
-from kafkatx.spark.ingest.table import Table, last_manifest, placed
+from kafkatx.spark.ingest.table import Table, placed
 from kafkatx.spark.ingest.task import TaskResult, Work, table_columns
 from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.planning import connect
@@ -113,6 +114,7 @@ class Ingestion:
             options.decoder_settings,
             time_column=options.time_column,
             include_headers=options.include_headers,
+            partition_by=options.partition_by,
         )
         default = "timestamp" if options.decode is None else "kafka_timestamp"
         self._time_column = options.time_column or self._decoding.time_column or default

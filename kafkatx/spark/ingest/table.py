@@ -5,11 +5,13 @@
     date=2015-05-19/hour=19/part-000000000007-00000.parquet   what readers see
     _dead_letters/part-000000000007-00001.json                records that could not be decoded
     _kafkatx/commits/000000000007.json                        manifests: the truth
+    _kafkatx/head/000000000007-9f86...                        which of them is the newest
     _kafkatx/staging/7-3fa1.../                               what commit 7 is written to
     _kafkatx/lock
 
 A commit exists when its manifest does; that appears by a rename that fails if the name is taken. Before it
-nothing is visible. After it the files are moved to their places, by whoever comes next if need be.
+nothing is visible. After it the head names it, and the files are moved to their places, by the next run if
+need be.
 
 Staged files of a commit that exists belong to it or are waste. Those of a commit that does not exist may be
 of an ingestion that is at work somewhere: before they are removed an empty commit takes their number, so
@@ -27,19 +29,24 @@ from posixpath import dirname
 
 import attrs
 
+from kafkatx.spark.ingest.commits import (
+    COMMITS,
+    HOME,
+    last_manifest,
+    manifest_commits,
+    manifest_path,
+    write_head,
+)
 from kafkatx.spark.ingest.errors import ConflictingCommit, TableDamaged
 from kafkatx.spark.ingest.files import Files
-from kafkatx.spark.ingest.manifest import DEAD, Manifest, StagedFile, TableFile, parse_manifest
+from kafkatx.spark.ingest.manifest import DEAD, Manifest, StagedFile, TableFile, digest_of
 
 log = logging.getLogger(__name__)
 
-HOME = "_kafkatx"
-COMMITS = f"{HOME}/commits"
 STAGING = f"{HOME}/staging"
 LOCK = f"{HOME}/lock"
 DEAD_LETTERS = "_dead_letters"
 
-_MANIFEST = re.compile(r"([0-9]{12})\.json")
 _STAGED = re.compile(r"([0-9]+)-[0-9a-f]+")
 
 
@@ -72,6 +79,7 @@ class Table:
         self.last = last_manifest(self.files)
         if self.last is not None:
             self.files.sync(COMMITS)  # who wrote it may have been killed before that
+            write_head(self.files, self.last)
             self._put_in_place(self.last)
         leftovers = self._remove_settled(self.files.names(STAGING))
         if leftovers:
@@ -119,10 +127,13 @@ class Table:
         :raises OSError: the file system's; whether it is committed turns out at the next :meth:`open`.
         """
         self._check(manifest)
+        manifest = attrs.evolve(manifest, previous=self.last.digest if self.last else "")
+        data = manifest.to_json()
+        manifest = attrs.evolve(manifest, digest=digest_of(data))
         self._sync_staged(staging, manifest.files)
         written = f"{staging}/manifest.json"
         with self.files.output(written) as stream:
-            stream.write(manifest.to_json())
+            stream.write(data)
         self.files.sync(written)
         self._settled = False
         try:
@@ -132,6 +143,7 @@ class Table:
             raise self._conflict(manifest.commit) from None
         self.files.sync(COMMITS)
         self.last = manifest
+        write_head(self.files, manifest)
         self._put_in_place(manifest)
         self._settled = True
         self._remove_settled(self.files.names(STAGING))
@@ -213,35 +225,6 @@ def check_vacant(files: Files) -> None:
             f"{files.root} has {strange[0]!r} but no {COMMITS}: it is no table of an ingestion, or its "
             "commits were deleted. Give another directory, or an empty one to load everything again"
         )
-
-
-def manifest_path(commit: int) -> str:
-    """Where a commit's manifest is."""
-    return f"{COMMITS}/{commit:012d}.json"
-
-
-def manifest_commits(files: Files) -> list[int]:
-    """The numbers of all commits, in order."""
-    found = (_MANIFEST.fullmatch(name) for name in files.names(COMMITS))
-    return [int(match[1]) for match in found if match]
-
-
-def read_manifest(files: Files, commit: int) -> Manifest:
-    """One commit.
-
-    :raises TableDamaged: its manifest cannot be read.
-    """
-    path = manifest_path(commit)
-    manifest = parse_manifest(files.read(path), f"{files.root}/{path}")
-    if manifest.commit != commit:
-        raise TableDamaged(f"{files.root}/{path} is the manifest of commit {manifest.commit}")
-    return manifest
-
-
-def last_manifest(files: Files) -> Manifest | None:
-    """The newest commit; None where there is none."""
-    commits = manifest_commits(files)
-    return read_manifest(files, commits[-1]) if commits else None
 
 
 def placed(staged: Sequence[StagedFile], commit: int, extension: str) -> tuple[TableFile, ...]:

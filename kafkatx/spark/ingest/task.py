@@ -19,7 +19,7 @@ from kafkatx.clientside.errors import retriable
 from kafkatx.errors import KafkaTXError
 from kafkatx.spark.client_options import ClientSettings
 from kafkatx.spark.ingest.columns import Column, arrow_schema
-from kafkatx.spark.ingest.decoding import DEAD_SCHEMA, KAFKA_COLUMNS, Decoding, widened
+from kafkatx.spark.ingest.decoding import DEAD_SCHEMA, KAFKA_COLUMNS, Decoding, merged
 from kafkatx.spark.ingest.files import Files
 from kafkatx.spark.ingest.manifest import DATA, DEAD, StagedFile
 from kafkatx.spark.ingest.options import Bounds
@@ -166,8 +166,7 @@ class _Running:
         """Write a batch's rows; after the first drift only look on, for all is to be done again."""
         rows, dead, drift = self._work.decoding.decode(topic, batch)
         if drift:
-            merged = widened((), [self._drift, drift])
-            self._drift = {column.name: column.type for column in merged}
+            self._drift = merged(self._work.decoding.columns(), [self._drift, drift])
         if self._drift:
             return
         for values, part in self._partitioning.split(rows):

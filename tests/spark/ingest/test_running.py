@@ -6,10 +6,13 @@ import errno
 import json
 import threading
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
+import pyarrow as pa
+import pyarrow.dataset as datasets
 import pyarrow.parquet as parquet
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -17,13 +20,14 @@ from kafkatx.blocking import UnknownTopic
 from kafkatx.clientside.errors import ConnectionFailed
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.spark.ingest import patience, task
+from kafkatx.spark.ingest.commits import manifest_commits, read_manifest
 from kafkatx.spark.ingest.errors import IngestError, OffsetsLost
 from kafkatx.spark.ingest.files import LocalFiles
 from kafkatx.spark.ingest.manifest import Manifest
 from kafkatx.spark.ingest.options import Bounds
 from kafkatx.spark.ingest.progress import Progress, Report
 from kafkatx.spark.ingest.running import Ingestion
-from kafkatx.spark.ingest.table import STAGING, Table, manifest_commits, read_manifest
+from kafkatx.spark.ingest.table import STAGING, Table
 from kafkatx.spark.planning import DataLoss
 from tests.spark.fakes import FakeCluster
 from tests.spark.ingest.fakes import FakeSpark, FakeTopics
@@ -361,6 +365,72 @@ class DecodingTests(IngestionCase):
             {(row["partition"], row["offset"]) for row in found}, {(p, n) for p in (0, 1) for n in (0, 5)}
         )
         self.assertEqual({(row["value"], row["key"], row["topic"]) for row in found}, {("ew==", "aw==", "t")})
+
+    def test_any_folder_value(self) -> None:
+        """Values that are no file names are folders all the same, or dead letters: nothing stops."""
+        fine = [
+            "",
+            ".",
+            "..",
+            "/",
+            "a/../../b",
+            "\0",
+            "\x1b[31m\n",
+            "a" * 250,
+            "\u00fc" * 125,
+            "=",
+            "%2F",
+            "~ *",
+        ]
+        long = ["a" * 254, "\u00fc" * 127, "/" * 85, "\0" * 100, "x" * 5000]
+        other: list[Any] = ["\ud800", {"x": 1}, [1], 1.5]
+        values = [*fine, *long, *other, None, 5, True]
+        self.cluster.logs["t"] = [(0, len(values))]
+        self.topics.values = lambda n: json.dumps({"c": values[n], "n": n, "d": "x"}).encode()
+        for at in (0, len(values)):  # the column is new, and then it is known
+            report = self.ingest(decode="json", partition_by=("c", "date"))
+            self.assertEqual((report.rows, report.dead), (len(fine) + 6, len(long) + 1), at)
+            self.cluster.logs["t"] = [(0, 2 * len(values))]
+            self.topics.values = lambda n: json.dumps({"c": values[n % len(values)], "n": n}).encode()
+        dataset = datasets.dataset(
+            [str(path) for path in Path(self.root).glob("c=*/*/*")],
+            partitioning=datasets.partitioning(flavor="hive", schema=pa.schema([("c", pa.string())])),
+            partition_base_dir=self.root,
+        )
+        found = {row["n"]: row["c"] for row in dataset.to_table(columns=["n", "c"]).to_pylist()}
+        told = {n: value or None for n, value in enumerate(fine)}
+        told |= {n + len(values): value for n, value in told.items()}
+        self.assertEqual({n: c for n, c in found.items() if n % len(values) < len(fine)}, told)
+        reasons = " ".join(path.read_text() for path in Path(self.root, "_dead_letters").iterdir())
+        for said in ("makes a folder's name of 256 bytes: 255 is the most", "is no Unicode"):
+            self.assertTrue(said in reasons, said)
+
+    def test_first_folder_value(self) -> None:
+        """A first record that gives the folders' column another type, name or length fixes nothing."""
+        for number, first in enumerate(({"c": {"x": 1}}, {"c": 1.5}, {"C": "x"}, {"c": "y" * 300, "new": 1})):
+            self.root = str(Path(self.mktemp()).resolve())
+            self.files = LocalFiles(self.root)
+            self.topics.values = partial(self.first_of_many, first)
+            report = self.ingest(decode="json", partition_by=("c",))
+            dead = 0 if number < 2 else 2  # what is no text is there as its JSON
+            self.assertEqual((report.rows, report.dead), (20 - dead, dead), number)
+            names = [column.name for column in self.last().schema if not column.name.startswith("kafka_")]
+            self.assertEqual(names, ["c"])
+
+    def first_of_many(self, first: Any, n: int) -> bytes:
+        """One record, and then others."""
+        return json.dumps({"c": "a"} if n else first).encode()
+
+    def test_many_folder_columns(self) -> None:
+        """Many columns share the length of a path."""
+        by = tuple(f"c{n}" for n in range(20))
+        self.topics.values = lambda n: json.dumps(dict.fromkeys(by, "x" * (90 + n))).encode()
+        report = self.ingest(decode="json", partition_by=by)
+        self.assertEqual((report.rows, report.dead), (18, 2))
+        self.root = str(Path(self.mktemp()).resolve())
+        self.files = LocalFiles(self.root)
+        error = self.assertRaises(SettingError, self.ingest, decode="json", partition_by=("x" * 250,))
+        self.assertIn("the name is too long for a folder's", str(error))
 
     def test_first_look(self) -> None:
         """The first commit of unknown columns is small, for it is decoded twice."""

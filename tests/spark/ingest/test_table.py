@@ -11,9 +11,10 @@ import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.spark.ingest.columns import Column
+from kafkatx.spark.ingest.commits import COMMITS, HEAD, manifest_commits, read_manifest
 from kafkatx.spark.ingest.errors import ConflictingCommit, TableDamaged
 from kafkatx.spark.ingest.manifest import DATA, DEAD, Manifest, StagedFile
-from kafkatx.spark.ingest.table import COMMITS, STAGING, Table, manifest_commits, placed, read_manifest
+from kafkatx.spark.ingest.table import STAGING, Table, placed
 from kafkatx.types import TopicPartition
 from tests.spark.ingest.memory import MemoryFiles, Stop
 
@@ -280,10 +281,20 @@ class DamageTests(SynchronousTestCase):
         ingest(self.files)
 
     def test_last_commit_deleted(self) -> None:
-        """Its files are still there, and would be doubled: the commit that takes its number is refused."""
+        """Its files are still there, and would be doubled: the head names the commit that is missing."""
         table = ingest(self.files)
         assert table.last is not None
         self.files.remove(f"{COMMITS}/{table.last.commit:012d}.json")
+        self.assertIn("memory/_kafkatx/commits/000000000004.json is missing. Restore it", self.refused())
+
+    def test_commits_and_head_deleted(self) -> None:
+        """Without a head too, a commit whose files are there already is refused."""
+        table = Table(self.files)
+        table.open(EMPTY)
+        load(table)
+        load(table)
+        for path in (f"{COMMITS}/000000000002.json", HEAD):
+            self.files.remove(path)
         table = Table(self.files)
         table.open(EMPTY)
         error = self.assertRaises(TableDamaged, load, table)
@@ -314,10 +325,12 @@ class DamageTests(SynchronousTestCase):
     def test_unreadable_manifest(self) -> None:
         """A manifest that is none, or another's, is named."""
         ingest(self.files)
-        path = f"{COMMITS}/000000000009.json"
+        path = f"{COMMITS}/000000000004.json"
         for data, said in (
             (b"{", "is no manifest"),
+            (b"[" * 100_000 + b"]" * 100_000, "is no manifest of an ingestion: RecursionError"),
             (b'{"version": 9}', "version 9"),
+            (b'{"version": 2}', "version 2 without a checksum"),
             (self.files.read(f"{COMMITS}/000000000001.json"), "is the manifest of commit 1"),
         ):
             self.files.remove(path)

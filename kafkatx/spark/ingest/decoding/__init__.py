@@ -5,6 +5,6 @@ Pure but for pyarrow. A :class:`Decoding` is made on the driver, pickled, and us
 
 from kafkatx.spark.ingest.decoding.decoding import DEAD_SCHEMA, KAFKA_COLUMNS, Decoded, Decoding
 from kafkatx.spark.ingest.decoding.opening import open_decoding
-from kafkatx.spark.ingest.decoding.widening import widened
+from kafkatx.spark.ingest.decoding.widening import merged, widened
 
-__all__ = ["DEAD_SCHEMA", "KAFKA_COLUMNS", "Decoded", "Decoding", "open_decoding", "widened"]
+__all__ = ["DEAD_SCHEMA", "KAFKA_COLUMNS", "Decoded", "Decoding", "merged", "open_decoding", "widened"]

@@ -38,10 +38,10 @@ class Fit:
     def _fit_nested(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def unknown(self, value: Any, path: Path, room: bool) -> Iterator[tuple[Path, Any]]:
+    def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, Any]]:
         """Values, not void, that are in *value* and that nothing is there for, with the way to each.
 
-        :param room: whether the table may get more columns.
+        :param room: how many more columns the table may get.
         :raises Misfit: one of them cannot become a column.
         """
         return iter(())
@@ -74,7 +74,7 @@ class ListFit(Fit):
             return [{"key": key, "value": item} for key, item in value.items()]
         return value
 
-    def unknown(self, value: Any, path: Path, room: bool) -> Iterator[tuple[Path, Any]]:
+    def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, Any]]:
         """Those of all elements."""
         if self._element.nested:
             for item in self._items(value) or ():
@@ -104,7 +104,7 @@ class StructFit(Fit):
                 raise misfit.within(name) from None
         return made
 
-    def unknown(self, value: Any, path: Path, room: bool) -> Iterator[tuple[Path, Any]]:
+    def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, Any]]:
         """Fields that are new, and those that are new in known ones."""
         if value is None:
             return
@@ -116,7 +116,7 @@ class StructFit(Fit):
         for name in self._nested:
             yield from self.fields[name].unknown(value.get(name), (*path, name), room)
 
-    def _check(self, name: Any, room: bool) -> None:
+    def _check(self, name: Any, room: int) -> None:
         why = bad_name(name)
         if why is None and name.lower() in self._lower:
             why = "another column is called so, and Spark does not tell upper and lower case apart"
@@ -124,6 +124,11 @@ class StructFit(Fit):
             why = f"the table has {MAX_FIELDS} columns or more already and gets no others"
         if why is not None:
             raise Misfit(f"new field {excerpt(name)}: {why}")
+
+
+def room_beside(leaves: int) -> int:
+    """How many more columns a table of so many simple ones may get."""
+    return max(0, MAX_FIELDS - leaves)
 
 
 @lru_cache(maxsize=1024)
@@ -149,5 +154,5 @@ class TableFit(StructFit):
     def __init__(self, columns: Iterable[Column], reserved: Iterable[str]) -> None:
         super().__init__(pa.struct([(column.name, arrow_type(column.type)) for column in columns]))
         self._lower |= {name.lower() for name in reserved}
-        self.room = self.leaves < MAX_FIELDS
+        self.room = room_beside(self.leaves)
         self.has_nested = bool(self._nested)

@@ -21,7 +21,7 @@ Which types several values have together does not depend on their order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -62,15 +62,18 @@ _NUMBERS = frozenset(("bigint", "double"))
 
 
 class Seen:
-    """The type of all values that were added, so far."""
+    """The type of all values that were added, so far.
 
-    __slots__ = ("_fields", "_lower", "_made", "_word")
+    :param room: the most fields that the whole tree may have.
+    """
 
-    def __init__(self, made: list[int] | None = None) -> None:
+    __slots__ = ("_fields", "_left", "_lower", "_word")
+
+    def __init__(self, room: int = MAX_FIELDS, left: list[int] | None = None) -> None:
         self._word: str | None = None
         self._fields: dict[Any, Seen] = {}
         self._lower: set[str] = set()
-        self._made = [0] if made is None else made  # how many fields there are, in all of the tree
+        self._left = [room] if left is None else left  # how many more fields the whole tree may get
 
     def add(self, value: Any, depth: int = 0) -> None:
         """Take a value into account."""
@@ -104,24 +107,36 @@ class Seen:
         elif {self._word, word} == _NUMBERS:
             self._word = "double"
         elif word != self._word:
-            self._word, self._fields = _TEXT, {}
+            self._left[0] += self._size()
+            self._word, self._fields, self._lower = _TEXT, {}, set()
+
+    def _size(self) -> int:
+        """The number of fields below."""
+        return sum((step is not ELEMENT) + child._size() for step, child in self._fields.items())
 
     def field(self, name: Any) -> Seen | None:
         """What is seen in a field; None if it cannot be one beside the others, or there are too many."""
         if name in self._fields:
             return self._fields[name]
-        if bad_name(name) or name.lower() in self._lower or self._made[0] >= MAX_FIELDS:
+        if not self._takes(name) or self._left[0] <= 0:
             return None
+        self._left[0] -= 1
         return self.child(name)
 
+    def _takes(self, name: Any) -> bool:
+        """True if a new field may have this name beside the others."""
+        return bad_name(name) is None and name.lower() not in self._lower
+
     def child(self, step: Any) -> Seen:
-        """What is seen in a field or, with :data:`ELEMENT`, in the elements, wherever it came from."""
+        """What is seen in a field or, with :data:`ELEMENT`, in the elements, wherever it came from.
+
+        A field that is made here does not count: it is for those that the table has already.
+        """
         if step not in self._fields:
             self._become(_ARRAY if step is ELEMENT else _STRUCT)
-            self._fields[step] = Seen(self._made)
+            self._fields[step] = Seen(left=self._left)
             if step is not ELEMENT:
                 self._lower.add(step.lower())
-                self._made[0] += 1
         return self._fields[step]
 
     def add_type(self, found: Any) -> None:
@@ -138,12 +153,38 @@ class Seen:
         else:
             self._become(next(word for word, known in _TYPES.items() if known == found))
 
-    def at(self, path: Sequence[Any]) -> Seen | None:
-        """What is seen at the end of a path whose other steps are known; None as :meth:`field`."""
-        seen = self
-        for step in path[:-1]:
-            seen = seen.child(step)
-        return seen.field(path[-1])
+    def admit(self, paths: Sequence[Sequence[Any]]) -> list[Seen] | None:
+        """Make the fields at the ends of paths whose other steps are known: all of them, or none.
+
+        :return: what is seen in each; None if one of them cannot be a field, or there are too many.
+        """
+        new: dict[tuple[Any, ...], Any] = {}
+        for *above, name in paths:
+            seen = self._below(above)
+            if seen is not None and name in seen._fields:
+                continue
+            key = (*above, name.lower() if isinstance(name, str) else name)
+            taken = bad_name(name) is not None if seen is None else not seen._takes(name)
+            if taken or new.setdefault(key, name) != name:
+                return None
+        if len(new) > self._left[0]:
+            return None
+        found = []
+        for *above, name in paths:
+            seen = self
+            for step in above:
+                seen = seen.child(step)
+            field = seen.field(name)
+            if field is not None:
+                found.append(field)
+        return found
+
+    def _below(self, path: Iterable[Any]) -> Seen | None:
+        """What is seen at the end of a path; None if nothing was."""
+        seen: Seen | None = self
+        for step in path:
+            seen = None if seen is None else seen._fields.get(step)
+        return seen
 
     def fields(self) -> dict[str, Any]:
         """The fields and their types, those that have one."""

@@ -21,6 +21,7 @@ def open_decoding(
     settings: Mapping[str, str],
     time_column: str | None = None,
     include_headers: bool = False,
+    partition_by: Sequence[str] = (),
 ) -> Decoding:
     """How records become rows.
 
@@ -28,6 +29,7 @@ def open_decoding(
     :param columns: the table's columns so far, without those of Kafka; None or empty if there is none yet.
     :param settings: the decoder's own, and ``schema``.
     :param time_column: a column that is a timestamp if no schema says what it is: text in it is parsed.
+    :param partition_by: records whose values of these columns make no folder's name are dead letters.
     :raises SettingError: there is no such decoder, or no such setting; the table has other columns.
     """
     if name is None:
@@ -40,12 +42,17 @@ def open_decoding(
         if SCHEMA in settings:
             raise SettingError(f"decoder {name} has columns of its own: leave the schema out")
         declared = [Column(column, ddl_type(arrow_type(word))) for column, word in decoder.columns]
-        return DeclaredDecoding(name, decoder, _agreed(columns, declared), decoder.time_column)
+        return DeclaredDecoding(name, decoder, _agreed(columns, declared), decoder.time_column, partition_by)
     if SCHEMA in settings:
         return InferringDecoding(
-            name, decoder, _agreed(columns, parse_ddl(settings[SCHEMA])), time_column, fixed=True
+            name,
+            decoder,
+            _agreed(columns, parse_ddl(settings[SCHEMA])),
+            time_column,
+            partition_by,
+            fixed=True,
         )
-    return InferringDecoding(name, decoder, _with_time(columns or (), time_column), time_column)
+    return InferringDecoding(name, decoder, _with_time(columns or (), time_column), time_column, partition_by)
 
 
 def make_decoder(name: str, settings: Mapping[str, str]) -> Any:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from kafkatx.spark.ingest.columns import Column, ddl_type
 from kafkatx.spark.ingest.decoding.decoding import DEAD_SCHEMA, KAFKA_COLUMNS, Decoded
 from kafkatx.spark.ingest.decoding.fitting import TableFit, table_fit
+from kafkatx.spark.ingest.decoding.folders import FolderNames
 from kafkatx.spark.ingest.decoding.rows import Dead, make_array, unknown_fields
 from kafkatx.spark.ingest.decoding.scalars import excerpt
 
@@ -25,9 +26,15 @@ class PluginDecoding:
     """What both kinds of decoders have in common."""
 
     def __init__(
-        self, name: str, decoder: Any, columns: Iterable[Column], time_column: str | None = None
+        self,
+        name: str,
+        decoder: Any,
+        columns: Iterable[Column],
+        time_column: str | None = None,
+        partition_by: Sequence[str] = (),
     ) -> None:
         self.time_column = time_column
+        self._folders = FolderNames(partition_by)
         self._name = name
         self._decoder = decoder
         self._columns = tuple(columns)
@@ -41,7 +48,10 @@ class PluginDecoding:
         table = table_fit(self._columns, _RESERVED)
         dead: Dead = {}
         found = self._objects(topic, batch.column("value").to_pylist(), dead)
-        arrays, drift = self._arrays(table, found, dead)
+        arrays = self._arrays(table, found, dead)
+        for place, why in self._folders.refused(dict(zip(table.fields, arrays, strict=True))):
+            dead.setdefault(place, why)
+        drift = self._drift(table, found, dead)
         rows = pa.RecordBatch.from_arrays(
             [*arrays, *(batch.column(source) for source in KAFKA_COLUMNS.values())],
             [*table.fields, *KAFKA_COLUMNS],
@@ -72,14 +82,19 @@ class PluginDecoding:
             what = f"{type(error).__name__}: {what}"
         return f"{self._name}: {what}: {excerpt(value)}"
 
-    def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> tuple[list[Any], dict[str, str]]:
+    def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> list[Any]:
+        """The table's columns."""
         raise NotImplementedError
+
+    def _drift(self, table: TableFit, found: list[Any], dead: Dead) -> dict[str, str]:
+        """Fields that no column is there for."""
+        return {}
 
 
 class DeclaredDecoding(PluginDecoding):
     """By an ``IRowDecoder``: rows are tuples in the order of its columns."""
 
-    def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> tuple[list[Any], dict[str, str]]:
+    def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> list[Any]:
         width = len(table.fields)
         nothing = (None,) * width
         rows = [nothing if row is None else row for row in found]
@@ -89,7 +104,7 @@ class DeclaredDecoding(PluginDecoding):
                 rows[place] = nothing
         columns = list(zip(*rows, strict=True)) or [()] * width
         fields = zip(table.fields.items(), columns, strict=True)
-        return [make_array(name, field, values, dead) for (name, field), values in fields], {}
+        return [make_array(name, field, values, dead) for (name, field), values in fields]
 
 
 class InferringDecoding(PluginDecoding):
@@ -104,21 +119,24 @@ class InferringDecoding(PluginDecoding):
         decoder: Any,
         columns: Iterable[Column],
         time_column: str | None = None,
+        partition_by: Sequence[str] = (),
         fixed: bool = False,
     ) -> None:
-        super().__init__(name, decoder, columns, time_column)
+        super().__init__(name, decoder, columns, time_column, partition_by)
         self._fixed = fixed
 
-    def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> tuple[list[Any], dict[str, str]]:
+    def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> list[Any]:
         rows = [_mapping(value) for value in found]
-        arrays = [
+        return [
             make_array(name, field, [row.get(name) for row in rows], dead)
             for name, field in table.fields.items()
         ]
+
+    def _drift(self, table: TableFit, found: list[Any], dead: Dead) -> dict[str, str]:
         if self._fixed:
-            return arrays, {}
-        seen = unknown_fields(table, rows, dead)
-        return arrays, {name: ddl_type(kind) for name, kind in seen.fields().items()}
+            return {}
+        seen = unknown_fields(table, [_mapping(value) for value in found], dead, self._folders)
+        return {name: ddl_type(kind) for name, kind in seen.fields().items()}
 
 
 def _mapping(value: Any) -> Mapping[Any, Any]:

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from kafkatx.spark.ingest.decoding.fitting import Fit, TableFit
+from kafkatx.spark.ingest.decoding.folders import FolderNames
 from kafkatx.spark.ingest.decoding.inference import Seen
-from kafkatx.spark.ingest.decoding.scalars import Misfit
+from kafkatx.spark.ingest.decoding.scalars import Misfit, excerpt
 
 Dead = dict[int, str]
 """The rows that are dead letters, by their place in the batch, and why."""
@@ -38,9 +39,15 @@ def make_array(name: str, field: Fit, values: Sequence[Any], dead: Dead) -> Any:
     return pa.array(fitted, field.type)
 
 
-def unknown_fields(table: TableFit, rows: Sequence[Mapping[Any, Any]], dead: Dead) -> Seen:
-    """What there is in rows, dead ones apart, that no column is there for."""
-    seen = Seen()
+def unknown_fields(
+    table: TableFit, rows: Sequence[Mapping[Any, Any]], dead: Dead, folders: FolderNames
+) -> Seen:
+    """What there is in rows, dead ones apart, that no column is there for.
+
+    A row whose new fields cannot all become columns beside those of the rows before it is a dead letter, and
+    none of its fields becomes one.
+    """
+    seen = Seen(table.room)
     known, nested = table.fields.keys(), table.has_nested
     for place, row in enumerate(rows):
         if (nested or not known >= row.keys()) and place not in dead:
@@ -49,8 +56,24 @@ def unknown_fields(table: TableFit, rows: Sequence[Mapping[Any, Any]], dead: Dea
             except Misfit as misfit:
                 dead[place] = str(misfit)
                 continue
-            for path, value in found:
-                field = seen.at(path)
-                if field is not None:
-                    field.add(value, len(path))
+            why = next((why for (name, *_), value in found if (why := folders.why_not(name, value))), None)
+            if why is not None:
+                dead[place] = why
+                continue
+            fields = seen.admit([path for path, _ in found])
+            if fields is None:
+                dead[place] = _not_admitted(found, table.room)
+                continue
+            for field, (path, value) in zip(fields, found, strict=True):
+                field.add(value, len(path))
     return seen
+
+
+def _not_admitted(found: Sequence[tuple[Any, Any]], room: int) -> str:
+    names = sorted({excerpt(path[-1]) for path, _ in found})
+    if len(names) > room:
+        return f"{len(names)} new fields, as {names[0]}: the table gets {room} more columns at most"
+    return (
+        f"new fields, as {names[0]}: they cannot all be columns beside those before them: there is room for "
+        f"{room}, and names that differ only in upper and lower case are one"
+    )

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from kafkatx.spark.ingest.columns import Column, arrow_type, ddl_type
-from kafkatx.spark.ingest.decoding.fitting import fit_of
-from kafkatx.spark.ingest.decoding.inference import MAX_FIELDS, Seen
+from kafkatx.spark.ingest.decoding.fitting import fit_of, room_beside
+from kafkatx.spark.ingest.decoding.inference import ELEMENT, MAX_FIELDS, Seen
 
 
 def widened(columns: Sequence[Column], drifts: Iterable[Mapping[str, str]]) -> list[Column]:
@@ -19,15 +19,52 @@ def widened(columns: Sequence[Column], drifts: Iterable[Mapping[str, str]]) -> l
     with different types it gets the one that all values fit. Each call with a drift that is not empty adds
     something, and a table with many columns gets no more, so that decoding anew comes to an end.
     """
-    seen = Seen()
-    for drift in drifts:
-        for name, text in drift.items():
-            field = seen.field(name)
-            if field is not None:
-                field.add_type(arrow_type(text))
     known = pa.struct([(column.name, arrow_type(column.type)) for column in columns])
-    grown = _grown(known, pa.struct(list(seen.fields().items())), [fit_of(known).leaves])
+    merged = _merged(known, drifts)
+    grown = _grown(known, merged, [fit_of(known).leaves])
     return [Column(field.name, ddl_type(field.type)) for field in grown]
+
+
+def merged(columns: Sequence[Column], drifts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Several drifts as one; of those that cannot stand beside each other the first."""
+    known = pa.struct([(column.name, arrow_type(column.type)) for column in columns])
+    return {field.name: ddl_type(field.type) for field in _merged(known, drifts)}
+
+
+def _merged(known: Any, drifts: Iterable[Mapping[str, str]]) -> Any:
+    """All drifts that find their place together, as a struct.
+
+    One that does not is left out as a whole: a part of it may be of a record that will be a dead letter. Its
+    batch is decoded again with the columns that the others bring, and says then what of it can still be one.
+    """
+    room = room_beside(fit_of(known).leaves)
+    found = pa.struct([])
+    for drift in drifts:
+        seen = Seen(room)
+        more = pa.struct([(name, arrow_type(text)) for name, text in drift.items()])
+        if _add(seen, known, found) and _add(seen, known, more):
+            found = pa.struct(list(seen.fields().items()))
+    return found
+
+
+def _add(seen: Seen, known: Any, more: Any) -> bool:
+    """Add what a struct has beside the known one; False if some of its fields cannot become columns."""
+    if pa.types.is_list(known) and pa.types.is_list(more):
+        return _add(seen.child(ELEMENT), known.value_type, more.value_type)
+    if not (pa.types.is_struct(known) and pa.types.is_struct(more)):
+        return True
+    types = {field.name: field.type for field in known}
+    lower = {name.lower() for name in types}
+    new = [field for field in more if field.name not in types]
+    if any(field.name.lower() in lower for field in new):
+        return False
+    fields = seen.admit([(field.name,) for field in new])
+    if fields is None:
+        return False
+    for seen_field, field in zip(fields, new, strict=True):
+        seen_field.add_type(field.type)
+    inner = [field for field in more if field.name in types]
+    return all(_add(seen.child(field.name), types[field.name], field.type) for field in inner)
 
 
 def _grown(known: Any, more: Any, leaves: list[int]) -> Any:

@@ -128,5 +128,19 @@ class WidenedTests(SynchronousTestCase):
     def test_full(self) -> None:
         """A table with many columns gets no more."""
         many = [Column(f"c{number}", "bigint") for number in range(MAX_FIELDS - 1)]
-        wider = widened(many, [{"x": "bigint", "y": "bigint"}])
+        wider = widened(many, [{"x": "bigint"}, {"y": "bigint"}])
         self.assertEqual([column.name for column in wider[MAX_FIELDS - 1 :]], ["x"])
+
+    def test_all_or_none(self) -> None:
+        """Of a batch's new fields that have no room beside another's none becomes a column."""
+        many = [Column(f"c{number}", "bigint") for number in range(MAX_FIELDS - 3)]
+        wider = widened(
+            many, [{"x": "bigint", "y": "bigint"}, {"p": "bigint", "q": "bigint"}, {"r": "bigint"}]
+        )
+        self.assertEqual([column.name for column in wider[MAX_FIELDS - 3 :]], ["x", "y", "r"])
+
+    def test_clashes_in_structs(self) -> None:
+        """Two batches with names in a known struct that Spark does not tell apart: the first one's stays."""
+        known = [Column("u", "struct<x:bigint>")]
+        wider = widened(known, [{"u": "struct<y:bigint>"}, {"u": "struct<Y:bigint>", "z": "bigint"}])
+        self.assertEqual(wider, [Column("u", "struct<x:bigint,y:bigint>")])

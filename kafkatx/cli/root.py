@@ -1,0 +1,111 @@
+"""The group of commands, and what the process ends with.
+
+Exit codes: 0 done (also when the reader of our output went away), 1 an error told in one line,
+2 the command line was wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from kafkatx import __version__
+from kafkatx.cli.audit import audit
+from kafkatx.cli.bench import bench
+from kafkatx.cli.configs import configs
+from kafkatx.cli.consume import consume
+from kafkatx.cli.groups import groups
+from kafkatx.cli.ingest import ingest
+from kafkatx.cli.log import log
+from kafkatx.cli.plugins import plugins
+from kafkatx.cli.produce import produce
+from kafkatx.cli.tail import tail
+from kafkatx.cli.terminal import say
+from kafkatx.cli.topics import topics
+from kafkatx.errors import KafkaTXError
+
+FAILED = 1
+LONGEST_SHOWN = 100
+INTERRUPTED = 130
+
+
+class Root(click.Group):
+    """The group; ends quietly when the reader of stdout has gone, as ``| head`` does."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click itself would exit with 1 on a broken pipe."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The interpreter flushes stdout once more at its end: let that go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 0
+        return result
+
+
+@click.group(
+    cls=Root,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="A broker is started by `twistd -n kafkatx`, or `make run` in a checkout.",
+)
+@click.version_option(__version__, "-V", "--version", message="kafkatx %(version)s")
+def kafkatx() -> None:
+    """Talk to a Kafka broker: topics, messages, consumer groups, settings; look after its logs."""
+
+
+kafkatx.add_command(topics)
+kafkatx.add_command(produce)
+kafkatx.add_command(consume)
+kafkatx.add_command(tail)
+kafkatx.add_command(groups)
+kafkatx.add_command(configs)
+kafkatx.add_command(log)
+kafkatx.add_command(audit)
+kafkatx.add_command(bench)
+kafkatx.add_command(ingest)
+kafkatx.add_command(plugins)
+
+
+def run(arguments: Sequence[str] | None, closed: Sequence[str] = ()) -> int:
+    """Run a command line; whatever goes wrong is told in one line.
+
+    :param arguments: those of the process if None.
+    :param closed: the standard streams that were closed when the process started.
+    """
+    try:
+        result = kafkatx.main(arguments, prog_name="kafkatx", standalone_mode=False)
+    except click.ClickException as error:
+        shown = io.StringIO()
+        error.show(shown)
+        for line in shown.getvalue().rstrip("\n").split("\n"):
+            say(line)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except UnicodeError as error:
+        say(f"kafkatx: {_unicode_text(error)}")
+        return FAILED
+    except OSError as error:
+        if error.errno == errno.EBADF and closed:
+            say(f"kafkatx: standard {' and '.join(closed)} {'is' if len(closed) == 1 else 'are'} closed")
+        else:
+            say("kafkatx: " + " ".join(str(error).split()))
+        return FAILED
+    except KafkaTXError as error:
+        say("kafkatx: " + " ".join(str(error).split()))
+        return FAILED
+    return result if isinstance(result, int) else 0
+
+
+def _unicode_text(error: UnicodeError) -> str:
+    """What to say of text that has no encoding: an argument that was not UTF-8 comes as surrogates."""
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object[:LONGEST_SHOWN]} is not UTF-8 text: give names and values in UTF-8"
+    return str(error)

@@ -56,6 +56,7 @@ class EmbeddedBroker:
         self.settings = {
             "listeners": "PLAINTEXT://127.0.0.1:0",
             "log.dirs": str(self.data_dir),
+            "group.initial.rebalance.delay.ms": "0",
             **settings,
         }
         self.bootstrap = ""

@@ -20,6 +20,7 @@ from kafkatx.errors import SettingError
 from kafkatx.extension import find
 from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy
 from kafkatx.net.buffers import keep_freed_memory
+from kafkatx.net.reactors import make_monotonic
 
 NEXT = (
     "echo hello | kafkatx produce greetings -b {bootstrap}",
@@ -74,6 +75,7 @@ def makeService(options: Options) -> IService:
     """Make the broker for ``twistd``; a person's mistake ends the process with status 1 and one line."""
     from twisted.internet import reactor  # twistd's own, installed by now
 
+    make_monotonic(reactor)
     _allow_open_files()
     try:
         config = BrokerConfig.load(options["config"], options["overrides"])

@@ -45,7 +45,7 @@ class DocumentsTests(SynchronousTestCase):
         self.assertEqual((dict(config.explicit), config.warnings), (wanted, ()))
 
     def test_sample_shows_the_defaults(self) -> None:
-        """With the # taken away, each line of the sample sets a setting to its default, or the sample's value."""
+        """With the # taken away, each line of the sample sets its default or sample value."""
         lines = sample().splitlines()
         text = "\n".join(line.removeprefix("#") for line in lines if re.match(r"#?[a-z.]+=", line))
         values = parse_properties(text, "sample")

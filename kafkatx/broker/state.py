@@ -95,9 +95,29 @@ class Broker:
             for complaint in complaints:
                 self._log.warn("a stored setting is not used: {complaint}", complaint=quoted(complaint))
             dynamic.append(usable)
-        self.config = self.config.with_dynamic(*dynamic)
+        self._use(self.config.with_dynamic(*dynamic))
+
+    def _use(self, config: BrokerConfig) -> None:
+        self.config = config
         for listener in self.config_listeners:
-            listener(self.config)
+            listener(config)
+
+    def reload(self, read: BrokerConfig) -> None:
+        """Use the settings that were read again as far as they may change, and say which may not."""
+        reloaded = self.config.reloaded(read)
+        if reloaded.fixed:
+            self._log.warn(
+                "settings were read again; these have changed and need a restart: {names}",
+                names=", ".join(reloaded.fixed),
+            )
+        if reloaded.changed:
+            self._use(reloaded.config)
+        self._log.info(
+            "settings were read again: {changes}",
+            changes=f"{', '.join(reloaded.changed)} changed"
+            if reloaded.changed
+            else "nothing that may change while the broker runs has changed",
+        )
 
     def write_staged(self) -> dict[object, OSError]:
         """Write what is staged in every partition; give those where that failed, and why.

@@ -19,6 +19,7 @@ from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotas
 from kafkatx.broker.quoting import quoted
 from kafkatx.broker.topics import Topics
+from kafkatx.broker.transactions import Transactions
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
 from kafkatx.interfaces import Workers
@@ -40,6 +41,7 @@ class Broker:
     :ivar commits: the commits of offsets that are not staged yet: they are put together first.
     :ivar groups: the groups that this broker coordinates.
     :ivar expiry: what takes old offsets away.
+    :ivar transactions: what refuses them.
     :ivar quotas: how much clients may produce and fetch.
     :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
     """
@@ -69,6 +71,7 @@ class Broker:
         self.offered: dict[int, range] = {}
         self.staged: dict[Partition, None] = {}
         self.commits: Commits = {}
+        self.transactions = Transactions(clock)
         self.quotas = ClientQuotas(config, coordinator, clock)
         self.groups = Groups(self)
         self.expiry = OffsetExpiry(self)

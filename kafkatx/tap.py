@@ -8,19 +8,24 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from twisted.application.service import IService
+from twisted.application.service import IService, Service
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python import usage
+from twisted.python.failure import Failure
 from zope.interface.interface import InterfaceClass
 
 from kafkatx.broker import BrokerService, Parts
 from kafkatx.config import BrokerConfig
+from kafkatx.daemon import Parent, Process
 from kafkatx.errors import SettingError
 from kafkatx.extension import check_own_settings, find, own_settings
 from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy
 from kafkatx.net.buffers import keep_freed_memory
+from kafkatx.net.reactors import make_monotonic
 
 NEXT = (
     "echo hello | kafkatx produce greetings -b {bootstrap}",
@@ -75,18 +80,70 @@ def installed_parts(config: BrokerConfig) -> Parts:
     )
 
 
+class _TwistdService(BrokerService):
+    """The broker of a process that twistd has started."""
+
+    def __init__(self, config: BrokerConfig, options: Options, parent: Parent, reactor: Any) -> None:
+        super().__init__(config, installed_parts(config), reactor)
+        path = options["config"]
+        self._path = None if path is None else os.path.abspath(path)  # a daemon may go elsewhere
+        self._overrides = options["overrides"]
+        self._process = Process(parent, self._reload, reactor)
+
+    def privilegedStartService(self) -> None:
+        """Hear signals from now on."""
+        super().privilegedStartService()
+        self._process.start()
+
+    def stopService(self) -> Deferred[None]:
+        """Stop; SIGHUP does again what it did before."""
+        self._process.stop()
+        return super().stopService()
+
+    def _reload(self) -> None:
+        """Read the settings again."""
+        reading = self.broker.workers("settings")(partial(BrokerConfig.load, self._path, self._overrides))
+        reading.addCallback(self.broker.reload).addErrback(_not_reloaded)
+
+
+def _not_reloaded(failure: Failure) -> None:
+    if failure.check(SettingError):
+        _log.error("SIGHUP: every setting stays as it is: {error}", error=failure.getErrorMessage())
+    else:
+        _log.failure("SIGHUP: the settings could not be read again", failure)
+
+
+class _Mistake(Service):
+    """What stands for a broker that cannot be made: a daemon ends only when it has a log to say why in."""
+
+    def __init__(self, why: str, parent: Parent, reactor: Any) -> None:
+        self._why, self._parent, self._reactor = why, parent, reactor
+
+    def privilegedStartService(self) -> None:
+        """Say why, and end."""
+        self._parent.take_over()
+        _give_up(self._why, self._parent, self._reactor)
+
+
 def makeService(options: Options) -> IService:
     """Make the broker for ``twistd``; a person's mistake ends the process with status 1 and one line."""
     from twisted.internet import reactor  # twistd's own, installed by now
 
+    make_monotonic(reactor)
     _allow_open_files()
+    parent = Parent(options.parent)
     try:
         config = BrokerConfig.load(options["config"], options["overrides"])
-        service = BrokerService(config, installed_parts(config), reactor)
+        service = _TwistdService(config, options, parent, reactor)
     except SettingError as error:
+        if parent.waits:
+            return _Mistake(str(error), parent, reactor)
         raise SystemExit(f"kafkatx: {error}") from None
-    service.started.addCallbacks(_welcome, _give_up, callbackArgs=(reactor,), errbackArgs=(reactor,))
-    service.halted.addCallback(_end, reactor)
+    service.started.addCallbacks(
+        lambda service: _welcome(service, parent, reactor),
+        lambda failure: _give_up(failure.getErrorMessage(), parent, reactor),
+    )
+    service.halted.addCallback(_give_up, parent, reactor)
     return service
 
 
@@ -105,8 +162,9 @@ def _allow_open_files() -> None:
             )
 
 
-def _welcome(service: BrokerService, reactor: Any) -> None:
+def _welcome(service: BrokerService, parent: Parent, reactor: Any) -> None:
     """Tell whoever started the broker what to type in another terminal."""
+    parent.started()
     keep_freed_memory()
     for command in NEXT:
         _log.info("try: {command}", command=command.format(bootstrap=service.bootstrap))
@@ -125,13 +183,11 @@ def _settle(service: BrokerService) -> None:
     )
 
 
-def _give_up(failure: Any, reactor: Any) -> None:
-    """The broker could not start."""
-    _end(failure.getErrorMessage(), reactor)
-
-
-def _end(why: str, reactor: Any) -> None:
-    """End the process with status 1, by twistd's own way out."""
+def _give_up(why: str, parent: Parent, reactor: Any) -> None:
+    """End the process with status 1, by twistd's own way out; say why where a person looks."""
+    if parent.waits:
+        _log.critical("kafkatx: {why}", why=why)
     print(f"kafkatx: {why}", file=sys.__stderr__, flush=True)
+    parent.failed(why)
     atexit.register(os._exit, 1)
     reactor.callWhenRunning(reactor.stop)  # a start that fails at once does so before the reactor runs

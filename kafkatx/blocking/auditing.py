@@ -54,7 +54,7 @@ class Announcer:
         """Send what was counted; it never fails, but may take :data:`PATIENCE_S`."""
         if not self._audit.pending:
             return
-        events = self._audit.announce(self._now_ms())
+        events = self._audit.announce(self._now_ms(), int(self._clock() * 1000))
         patience_s = min(PATIENCE_S, self._cluster.timeout_s)
         try:
             with Writer(
@@ -72,7 +72,7 @@ class Announcer:
             self._audit.confirm(events)
 
     def _now_ms(self) -> int:
-        return int(self._clock() * 1000)
+        return int(self._cluster.clock() * 1000)
 
 
 def announcer(cluster: Cluster, settings: ClientSettings) -> Announcer | None:

@@ -33,7 +33,7 @@ class Alarms:
         self._last_s = self._behind_s = 0.0
 
     def now_ms(self) -> int:
-        """The machines' time. It runs on from where it was when the wall clock is set back."""
+        """Return the machines' time. It never goes back, also where a reactor not our own does."""
         now_s = self._clock.seconds()
         if now_s < self._last_s:
             self._behind_s += self._last_s - now_s

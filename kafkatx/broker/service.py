@@ -22,6 +22,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Workers
+from kafkatx.net.reactors import WallClock
 from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.net.workers import ThreadWorkers
@@ -254,7 +255,7 @@ async def _stopped(port: IListeningPort) -> None:
 
 
 def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers) -> Broker:
-    store = parts.log_store(config, workers, reactor, parts.find_retention)
+    store = parts.log_store(config, workers, WallClock(reactor), parts.find_retention)
     coordinator = parts.coordinator(config, workers, store.durable)
     broker = Broker(config, coordinator, store, reactor, workers)
     broker.offered = {served.api.key: served.api.versions for served in SERVED}

@@ -19,6 +19,7 @@ from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotas
 from kafkatx.broker.quoting import quoted
 from kafkatx.broker.topics import Topics
+from kafkatx.broker.transactions import Transactions
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
 from kafkatx.interfaces import Workers
@@ -40,6 +41,7 @@ class Broker:
     :ivar commits: the commits of offsets that are not staged yet: they are put together first.
     :ivar groups: the groups that this broker coordinates.
     :ivar expiry: what takes old offsets away.
+    :ivar transactions: what refuses them.
     :ivar quotas: how much clients may produce and fetch.
     :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
     """
@@ -69,6 +71,7 @@ class Broker:
         self.offered: dict[int, range] = {}
         self.staged: dict[Partition, None] = {}
         self.commits: Commits = {}
+        self.transactions = Transactions(clock)
         self.quotas = ClientQuotas(config, coordinator, clock)
         self.groups = Groups(self)
         self.expiry = OffsetExpiry(self)
@@ -95,9 +98,29 @@ class Broker:
             for complaint in complaints:
                 self._log.warn("a stored setting is not used: {complaint}", complaint=quoted(complaint))
             dynamic.append(usable)
-        self.config = self.config.with_dynamic(*dynamic)
+        self._use(self.config.with_dynamic(*dynamic))
+
+    def _use(self, config: BrokerConfig) -> None:
+        self.config = config
         for listener in self.config_listeners:
-            listener(self.config)
+            listener(config)
+
+    def reload(self, read: BrokerConfig) -> None:
+        """Use the settings that were read again as far as they may change, and say which may not."""
+        reloaded = self.config.reloaded(read)
+        if reloaded.fixed:
+            self._log.warn(
+                "settings were read again; these have changed and need a restart: {names}",
+                names=", ".join(reloaded.fixed),
+            )
+        if reloaded.changed:
+            self._use(reloaded.config)
+        self._log.info(
+            "settings were read again: {changes}",
+            changes=f"{', '.join(reloaded.changed)} changed"
+            if reloaded.changed
+            else "nothing that may change while the broker runs has changed",
+        )
 
     def write_staged(self) -> dict[object, OSError]:
         """Write what is staged in every partition; give those where that failed, and why.

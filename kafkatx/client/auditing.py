@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 from functools import partial
@@ -56,7 +57,7 @@ class Auditor:
         """Put what was counted into the producer, unless the last announcements are still on their way."""
         if self._under_way or not self._audit.pending:
             return
-        events = self._audit.announce(self._now_ms())
+        events = self._audit.announce(self._now_ms(), int(time.time() * 1000))
         self._under_way = len(events)
         for event in events:
             try:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
-from kafkatx.net.reactors import close_reactor, spare_exit
+from kafkatx.net.reactors import close_reactor, make_monotonic, spare_exit
 
 
 class LoopReactor(AsyncioSelectorReactor):
@@ -24,6 +24,7 @@ class LoopReactor(AsyncioSelectorReactor):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
+        make_monotonic(self)
         self._clients = 0
         self.startRunning(installSignalHandlers=False)
         spare_exit(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -192,7 +193,7 @@ class Producer:
             key = self._encode_key(topic, key)
         now_s = self._seconds()
         if timestamp_ms is None:
-            timestamp_ms = int(now_s * 1000)
+            timestamp_ms = int(time.time() * 1000)
         if headers or key is not None or value is None:
             size = record_bytes(key, value, headers)
         else:
@@ -260,7 +261,7 @@ class Producer:
         if key is not None and self._encode_key is not None:
             key = self._encode_key(topic, key)
         if timestamp_ms is None:
-            timestamp_ms = int(self._seconds() * 1000)
+            timestamp_ms = int(time.time() * 1000)
         accumulator = self._accumulator
         if accumulator.used_bytes >= accumulator.open_below:
             values = list(values)  # the caller may change it meanwhile

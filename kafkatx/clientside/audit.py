@@ -159,8 +159,13 @@ class Audit:
             return True
         return len(self._counts) >= MOST_WINDOWS and not self._unconfirmed
 
-    def announce(self, now_ms: int) -> list[Announcement]:
-        """What is to be sent now: what was counted, or if that is not confirmed what was sent before."""
+    def announce(self, now_ms: int, sent_ms: int | None = None) -> list[Announcement]:
+        """What is to be sent now: what was counted, or if that is not confirmed what was sent before.
+
+        :param sent_ms: the wall clock's time, where *now_ms* is another clock's.
+        """
+        if sent_ms is None:
+            sent_ms = now_ms
         self._due_ms = now_ms + self.interval_ms
         if not self._unconfirmed:
             for (topic, window), count in self._counts.items():
@@ -171,11 +176,11 @@ class Audit:
                     window * self.interval_ms,
                     self.interval_ms,
                     count,
-                    now_ms,
+                    sent_ms,
                 )
                 self._sequence += 1
             self._counts.clear()
-        return [attrs.evolve(event, sent_ms=now_ms) for event in self._unconfirmed.values()]
+        return [attrs.evolve(event, sent_ms=sent_ms) for event in self._unconfirmed.values()]
 
     def confirm(self, announced: Iterable[Announcement]) -> None:
         """These are in the audit topic."""

@@ -69,6 +69,28 @@ class BrokerConfig:
         """
         return self._of(dict(self.layers[-1]), brokers, broker)
 
+    def reloaded(self, read: BrokerConfig) -> Reloaded:
+        """These settings with the dynamic ones among those that were read again.
+
+        :param read: what a start would have now; its dynamic layers do not matter.
+        """
+        broker, brokers, static = self.layers
+        before = self._of(dict(static))
+        after = dict(static)
+        changed, fixed = [], []
+        for setting in b.SETTINGS.values():
+            if read[setting] == before[setting]:
+                continue
+            if not setting.dynamic:
+                fixed.append(setting.name)
+                continue
+            changed.append(setting.name)
+            for name in (setting.name, *setting.aliases):
+                after.pop(name, None)
+                if name in read.layers[-1]:
+                    after[name] = read.layers[-1][name]
+        return Reloaded(self._of(after, brokers, broker), tuple(changed), tuple(fixed))
+
     @classmethod
     def _of(
         cls,
@@ -133,6 +155,21 @@ class BrokerConfig:
         host, port = advertise(self._listeners[0], ports[0])
         told_host = self[b.ADVERTISED_HOST_NAME] or self[b.HOST_NAME] or host
         return told_host, self[b.ADVERTISED_PORT] or port
+
+
+@attrs.frozen
+class Reloaded:
+    """What came of reading the settings of a running broker again.
+
+    :ivar config: the settings from now on.
+    :ivar changed: names of dynamic settings that have another value at the start's layer; a setting that was
+        altered while the broker ran keeps that value.
+    :ivar fixed: names of settings that were changed too, and need a restart.
+    """
+
+    config: BrokerConfig
+    changed: tuple[str, ...]
+    fixed: tuple[str, ...]
 
 
 def _check_names(explicit: Mapping[str, str]) -> list[str]:

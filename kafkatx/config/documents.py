@@ -18,8 +18,9 @@ from kafkatx.config.topic_config import GIVERS
 _WIDTH = 100
 
 _SAMPLE_HEAD = (
-    "The settings of a kafkatx broker with their defaults. Take the # from a line's beginning to change it."
-    " Those called dynamic may change while the broker runs, too.",
+    "The settings of a kafkatx broker with their defaults. Take the # from a line's beginning to change it;"
+    " a line without one sets something other than the default. Those called dynamic may change while the"
+    " broker runs, too.",
     "This file is generated from the table of settings by: make documents",
 )
 
@@ -46,13 +47,19 @@ from the default.
 
 
 def sample() -> str:
-    """The text of a .properties file with every broker setting, commented out, with its words and default."""
+    """Return a .properties file with every broker setting, its words and its default, commented out.
+
+    A setting with a value of its own for the sample is set to that.
+    """
     lines = [line for text in _SAMPLE_HEAD for line in _comment(text)]
     for section in broker.SECTIONS:
         lines += ["", *_banner(section)]
         for setting in section.settings:
             lines += ["", *_comment(f"{setting.doc} ({_facts(setting)})")]
-            lines.append("#" + format_property(setting.name, show(setting.default) or ""))
+            if setting.sample is None:
+                lines.append("#" + format_property(setting.name, show(setting.default) or ""))
+            else:
+                lines.append(format_property(setting.name, setting.sample))
     return "\n".join(lines) + "\n"
 
 

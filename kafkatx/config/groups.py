@@ -10,9 +10,11 @@ GROUP_INITIAL_REBALANCE_DELAY_MS = GROUPS.integer(
     "group.initial.rebalance.delay.ms",
     3000,
     "How long an empty group waits for more members after the first has joined; each that comes makes it "
-    "wait as long again, at most its members' rebalance time-out.",
+    "wait as long again, at most its members' rebalance time-out. The sample file sets 0, as Apache Kafka's "
+    "does: members of a group on one machine start together, and need not wait for each other.",
     low=0,
     unit="ms",
+    sample="0",
 )
 GROUP_MIN_SESSION_TIMEOUT_MS = GROUPS.integer(
     "group.min.session.timeout.ms",

@@ -58,6 +58,8 @@ class Setting(Generic[T]):
     """How many units of the topic config one unit of this setting is (hours: 3,600,000 ms)."""
     legacy: tuple[str, ...] = ()
     """Values that Apache Kafka reads as "not set"; they are taken as such."""
+    sample: str | None = None
+    """The value that the sample file sets; None: the sample shows the default, commented out."""
 
     def parse(self, text: str, name: str = "") -> T:
         """Make the value of *text*.

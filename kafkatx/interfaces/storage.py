@@ -145,7 +145,8 @@ class ILogStore(Interface):
 
     Factory: ``factory(config, workers, clock, find_retention)``: a ``config.BrokerConfig``,
     :data:`Workers`, an ``IReactorTime`` and a callable from a policy's name to an
-    :class:`IRetentionPolicy`.
+    :class:`IRetentionPolicy`. The clock's ``seconds()`` are those of the wall clock, for timestamps of
+    segments; its delayed calls come when they are due also if the wall clock is set meanwhile.
     """
 
     logs = Attribute("Mapping[TopicPartition, IPartitionLog]: every open log; none of a dir that is offline.")

@@ -100,7 +100,7 @@ class Place:
 
     def _say_full(self, error: OSError, doing: str) -> None:
         now_s = self._clock.seconds()
-        if self._said_full_s is None or now_s - self._said_full_s >= SAY_FULL_EVERY_S:
+        if self._said_full_s is None or not 0 <= now_s - self._said_full_s < SAY_FULL_EVERY_S:
             self._said_full_s = now_s
             self.log.error(
                 "log dir {path}: {doing} failed: {error}; what cannot be written is refused, and taken again"

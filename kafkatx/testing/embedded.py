@@ -49,13 +49,15 @@ class EmbeddedBroker:
         :param settings: broker settings by Kafka's names, over those that make it small and private.
         :param data_dir: where to keep the logs; without one they go with the broker. A broker that is
             started again with the same directory has what it had.
-        :param run_in: a thread is quicker to start; a process can be killed, and shares no interpreter.
+        :param run_in: a thread is quicker to start; a process can be killed, and shares no interpreter. It
+            stops when this process ends, however that ends.
         """
         self._temporary = Scratch() if data_dir is None else None
         self.data_dir = data_dir if self._temporary is None else self._temporary.path
         self.settings = {
             "listeners": "PLAINTEXT://127.0.0.1:0",
             "log.dirs": str(self.data_dir),
+            "group.initial.rebalance.delay.ms": "0",
             **settings,
         }
         self.bootstrap = ""
@@ -171,7 +173,7 @@ class _Thread:
 
 
 class _Process:
-    """A broker in a process: ``twistd kafkatx`` as a user starts it."""
+    """A broker in a process: ``twistd kafkatx`` as a user starts it, but that it ends with this process."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._settings = settings
@@ -186,7 +188,7 @@ class _Process:
         return None if self._process is None else self._process.pid
 
     def start(self) -> str:
-        command = [sys.executable, "-c", "from twisted.scripts.twistd import run; run()"]
+        command = [sys.executable, "-c", "from kafkatx.testing.child import main; main()"]
         command += ["--nodaemon", "--pidfile=", "kafkatx"]
         for name, value in self._settings.items():
             command += ["--set", f"{name}={value}"]
@@ -194,7 +196,7 @@ class _Process:
         self._lines.clear()
         self._bootstrap = ""
         self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
         self._reader.start()
@@ -229,8 +231,9 @@ class _Process:
         process.wait(STOP_S)
         if self._reader is not None:
             self._reader.join(STOP_S)
-        if process.stdout is not None:
-            process.stdout.close()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
 
     def output(self) -> str:
         return "".join(self._lines)

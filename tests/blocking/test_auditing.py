@@ -38,6 +38,7 @@ class AnnouncerTests(SynchronousTestCase):
     def writer(self, topic: str = "t", **options: Any) -> Writer:
         """A writer whose counts are announced every ten seconds."""
         cluster = self.fake.client()
+        cluster.clock = lambda: self.fake.now + self.now_s
         auditor = Announcer(cluster, "shop", 10_000, "audit", clock=lambda: self.now_s)
         return Writer(cluster, topic, auditor=auditor, clock=lambda: self.now_s, **options)
 

@@ -59,6 +59,20 @@ class DynamicConfigTests(BrokerTestCase):
         self.alter("1", log_roll_ms="5")
         self.assertIsNone(self.broker.config[b.LOG_ROLL_MS])
 
+    def test_read_again(self) -> None:
+        """Settings of the start that are read again hold at once; the log names those that need a restart."""
+        (partition,) = self.make_topic()
+        read = BrokerConfig.load(None, {"log.retention.ms": "5", "broker.rack": "b"})
+        with capturedLogs() as events:
+            self.broker.reload(read)
+        self.assertEqual(partition.log.config.retention_ms, 5)
+        said = {event["log_level"]: event for event in events}
+        self.assertIn("broker.rack", said[LogLevel.warn]["names"])
+        self.assertEqual(said[LogLevel.info]["changes"], "log.retention.ms changed")
+        self.alter("0", log_retention_ms="6")
+        self.alter("0")
+        self.assertEqual(self.broker.config[b.LOG_RETENTION_MS], 5)
+
     def test_handlers_see_them(self) -> None:
         """The limits of a topic that says nothing are the broker's at once."""
         self.make_topic()

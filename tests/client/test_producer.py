@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
+from kafkatx.client import producer as producer_module
 from kafkatx.client.hooks import EventHandler, ProducerCallbacks
 from kafkatx.client.producer import Producer
 from kafkatx.clientside.errors import (
@@ -37,12 +39,13 @@ class SendTests(ProducerTestCase):
     """What goes in and what comes back."""
 
     def test_fields(self) -> None:
-        """Key, value, headers and timestamp arrive; the Deferred tells where they are."""
+        """Key, value, headers and timestamp arrive; without one it is the wall clock's time."""
+        now_ms = 1_700_000_000_123
+        self.patch(producer_module, "time", SimpleNamespace(time=lambda: now_ms / 1000))
         producer = self.producer()
         first = producer.send("one", b"v", b"k", headers=[("h", b"x"), ("n", None)], timestamp_ms=5)
         second = producer.send("one", None)
         self.assertEqual(self.result(first), RecordMetadata("one", 0, 0, 5))
-        now_ms = int(self.network.clock.seconds() * 1000)
         self.assertEqual(self.result(second), RecordMetadata("one", 0, 1, now_ms))
         self.assertEqual(self.records()[0][1:], (5, b"k", b"v", [("h", b"x"), ("n", None)]))
         self.assertEqual(self.records()[1][1:], (now_ms, None, None, []))

@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 import kafkatx
 from kafkatx.config import BrokerConfig, Listener, foreign
 from kafkatx.config import broker as b
+from kafkatx.config.broker_config import Reloaded
 from kafkatx.config.setting import show
 from kafkatx.errors import SettingError
 
@@ -169,6 +170,46 @@ class BrokerConfigTests(SynchronousTestCase):
             check=True,
         )
         self.assertEqual(out.stdout, "[]\n")
+
+
+class ReloadedTests(SynchronousTestCase):
+    """Settings of a running broker that are read again."""
+
+    def reloaded(self, before: dict[str, str], after: dict[str, str], **brokers: str) -> Reloaded:
+        """What comes of reading *after* where a broker was started with *before*."""
+        named = {name.replace("_", "."): value for name, value in brokers.items()}
+        running = BrokerConfig.load(None, before).with_dynamic(named, {})
+        return running.reloaded(BrokerConfig.load(None, after))
+
+    def test_dynamic(self) -> None:
+        """Dynamic settings change: set, set otherwise, set by another name, not set any more."""
+        name = "log.retention.ms"
+        for before, after, value in (
+            ({}, {name: "5"}, 5),
+            ({name: "5"}, {name: "6"}, 6),
+            ({name: "5"}, {}, None),
+        ):
+            reloaded = self.reloaded(before, after)
+            self.assertEqual((reloaded.changed, reloaded.fixed), ((name,), ()))
+            self.assertEqual(reloaded.config[b.LOG_RETENTION_MS], value)
+            self.assertEqual(dict(reloaded.config.layers[-1]), after)
+
+    def test_needs_restart(self) -> None:
+        """Other settings stay as they are, and are named."""
+        reloaded = self.reloaded({"broker.rack": "a"}, {"broker.rack": "b", "log.retention.ms": "5"})
+        self.assertEqual((reloaded.changed, reloaded.fixed), (("log.retention.ms",), ("broker.rack",)))
+        self.assertEqual(reloaded.config.get("broker.rack"), "a")
+
+    def test_altered_while_running(self) -> None:
+        """What was altered while the broker ran goes before the file, now as at the start."""
+        reloaded = self.reloaded({}, {"log.retention.ms": "5"}, log_retention_ms="9")
+        self.assertEqual(reloaded.changed, ("log.retention.ms",))
+        self.assertEqual(reloaded.config[b.LOG_RETENTION_MS], 9)
+
+    def test_nothing(self) -> None:
+        """The same settings, also if they are written otherwise, change nothing."""
+        reloaded = self.reloaded({"num.partitions": "1"}, {"num.partitions": " 1"})
+        self.assertEqual((reloaded.changed, reloaded.fixed), ((), ()))
 
 
 class StockFilesTests(SynchronousTestCase):

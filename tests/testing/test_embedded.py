@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.testing import BrokerDidNotStart, EmbeddedBroker
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
 from kafkatx.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.integration.raw import RawClient
 
@@ -54,6 +55,14 @@ class ThreadTests(SynchronousTestCase):
             client.ask(19, 4, CreateTopicsRequest([CreatableTopic("t", -1, -1)]))
             (topic,) = client.ask(3, 1, MetadataRequest(None)).topics
         self.assertEqual(len(topic.partitions), 7)
+
+    def test_first_member_does_not_wait(self) -> None:
+        """group.initial.rebalance.delay.ms is 0, unless the settings say otherwise."""
+        for settings, wanted in (({}, "0"), ({"group_initial_rebalance_delay_ms": "7"}, "7")):
+            with self.make(**settings) as broker, RawClient(broker.bootstrap) as client:
+                asked = DescribeConfigsResource(4, "0", ["group.initial.rebalance.delay.ms"])
+                (result,) = client.ask(32, 1, DescribeConfigsRequest([asked])).results
+            self.assertEqual([config.value for config in result.configs], [wanted])
 
     def test_two_at_once(self) -> None:
         """Two brokers know nothing of each other."""

@@ -2,9 +2,9 @@
 
 Deviations from Apache Kafka: the first request of all waits until ``__consumer_offsets`` is made, where
 Apache Kafka answers COORDINATOR_NOT_AVAILABLE and lets the client ask again. The coordinator of a transaction
-is refused with UNSUPPORTED_VERSION and a message: there are no transactions. With that a Java producer's
-``initTransactions`` fails at once and quotes the message; on COORDINATOR_NOT_AVAILABLE it would ask again
-until its time is up, and not know why.
+is refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED and a message, for there are no transactions
+(:mod:`kafkatx.broker.transactions`). On COORDINATOR_NOT_AVAILABLE a client would ask again until its time is
+up, and not know why.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ NO_NODE = BrokerNode(-1, "", -1)
 def answer(broker: Broker, request: FindCoordinatorRequest, context: RequestContext) -> Any:
     """Find the coordinator; it is this broker, once it has somewhere to write to."""
     if request.key_type == TRANSACTION:
-        raise RequestError(
-            ErrorCode.UNSUPPORTED_VERSION, "this broker does not offer transactions: unset transactional.id"
-        )
+        name = request.key if context.version < MANY_SINCE else ", ".join(request.coordinator_keys[:1])
+        raise broker.transactions.refusal(context.peer, context.client_id, name)
     if request.key_type != GROUP:
         raise RequestError(ErrorCode.INVALID_REQUEST, f"there is no coordinator of type {request.key_type}")
     if broker.groups.topic.exists:

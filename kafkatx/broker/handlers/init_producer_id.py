@@ -1,21 +1,19 @@
 """InitProducerId (key 22), versions 0-4.
 
-Deviation from Apache Kafka: a transactional id is refused with UNSUPPORTED_VERSION, for there are no
-transactions yet. Without one, every request gets a new producer id, as there.
+Deviation from Apache Kafka: a transactional id is refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, for
+there are no transactions (:mod:`kafkatx.broker.transactions` tells why with that). Without one, every request
+gets a new producer id, as there.
 """
 
 from __future__ import annotations
 
 from twisted.internet.defer import Deferred
-from twisted.logger import Logger
 
-from kafkatx.broker.dispatch import RequestContext, quoted
+from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.state import Broker
-from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.errors import ErrorCode
 from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-
-_log = Logger()
 
 
 def answer(
@@ -23,12 +21,7 @@ def answer(
 ) -> Deferred[InitProducerIdResponse]:
     """Give out a producer id."""
     if request.transactional_id is not None:
-        _log.warn(
-            "{peer} asked for transactions (transactional.id={name}), which this broker does not offer yet",
-            peer=context.peer,
-            name=quoted(request.transactional_id),
-        )
-        raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
+        raise broker.transactions.refusal(context.peer, context.client_id, request.transactional_id)
     return Deferred.fromCoroutine(_new_id(broker))
 
 

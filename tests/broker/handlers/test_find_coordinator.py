@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.logger import LogLevel, capturedLogs
+
 from kafkatx.errors import ErrorCode
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -82,11 +84,16 @@ class FindCoordinatorTests(BrokerTestCase):
         self.assertEqual(found, HERE)
 
     def test_transactions(self) -> None:
-        """There is no coordinator of transactions, and the message says why: clients quote it."""
+        """There is no coordinator of transactions: an error that clients take as final, and a warning."""
         for version in VERSIONS[1:]:
-            ((code, why, *node),) = self.find(version, "x", key_type=TRANSACTION)
-            self.assertEqual((code, tuple(node)), (ErrorCode.UNSUPPORTED_VERSION, NOWHERE))
+            self.clock.advance(1)
+            with capturedLogs() as events:
+                ((code, why, *node),) = self.find(version, "x", key_type=TRANSACTION)
+            refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            self.assertEqual((code, tuple(node)), (refused, NOWHERE))
             self.assertIn("transactional.id", why)
+            warned = [(e["client"], e["name"]) for e in events if e["log_level"] == LogLevel.warn]
+            self.assertEqual(warned, [("'tests'", "'x'")] if version == 1 else [])
         self.assertFalse(self.broker.groups.topic.exists)
 
     def test_unknown_type(self) -> None:

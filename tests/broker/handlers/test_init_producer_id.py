@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.logger import LogLevel, capturedLogs
 
+from kafkatx.broker import transactions
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from tests.broker.running import BrokerTestCase
@@ -20,15 +23,39 @@ class InitProducerIdTests(BrokerTestCase):
             self.assertEqual((response.error_code, response.producer_epoch), (0, 0))
             self.assertGreaterEqual(response.producer_id, 0)
 
+    def refuse(self, version: int = 4, name: str = "tx", client_id: str | None = "tests") -> list[Any]:
+        """Ask for transactions, be refused; gives the warnings."""
+        with capturedLogs() as events:
+            frame = self.frame(22, version, InitProducerIdRequest(name, 1000), client_id)
+            answer: Any = self.dispatch.answer(frame, self.peer)
+            response = self.response(22, version, answer)
+        self.assertEqual(ErrorCode.of(response.error_code), ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        self.assertEqual((response.producer_id, response.producer_epoch), (-1, -1))
+        return [event for event in events if event["log_level"] == LogLevel.warn]
+
     def test_transactional(self) -> None:
-        """Transactions are refused in every version, and the log says who asked for them."""
-        for version in VERSIONS:
-            with capturedLogs() as events:
-                response = self.ask(22, version, InitProducerIdRequest("tx", 1000))
-            self.assertEqual(ErrorCode.of(response.error_code), ErrorCode.UNSUPPORTED_VERSION)
-            self.assertEqual((response.producer_id, response.producer_epoch), (-1, -1))
-            (event,) = (e for e in events if e["log_level"] == LogLevel.warn)
-            self.assertEqual((event["peer"], event["name"]), (self.peer, "'tx'"))
+        """Transactions are refused in every version; the log says who asked for them, once."""
+        warned = [event for version in VERSIONS for event in self.refuse(version)]
+        self.assertEqual(
+            [(event["peer"], event["client"], event["name"]) for event in warned],
+            [(self.peer, "'tests'", "'tx'")],
+        )
+
+    def test_each_client(self) -> None:
+        """Another client is told of too, but the log gets no more than a line a second."""
+        self.assertEqual(len(self.refuse(client_id="one")), 1)
+        self.assertEqual(self.refuse(client_id="other"), [])
+        for seconds, client_id, lines in ((1, "other", 1), (1, "other", 0), (0, None, 1)):
+            self.clock.advance(seconds)
+            self.assertEqual(len(self.refuse(client_id=client_id)), lines, client_id)
+
+    def test_forgets_clients(self) -> None:
+        """What is remembered of clients does not grow with them."""
+        self.patch(transactions, "MOST_CLIENTS", 3)
+        for number in range(10):
+            self.clock.advance(1)
+            self.assertEqual(len(self.refuse(client_id=str(number))), 1)
+            self.assertLessEqual(len(self.broker.transactions._told), 3)
 
     def test_log_line_is_one(self) -> None:
         """What a client calls itself can neither break the log's line nor fill the log."""

@@ -1,0 +1,28 @@
+"""twistd for a broker that ends with the process that started it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+STDIN = 0
+CHUNK_BYTES = 1024
+
+
+def main() -> None:
+    """Run twistd; stop as on SIGTERM when standard input ends.
+
+    Standard input is a pipe whose other end the parent has and never writes to, so it ends when the parent
+    does, however that comes about.
+    """
+    threading.Thread(target=_watch, name="watches the parent", daemon=True).start()
+    from twisted.scripts.twistd import run
+
+    run()
+
+
+def _watch() -> None:
+    while os.read(STDIN, CHUNK_BYTES):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,79 @@
+"""The wall clock is read only where a timestamp is meant: nothing else goes on when it is set back."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+
+from twisted.trial.unittest import SynchronousTestCase
+
+import kafkatx
+
+PACKAGE = os.path.dirname(os.path.abspath(kafkatx.__file__))
+
+TIMESTAMPS = {
+    "blocking/auditing.py": "sent_ms of announcements, and the timestamps of their records",
+    "blocking/encoded.py": "timestamps of records",
+    "blocking/writer.py": "timestamps of records",
+    "broker/state.py": "timestamps of records, retention by time, expiry of offsets",
+    "cli/audit.py": "the window that is not over yet",
+    "cli/reset.py": "a time of day, so long ago",
+    "client/auditing.py": "sent_ms of announcements",
+    "client/producer.py": "timestamps of records",
+    "net/reactors.py": "WallClock: for a log store, which stamps segments",
+    "spark/audit.py": "the window that is not over yet",
+    "spark/ingest/running.py": "when a manifest was written",
+}
+"""Modules that may read the wall clock, and what for."""
+
+WALL = {
+    "time": {"time", "time_ns", "ctime", "gmtime", "localtime"},
+    "datetime": {"now", "utcnow", "today"},
+    "date": {"today"},
+}
+
+
+def wall_clock_reads(source: str) -> Iterator[int]:
+    """Yield the lines that read the wall clock, or import what does."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            owner = node.value
+            name = owner.id if isinstance(owner, ast.Name) else getattr(owner, "attr", "")
+            if node.attr in WALL.get(name, ()):
+                yield node.lineno
+        elif isinstance(node, ast.ImportFrom) and node.module == "time":
+            names = {alias.name for alias in node.names}
+            if WALL["time"] & names:  # one of them tells the time of day
+                yield node.lineno
+
+
+class WallClockTests(SynchronousTestCase):
+    def test_only_for_timestamps(self) -> None:
+        """No module reads the wall clock but those that need timestamps, and each of those does."""
+        found: dict[str, list[int]] = {}
+        for folder, _, names in os.walk(PACKAGE):
+            for name in names:
+                if name.endswith(".py"):
+                    path = os.path.join(folder, name)
+                    with open(path, encoding="utf-8") as file:
+                        lines = list(wall_clock_reads(file.read()))
+                    if lines:
+                        found[os.path.relpath(path, PACKAGE).replace(os.sep, "/")] = lines
+        unknown = {path: lines for path, lines in found.items() if path not in TIMESTAMPS}
+        self.assertEqual(unknown, {}, "time.monotonic() or the reactor's seconds() is wanted there")
+        self.assertEqual(sorted(TIMESTAMPS.keys() - found.keys()), [], "these need not be listed")
+
+    def test_finds(self) -> None:
+        """Every way to read the wall clock is found; the monotonic clock and parsed times are none."""
+        for text in (
+            "import time\ntime.time()",
+            "import time\nf(clock=time.time)",
+            "from time import time",
+            "from datetime import datetime\ndatetime.now()",
+            "import datetime\ndatetime.datetime.utcnow()",
+            "import datetime\ndatetime.date.today()",
+        ):
+            self.assertEqual(len(list(wall_clock_reads(text))), 1, text)
+        for text in ("import time\ntime.monotonic()", "x.time", "datetime.fromisoformat('2020-01-01')"):
+            self.assertEqual(list(wall_clock_reads(text)), [], text)

@@ -1,8 +1,8 @@
-"""Fetch (key 1), versions 0-13; from 13 on topics are asked for by their ids (KIP-516).
+"""Fetch (key 1), versions 0-16; from 13 on topics are asked for by their ids (KIP-516).
 
 Deviations from Apache Kafka: no fetch sessions (every reply has session id 0, which KIP-227 allows);
-no preferred read replica; a batch that is larger than a quota allows at once is sent all the same, where
-Kafka would never send it.
+no preferred read replica; new leaders have no endpoints in the reply (KIP-951); a batch that is larger than
+a quota allows at once is sent all the same, where Kafka would never send it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""InitProducerId (key 22), versions 0-4.
+"""InitProducerId (key 22), versions 0-5.
 
 Deviation from Apache Kafka: a transactional id is refused with UNSUPPORTED_VERSION, for there are no
 transactions yet. Without one, every request gets a new producer id, as there.

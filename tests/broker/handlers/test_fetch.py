@@ -389,13 +389,24 @@ class LimitTests(FetchTestCase):
 
 
 class TopicIdTests(FetchTestCase):
-    """Version 13 names topics by their ids."""
+    """From version 13 on topics are named by their ids."""
 
     def ask_by_id(self, topic_id: uuid.UUID, *offsets: int, max_wait_ms: int = 0) -> Any:
         """What the dispatch answers to a fetch of partitions 0, 1, ... of a topic."""
         (topic,) = asking(*offsets, topic="")
         topic.topic_id = topic_id
         return self.answer(1, 13, FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, topics=[topic]))
+
+    def test_every_version(self) -> None:
+        """Versions 13 to 16 read alike; consumers send no state of a replica, and no addresses come back."""
+        self.fill(b"a")
+        (topic,) = asking(0, topic="")
+        topic.topic_id = self.topic_id()
+        for version in range(13, 17):
+            response = self.ask(1, version, FetchRequest(topics=[topic]))
+            self.assertEqual((response.error_code, response.node_endpoints), (0, []))
+            ((part,),) = (found.partitions for found in response.responses)
+            self.assertEqual((part.error_code, values(part.records)), (0, [b"a"]))
 
     def by_id(self, topic_id: uuid.UUID, *offsets: int) -> FetchableTopicResponse:
         """The topic's part of the response."""

@@ -7,7 +7,7 @@ are no resources of that type.
 
 from __future__ import annotations
 
-from kafkatx.broker.configs import BROKER, BROKER_LOGGER, TOPIC
+from kafkatx.broker.configs import BROKER, BROKER_LOGGER, GROUP, TOPIC
 from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
@@ -20,7 +20,6 @@ from kafkatx.wire.messages.list_config_resources import (
 )
 
 TYPES_SINCE = 1
-GROUP = 32
 TYPES = (BROKER, BROKER_LOGGER, TOPIC, CLIENT_METRICS, GROUP)
 
 
@@ -35,7 +34,11 @@ def answer(
         raise RequestError(ErrorCode.UNSUPPORTED_VERSION, f"resource type {unknown[0]} has no configs")
     wanted = set(request.resource_types or TYPES)
     state: ClusterState = broker.coordinator.state
-    names = {BROKER: map(str, sorted(state.brokers)), TOPIC: sorted(state.topics)}
+    names = {
+        BROKER: map(str, sorted(state.brokers)),
+        TOPIC: sorted(state.topics),
+        GROUP: sorted(state.group_configs),
+    }
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(name, kind) for kind in TYPES if kind in wanted for name in names.get(kind, ())

@@ -33,6 +33,15 @@ class ListConfigResourcesTests(BrokerTestCase):
             self.assertEqual(self.listed(kind), [])
         self.assertEqual(self.listed(), brokers + topics)
 
+    def test_groups(self) -> None:
+        """Groups that have configs of their own are listed; a group that has none any more is not."""
+        alter = self.broker.coordinator.alter_group_configs
+        for name in ("h", "g"):
+            self.successResultOf(alter(name, lambda old: {"consumer.session.timeout.ms": "50000"}))
+        self.assertEqual(self.listed(GROUP), [(GROUP, "g"), (GROUP, "h")])
+        self.successResultOf(alter("h", lambda old: {}))
+        self.assertEqual(self.listed(), [(BROKER, "0"), (GROUP, "g")])
+
     def test_twice(self) -> None:
         """A type that is named a thousand times is listed once."""
         self.make_topic("a")

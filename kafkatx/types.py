@@ -101,6 +101,8 @@ class ClusterState:
     topic_names: Mapping[uuid.UUID, str] = MappingProxyType({})
     broker_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """Settings of brokers that were changed while they ran, by id; under "" the defaults of all brokers."""
+    group_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    """The configs of groups by group id (resource type GROUP); no group without any."""
     client_quotas: Mapping[QuotaEntity, Mapping[str, float]] = MappingProxyType({})
     """The quotas of each entity by their names; no entity without any."""
 

@@ -10,16 +10,21 @@ from twisted.logger import Logger
 from kafkatx.broker.quoting import quoted
 from kafkatx.broker.state import Broker
 from kafkatx.config import broker as broker_table
+from kafkatx.config import consumer_group as group_table
 from kafkatx.config import topic as topic_table
 from kafkatx.config import topic_value, validate_topic_configs
 from kafkatx.config.alter import Alteration, altered, check_broker_configs
+from kafkatx.config.consumer_group import check_group_configs
 from kafkatx.config.setting import Setting
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ConfigChange
 from kafkatx.types import ALL_BROKERS
 
-TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
+TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
 """Types of resources that have configs."""
+
+MOST_GROUPS = 10_000
+"""The most groups that may have configs of their own: any client can give any group some."""
 
 _log = Logger()
 
@@ -27,7 +32,7 @@ _log = Logger()
 async def replace(
     broker: Broker, kind: int, name: str, configs: Mapping[str, str | None], validate_only: bool
 ) -> None:
-    """Let a topic or broker have these configs and no others (AlterConfigs).
+    """Let a topic, broker or group have these configs and no others (AlterConfigs).
 
     :raises RequestError: it cannot have them; nothing is changed then.
     """
@@ -41,12 +46,12 @@ async def replace(
 async def alter(
     broker: Broker, kind: int, name: str, alterations: Sequence[Alteration], validate_only: bool
 ) -> None:
-    """Change some configs of a topic or broker (IncrementalAlterConfigs).
+    """Change some configs of a topic, broker or group (IncrementalAlterConfigs).
 
     :raises RequestError: one cannot be changed so; nothing is changed then.
     """
     config = broker.config
-    settings = topic_table.ALL_SETTINGS if kind == TOPIC else broker_table.SETTINGS
+    settings = _TABLES.get(kind, broker_table.SETTINGS)
     if kind == BROKER and name == ALL_BROKERS:
         _own, brokers, _static = config.layers
         config = config.with_dynamic(brokers, {})
@@ -68,6 +73,8 @@ def _alter(
         return _alter_topic(broker, name, names, change, validate_only)
     if kind == BROKER:
         return _alter_broker(broker, name, names, change, validate_only)
+    if kind == GROUP:
+        return _alter_group(broker, name, names, change, validate_only)
     raise not_offered(kind)
 
 
@@ -106,6 +113,28 @@ async def _alter_broker(
         _log.info("changed settings of {whose}: {names}", whose=whose, names=_listed(names))
 
 
+async def _alter_group(
+    broker: Broker, name: str, names: Collection[str], change: ConfigChange, validate_only: bool
+) -> None:
+    check_group_name(name)
+    config, known = broker.config, broker.coordinator.state.group_configs
+    if name not in known and len(known) >= MOST_GROUPS:
+        raise RequestError(
+            ErrorCode.POLICY_VIOLATION,
+            f"{MOST_GROUPS} groups have configs of their own; remove those of others first",
+        )
+
+    def checked(old: Mapping[str, str]) -> Mapping[str, str]:
+        new = change(old)
+        check_group_configs(config, new, names)
+        return new
+
+    checked(known.get(name, {}))
+    if not validate_only:
+        await broker.coordinator.alter_group_configs(name, checked)
+        _log.info("changed configs of group {group}: {names}", group=quoted(name), names=_listed(names))
+
+
 def _listed(names: Collection[str]) -> str:
     return quoted(", ".join(sorted(names)))
 
@@ -122,10 +151,28 @@ def check_broker_name(broker: Broker, name: str) -> None:
         )
 
 
+def check_group_name(name: str) -> None:
+    """See that a resource of type GROUP names a group; there are no defaults of all groups.
+
+    :raises RequestError: INVALID_REQUEST: it does not.
+    """
+    if not name:
+        raise RequestError(
+            ErrorCode.INVALID_REQUEST, "the group's name is empty: there are no defaults of groups"
+        )
+
+
+_TABLES: Mapping[int, Mapping[str, Setting[Any]]] = {
+    TOPIC: topic_table.ALL_SETTINGS,
+    BROKER: broker_table.SETTINGS,
+    GROUP: group_table.SETTINGS,
+}
+
+
 def not_offered(kind: int) -> RequestError:
     """The error for a type of resource that has no configs here."""
     if kind == BROKER_LOGGER:
         why = "resource type 8: kafkatx has no loggers whose levels could be changed; it logs by Twisted's"
     else:
-        why = f"Unknown resource type {kind}: only topics (2) and brokers (4) have configs here"
+        why = f"Unknown resource type {kind}: only topics (2), brokers (4) and groups (32) have configs"
     return RequestError(ErrorCode.INVALID_REQUEST, why)

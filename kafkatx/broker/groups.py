@@ -102,11 +102,18 @@ class Groups:
 
         return ConsumerGroup(
             group_id,
-            lambda: self.settings,
+            lambda: self.settings_of(group_id),
             lambda: self._broker.coordinator.state,
             new_member_id,
             self._wall_ms,
         )
+
+    def settings_of(self, group_id: str) -> GroupSettings:
+        """The settings of one group: those of the broker, under the configs that the group has itself."""
+        configs = self._broker.coordinator.state.group_configs.get(group_id)
+        if not configs:
+            return self.settings
+        return self.settings.with_group_configs(self._broker.config, configs)
 
     def make(self, group_id: str) -> Group:
         """Coordinate a new group of the classic protocol, without members."""

@@ -37,6 +37,7 @@ class Broker:
     :ivar coordinator: the ``ICoordinator``.
     :ivar store: the ``ILogStore``.
     :ivar offered: the versions of each API key that ApiVersions shows.
+    :ivar features_epoch: the epoch of the finalized features: it rises with each start of the broker.
     :ivar staged: the partitions with records that are staged and not yet written.
     :ivar commits: the commits of offsets that are not staged yet: they are put together first.
     :ivar groups: the groups that this broker coordinates.
@@ -69,6 +70,7 @@ class Broker:
         self.config_listeners: list[Callable[[BrokerConfig], None]] = [self.topics.use, store.reconfigure]
         self.producer_ids = ProducerIds(coordinator)
         self.offered: dict[int, range] = {}
+        self.features_epoch = now_ms()
         self.staged: dict[Partition, None] = {}
         self.commits: Commits = {}
         self.transactions = Transactions(clock)

@@ -11,6 +11,7 @@ from kafkatx.client.protocol import BrokerProtocol
 from kafkatx.clientside.errors import ClosedByPeer, ConnectionFailed
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.api import API_VERSIONS
+from kafkatx.wire.connection import OPENING_VERSION
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 Connect = Callable[[], "Deferred[BrokerProtocol]"]
@@ -24,7 +25,7 @@ async def negotiated(connect: Connect, address: str) -> BrokerProtocol:
 
     :raises ConnectionFailed: it cannot be reached, keeps silent, or does not speak Kafka's protocol.
     """
-    for version in (API_VERSIONS.versions[-1], 0):
+    for version in (OPENING_VERSION, 0):
         protocol = await _connected(connect, address)
         try:
             await _negotiate(protocol, version, address)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from kafkatx.clientside.errors import check
-from kafkatx.errors import ProtocolViolation
+from kafkatx.errors import ErrorCode, ProtocolViolation
 from kafkatx.group.protocol import parse_assignment
 from kafkatx.types import BrokerNode, TopicPartition
 
@@ -56,10 +56,12 @@ class GroupDescription:
 
 
 def from_classic(group: classic_messages.DescribedGroup, coordinator: BrokerNode) -> GroupDescription:
-    """A group of DescribeGroups.
+    """A group of DescribeGroups. From version 6 on one that is not there is an error (KIP-1043).
 
     :raises RequestError: its error.
     """
+    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        return GroupDescription(group.group_id, CLASSIC, DEAD, "", "", coordinator)
     check(group.error_code, f"group {group.group_id!r}")
     readable = group.protocol_type in (CONSUMER_PROTOCOL, "")
     members = tuple(

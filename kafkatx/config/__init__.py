@@ -15,6 +15,7 @@ from kafkatx.config.describe import (
     Synonym,
     describe_all_brokers,
     describe_broker,
+    describe_group,
     describe_topic,
 )
 from kafkatx.config.listeners import Listener
@@ -33,6 +34,7 @@ __all__ = [
     "Synonym",
     "describe_all_brokers",
     "describe_broker",
+    "describe_group",
     "describe_topic",
     "log_config",
     "topic_value",

@@ -386,9 +386,9 @@ LOG_RETENTION_CHECK_INTERVAL_MS = RETENTION.long(
 LOG_CLEANUP_POLICY = RETENTION.names(
     "log.cleanup.policy",
     ("delete",),
-    "delete: old segments go; compact: the last record of each key is kept; or both.",
+    "delete: old segments go; compact: the last record of each key is kept; or both. Empty: everything is "
+    "kept until DeleteRecords removes it.",
     choices=("delete", "compact"),
-    empty=False,
     dynamic=True,
     gives=("cleanup.policy",),
 )

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kafkatx.config import broker, topic
+from kafkatx.config import broker, consumer_group, topic
 from kafkatx.config.broker_config import BrokerConfig
 from kafkatx.config.setting import ConfigType, Setting, show
 from kafkatx.config.topic_config import GIVERS, topic_value
@@ -21,6 +21,7 @@ class ConfigSource(enum.IntEnum):
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    DYNAMIC_GROUP = 8
 
 
 _LAYERS = (ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER, ConfigSource.STATIC_BROKER)
@@ -65,6 +66,19 @@ def describe_topic(config: BrokerConfig, topic_configs: Mapping[str, str]) -> li
             read_only=False,
         )
         for setting in settings.values()
+    ]
+
+
+def describe_group(config: BrokerConfig, group_configs: Mapping[str, str]) -> list[ConfigEntry]:
+    """Every config of a group of the consumer protocol, whether or not there is such a group."""
+    return [
+        _entry(
+            setting,
+            consumer_group.group_value(config, group_configs, setting),
+            _of_group(config, group_configs, setting),
+            read_only=False,
+        )
+        for setting in consumer_group.SETTINGS.values()
     ]
 
 
@@ -126,6 +140,12 @@ def _default_of_topic(setting: Setting[Any]) -> Synonym:
         if giver.default is not None and giver.scaled(giver.default) == setting.default:
             return Synonym(giver.name, show(giver.default), ConfigSource.DEFAULT)
     return Synonym(setting.name, show(setting.default), ConfigSource.DEFAULT)
+
+
+def _of_group(config: BrokerConfig, group_configs: Mapping[str, str], setting: Setting[Any]) -> list[Synonym]:
+    own = group_configs.get(setting.name)
+    synonyms = [] if own is None else [Synonym(setting.name, own, ConfigSource.DYNAMIC_GROUP)]
+    return synonyms + _of_broker(config, consumer_group.RANGES[setting.name].giver)
 
 
 def _of_broker(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kafkatx.config import broker, foreign, topic
+from kafkatx.config import broker, consumer_group, foreign, topic
 from kafkatx.config.properties import format_property
 from kafkatx.config.setting import Section, Setting, show
 from kafkatx.config.topic_config import GIVERS
@@ -45,6 +45,10 @@ What a topic does not say for itself comes from the first broker setting in "def
 from the default.
 """
 
+_GROUP_HEAD = """\
+What a group does not say for itself comes from the broker's setting of the same name with `group.` before it.
+"""
+
 
 def sample() -> str:
     """Return a .properties file with every broker setting, its words and its default, commented out.
@@ -72,6 +76,8 @@ def page() -> str:
     parts.append(_table(topic.HONOURED.settings, _topic_row, (*_COLUMNS[:-1], "default from", _COLUMNS[-1])))
     parts += [f"## {topic.KEPT.title}\n", f"{topic.KEPT.doc}\n"]
     parts.append(settings_table(topic.KEPT.settings))
+    parts += [f"## {consumer_group.HONOURED.title}\n", f"{consumer_group.HONOURED.doc} {_GROUP_HEAD}"]
+    parts.append(settings_table(consumer_group.HONOURED.settings))
     parts += ["## Names that only Apache Kafka has\n", "Accepted with a warning, and not used:\n"]
     parts.append(_wrap(", ".join(f"`{name}`" for name in sorted(foreign.NAMES))) + ".\n")
     below = ", ".join(f"`{prefix}`" for prefix in sorted(foreign.PREFIXES))

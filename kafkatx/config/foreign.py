@@ -39,9 +39,8 @@ controller.socket.timeout.ms create.topic.policy.class.name delegation.token.exp
 delegation.token.expiry.time.ms delegation.token.master.key delegation.token.max.lifetime.ms
 delegation.token.secret.key delete.records.purgatory.purge.interval.requests early.start.listeners
 eligible.leader.replicas.enable enable.zookeeper fetch.purgatory.purge.interval.requests
-follower.replication.throttled.rate group.consumer.max.heartbeat.interval.ms
-group.consumer.max.session.timeout.ms group.consumer.min.heartbeat.interval.ms
-group.consumer.min.session.timeout.ms group.consumer.regex.refresh.interval.ms
+follower.replication.throttled.rate
+group.consumer.regex.refresh.interval.ms
 group.coordinator.append.linger.ms group.coordinator.append.max.buffer.size
 group.coordinator.cached.buffer.max.bytes group.coordinator.new.enable group.coordinator.threads
 group.share.assignors group.share.delivery.count.limit group.share.enable group.share.heartbeat.interval.ms

@@ -57,6 +57,34 @@ GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS = CONSUMER_GROUPS.integer(
     unit="ms",
     dynamic=True,
 )
+GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS = CONSUMER_GROUPS.integer(
+    "group.consumer.min.session.timeout.ms",
+    45_000,
+    "The shortest consumer.session.timeout.ms that a group may have for itself.",
+    low=1,
+    unit="ms",
+)
+GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS = CONSUMER_GROUPS.integer(
+    "group.consumer.max.session.timeout.ms",
+    60_000,
+    "The longest consumer.session.timeout.ms that a group may have for itself.",
+    low=1,
+    unit="ms",
+)
+GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS = CONSUMER_GROUPS.integer(
+    "group.consumer.min.heartbeat.interval.ms",
+    5000,
+    "The shortest consumer.heartbeat.interval.ms that a group may have for itself.",
+    low=1,
+    unit="ms",
+)
+GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS = CONSUMER_GROUPS.integer(
+    "group.consumer.max.heartbeat.interval.ms",
+    15_000,
+    "The longest consumer.heartbeat.interval.ms that a group may have for itself.",
+    low=1,
+    unit="ms",
+)
 GROUP_CONSUMER_MAX_SIZE = CONSUMER_GROUPS.integer(
     "group.consumer.max.size", INT_MAX, "How many members such a group may have.", low=1
 )

@@ -193,6 +193,8 @@ class Section:
     ) -> Setting[tuple[str, ...]]:
         """Add a row that is a list, with commas between; each item one of *choices* if there are any."""
         allowed = f"one or more of {', '.join(choices)}" if choices else "a list with commas between"
+        if empty and choices:
+            allowed = f"any of {', '.join(choices)}, or empty"
         if not empty and not choices:
             allowed += ", with at least one item"
 

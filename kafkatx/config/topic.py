@@ -69,9 +69,9 @@ KAFKATX_RETENTION = HONOURED.string(
 CLEANUP_POLICY = HONOURED.names(
     "cleanup.policy",
     ("delete",),
-    "delete: old segments go; compact: the last record of each key is kept; or both.",
+    "delete: old segments go; compact: the last record of each key is kept; or both. Empty: everything is "
+    "kept until DeleteRecords removes it.",
     choices=("delete", "compact"),
-    empty=False,
 )
 MIN_CLEANABLE_DIRTY_RATIO = HONOURED.double(
     "min.cleanable.dirty.ratio",

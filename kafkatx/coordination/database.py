@@ -37,6 +37,7 @@ class Loaded:
     topics: dict[str, Topic]
     broker_configs: dict[str, Mapping[str, str]]
     client_quotas: dict[QuotaEntity, Mapping[str, float]]
+    group_configs: dict[str, Mapping[str, str]]
 
 
 class ClusterDatabase:
@@ -132,7 +133,13 @@ class ClusterDatabase:
                 f"broker.id={broker_id}: the data in {os.path.dirname(self._path)} is that of broker "
                 f"{meta['broker_id']}; set broker.id={meta['broker_id']} or choose other log.dirs"
             )
-        return Loaded(meta["cluster_id"], self._topics(), self._broker_configs(), self._client_quotas())
+        return Loaded(
+            meta["cluster_id"],
+            self._topics(),
+            self._broker_configs(),
+            self._client_quotas(),
+            self._grouped("SELECT group_id, name, value FROM group_configs"),
+        )
 
     def _topics(self) -> dict[str, Topic]:
         partitions: dict[str, list[PartitionState]] = {}
@@ -234,6 +241,20 @@ class ClusterDatabase:
             db.execute("DELETE FROM broker_configs WHERE broker = ?", (broker,))
             db.executemany(
                 "INSERT INTO broker_configs VALUES (?, ?, ?)", ((broker, *one) for one in configs.items())
+            )
+        return MappingProxyType(configs)
+
+    def alter_group_configs(self, group_id: str, change: ConfigChange) -> Mapping[str, str]:
+        """Give a group other configs; return them.
+
+        :raises RequestError: of *change*.
+        """
+        with self._transaction() as db:
+            rows = db.execute("SELECT name, value FROM group_configs WHERE group_id = ?", (group_id,))
+            configs = dict(change(MappingProxyType(dict(rows))))
+            db.execute("DELETE FROM group_configs WHERE group_id = ?", (group_id,))
+            db.executemany(
+                "INSERT INTO group_configs VALUES (?, ?, ?)", ((group_id, *one) for one in configs.items())
             )
         return MappingProxyType(configs)
 

@@ -78,6 +78,7 @@ class EmbeddedCoordinator:
                 node.id,
                 MappingProxyType({node.id: node}),
                 broker_configs=MappingProxyType(loaded.broker_configs),
+                group_configs=MappingProxyType(loaded.group_configs),
                 client_quotas=MappingProxyType(loaded.client_quotas),
             )
             names = {topic.topic_id: name for name, topic in loaded.topics.items()}
@@ -153,6 +154,17 @@ class EmbeddedCoordinator:
             self._replace(attrs.evolve(self.state, broker_configs=MappingProxyType(every)))
 
         return self._run(lambda: self._opened().alter_broker_configs(broker, change), show)
+
+    def alter_group_configs(self, group_id: str, change: ConfigChange) -> Deferred[None]:
+        """Let a group have other configs."""
+
+        def show(configs: Mapping[str, str]) -> None:
+            every = {**self.state.group_configs, group_id: configs}
+            if not configs:
+                del every[group_id]
+            self._replace(attrs.evolve(self.state, group_configs=MappingProxyType(every)))
+
+        return self._run(lambda: self._opened().alter_group_configs(group_id, change), show)
 
     def delete_topic(self, name: str) -> Deferred[None]:
         """Delete a topic."""

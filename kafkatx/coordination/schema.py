@@ -45,6 +45,14 @@ MIGRATIONS = (
             PRIMARY KEY (entity, name)
         ) WITHOUT ROWID""",
     ),
+    (
+        """CREATE TABLE group_configs (
+            group_id TEXT NOT NULL,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (group_id, name)
+        ) WITHOUT ROWID""",
+    ),
 )
 """Each script leads from the version that is its index to the next; ``PRAGMA user_version`` tells a file's.
 

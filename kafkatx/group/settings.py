@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
-from kafkatx.config import BrokerConfig
+from kafkatx.config import BrokerConfig, consumer_group
 from kafkatx.config import groups as g
 
 
@@ -35,4 +37,16 @@ class GroupSettings:
             consumer_max_size=config[g.GROUP_CONSUMER_MAX_SIZE],
             consumer_assignors=config[g.GROUP_CONSUMER_ASSIGNORS],
             migration_policy=config[g.GROUP_CONSUMER_MIGRATION_POLICY],
+        )
+
+    def with_group_configs(self, config: BrokerConfig, group_configs: Mapping[str, str]) -> GroupSettings:
+        """The settings of a group that has configs of its own."""
+        return attrs.evolve(
+            self,
+            consumer_session_timeout_ms=consumer_group.group_value(
+                config, group_configs, consumer_group.SESSION_TIMEOUT_MS
+            ),
+            consumer_heartbeat_interval_ms=consumer_group.group_value(
+                config, group_configs, consumer_group.HEARTBEAT_INTERVAL_MS
+            ),
         )

@@ -70,6 +70,9 @@ class ICoordinator(Interface):
         :param broker: the broker's id as text, or ``types.ALL_BROKERS`` for the defaults of all brokers.
         """
 
+    def alter_group_configs(group_id: str, change: ConfigChange) -> Deferred[None]:
+        """Let a group have other configs, whether it is there or not; as :meth:`alter_topic_configs`."""
+
     def alter_client_quotas(changes: Mapping[Any, Mapping[str, float | None]]) -> Deferred[None]:
         """Set and remove client quotas: after a crash all of the changes are there, or none.
 

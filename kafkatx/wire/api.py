@@ -73,9 +73,9 @@ def table(apis: Iterable[Api]) -> Mapping[int, Api]:
 
 
 PRODUCE: Final = Api(0, "Produce", range(10), flexible_since=9)
-FETCH: Final = Api(1, "Fetch", range(14), flexible_since=12)
-LIST_OFFSETS: Final = Api(2, "ListOffsets", range(8), flexible_since=6)
-METADATA: Final = Api(3, "Metadata", range(13), flexible_since=9)
+FETCH: Final = Api(1, "Fetch", range(17), flexible_since=12)
+LIST_OFFSETS: Final = Api(2, "ListOffsets", range(12), flexible_since=6)
+METADATA: Final = Api(3, "Metadata", range(14), flexible_since=9)
 OFFSET_COMMIT: Final = Api(8, "OffsetCommit", range(10), flexible_since=8)
 OFFSET_FETCH: Final = Api(9, "OffsetFetch", range(10), flexible_since=6)
 FIND_COORDINATOR: Final = Api(10, "FindCoordinator", range(5), flexible_since=3)
@@ -83,17 +83,17 @@ JOIN_GROUP: Final = Api(11, "JoinGroup", range(10), flexible_since=6)
 HEARTBEAT: Final = Api(12, "Heartbeat", range(5), flexible_since=4)
 LEAVE_GROUP: Final = Api(13, "LeaveGroup", range(6), flexible_since=4)
 SYNC_GROUP: Final = Api(14, "SyncGroup", range(6), flexible_since=4)
-DESCRIBE_GROUPS: Final = Api(15, "DescribeGroups", range(6), flexible_since=5)
+DESCRIBE_GROUPS: Final = Api(15, "DescribeGroups", range(7), flexible_since=5)
 LIST_GROUPS: Final = Api(16, "ListGroups", range(6), flexible_since=3)
-API_VERSIONS: Final = Api(18, "ApiVersions", range(4), flexible_since=3)
+API_VERSIONS: Final = Api(18, "ApiVersions", range(5), flexible_since=3)
 CREATE_TOPICS: Final = Api(19, "CreateTopics", range(8), flexible_since=5)
 DELETE_TOPICS: Final = Api(20, "DeleteTopics", range(7), flexible_since=4)
 DELETE_RECORDS: Final = Api(21, "DeleteRecords", range(3), flexible_since=2)
-INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", range(5), flexible_since=2)
+INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", range(6), flexible_since=2)
 OFFSET_FOR_LEADER_EPOCH: Final = Api(23, "OffsetForLeaderEpoch", range(5), flexible_since=4)
 DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", range(5), flexible_since=4)
 ALTER_CONFIGS: Final = Api(33, "AlterConfigs", range(3), flexible_since=2)
-DESCRIBE_LOG_DIRS: Final = Api(35, "DescribeLogDirs", range(3), flexible_since=2)
+DESCRIBE_LOG_DIRS: Final = Api(35, "DescribeLogDirs", range(5), flexible_since=2)
 CREATE_PARTITIONS: Final = Api(37, "CreatePartitions", range(4), flexible_since=2)
 DELETE_GROUPS: Final = Api(42, "DeleteGroups", range(3), flexible_since=2)
 ELECT_LEADERS: Final = Api(43, "ElectLeaders", range(3), flexible_since=2)
@@ -103,10 +103,14 @@ LIST_PARTITION_REASSIGNMENTS: Final = Api(46, "ListPartitionReassignments", rang
 OFFSET_DELETE: Final = Api(47, "OffsetDelete", range(1), flexible_since=NEVER_FLEXIBLE)
 DESCRIBE_CLIENT_QUOTAS: Final = Api(48, "DescribeClientQuotas", range(2), flexible_since=1)
 ALTER_CLIENT_QUOTAS: Final = Api(49, "AlterClientQuotas", range(2), flexible_since=1)
-DESCRIBE_CLUSTER: Final = Api(60, "DescribeCluster", range(2), flexible_since=0)
+DESCRIBE_QUORUM: Final = Api(55, "DescribeQuorum", range(3), flexible_since=0)
+UPDATE_FEATURES: Final = Api(57, "UpdateFeatures", range(3), flexible_since=0)
+DESCRIBE_CLUSTER: Final = Api(60, "DescribeCluster", range(3), flexible_since=0)
 DESCRIBE_PRODUCERS: Final = Api(61, "DescribeProducers", range(1), flexible_since=0)
 CONSUMER_GROUP_HEARTBEAT: Final = Api(68, "ConsumerGroupHeartbeat", range(2), flexible_since=0)
-CONSUMER_GROUP_DESCRIBE: Final = Api(69, "ConsumerGroupDescribe", range(1), flexible_since=0)
+CONSUMER_GROUP_DESCRIBE: Final = Api(69, "ConsumerGroupDescribe", range(2), flexible_since=0)
+LIST_CONFIG_RESOURCES: Final = Api(74, "ListConfigResources", range(2), flexible_since=0)
+DESCRIBE_TOPIC_PARTITIONS: Final = Api(75, "DescribeTopicPartitions", range(1), flexible_since=0)
 
 APIS: Final = table(
     [
@@ -141,10 +145,14 @@ APIS: Final = table(
         OFFSET_DELETE,
         DESCRIBE_CLIENT_QUOTAS,
         ALTER_CLIENT_QUOTAS,
+        DESCRIBE_QUORUM,
+        UPDATE_FEATURES,
         DESCRIBE_CLUSTER,
         DESCRIBE_PRODUCERS,
         CONSUMER_GROUP_HEARTBEAT,
         CONSUMER_GROUP_DESCRIBE,
+        LIST_CONFIG_RESOURCES,
+        DESCRIBE_TOPIC_PARTITIONS,
     ]
 )
 

@@ -17,6 +17,9 @@ from kafkatx.wire.headers import decode_response_header, encode_request_header
 from kafkatx.wire.messages.api_versions import ApiVersionsResponse
 from kafkatx.wire.schema import Message
 
+OPENING_VERSION = 3
+"""The version in which clients ask for versions: brokers of Kafka 2.4 to 3.8 refuse a newer one."""
+
 _BEFORE_API_VERSIONS = (0, 1, 2, 3, 8, 9, 10)
 """What a broker of 0.8 speaks, in version 0: Produce, Fetch, ListOffsets, Metadata, offsets, coordinator."""
 
@@ -88,14 +91,14 @@ class ClientConnection:
     def version_for(self, api: Api, at_most: int | None = None) -> int:
         """The highest version of an API that both sides speak.
 
-        Before :meth:`negotiate` that is known of ApiVersions alone: the highest is worth a try.
+        Before :meth:`negotiate` that is known of ApiVersions alone: :data:`OPENING_VERSION` is worth a try.
 
         :param at_most: the caller's own limit.
         :raises RequestError: UNSUPPORTED_VERSION; there is none.
         """
         ours = api.versions[-1] if at_most is None else min(at_most, api.versions[-1])
         if self._ranges is None and api is API_VERSIONS:
-            return ours
+            return min(ours, OPENING_VERSION)
         if self._ranges is None:
             raise RequestError(
                 ErrorCode.UNSUPPORTED_VERSION, f"{api.name}: the broker was not asked for its versions"

@@ -93,12 +93,13 @@ class FakeGroups(FakeCluster):
         )
 
     def answer_describe_groups(self, node: int, request: Any, version: int, error: int) -> Any:
-        """A group of another type, or none, is dead: so say brokers below version 6."""
+        """A group of another type, or none, is dead, and from version 6 on an error, too."""
         name = request.groups[0]
         group = self.groups.get(name)
         code = self.group_error(node, name, error)
         if group is None or group.type != "classic" or code:
-            answer = describe_groups.DescribedGroup(code, name, "Dead")
+            missing = ErrorCode.GROUP_ID_NOT_FOUND if version >= 6 else 0
+            answer = describe_groups.DescribedGroup(code or missing, None, name, "Dead")
         else:
             members = [
                 describe_groups.DescribedGroupMember(
@@ -107,7 +108,7 @@ class FakeGroups(FakeCluster):
                 for m in group.members
             ]
             answer = describe_groups.DescribedGroup(
-                0, name, group.state, group.protocol_type, "range", members
+                0, None, name, group.state, group.protocol_type, "range", members
             )
         return describe_groups.DescribeGroupsResponse(groups=[answer])
 

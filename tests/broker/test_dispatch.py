@@ -70,14 +70,14 @@ class UnknownTests(BrokerTestCase):
 
     def test_newer_api_versions(self) -> None:
         """A newer ApiVersions is answered with a body of version 0: error 35 and the range of key 18."""
-        for version in (4, 5, 99):
+        for version in (5, 6, 99):
             response = joined(self.ask_raw(18, version))
             assert response is not None
             self.assertEqual(int.from_bytes(response[4:8], "big"), CORRELATION_ID)
             decoded = codec.decode(ApiVersionsResponse, 0, response[8:])
             self.assertEqual(decoded.error_code, ErrorCode.UNSUPPORTED_VERSION)
             self.assertEqual(
-                [(k.api_key, k.min_version, k.max_version) for k in decoded.api_keys], [(18, 0, 3)]
+                [(k.api_key, k.min_version, k.max_version) for k in decoded.api_keys], [(18, 0, 4)]
             )
 
     def test_unknown_key(self) -> None:
@@ -119,7 +119,7 @@ class ApiVersionsTests(BrokerTestCase):
     def test_offers_what_is_served(self) -> None:
         """ApiVersions shows the table of handlers, and nothing else."""
         expected = [(line.api.key, line.api.versions[0], line.api.versions[-1]) for line in SERVED]
-        for version in range(4):
+        for version in range(5):
             response = self.ask(18, version, ApiVersionsRequest("test", "1"))
             self.assertEqual(response.error_code, 0)
             shown = [(k.api_key, k.min_version, k.max_version) for k in response.api_keys]
@@ -132,9 +132,10 @@ class ApiVersionsTests(BrokerTestCase):
 
     def test_header_is_never_flexible(self) -> None:
         """The header of the response is of version 0, also where the body is flexible."""
-        data = joined(self.answer(18, 3, ApiVersionsRequest("test", "1")))
-        assert data is not None
-        codec.decode(ApiVersionsResponse, 3, data[8:])
+        for version in (3, 4):
+            data = joined(self.answer(18, version, ApiVersionsRequest("test", "1")))
+            assert data is not None
+            codec.decode(ApiVersionsResponse, version, data[8:])
 
     def test_client_software(self) -> None:
         """What the client says that it is, is known for its connection."""

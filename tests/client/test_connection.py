@@ -16,6 +16,7 @@ from kafkatx.clientside.backoff import Backoff
 from kafkatx.clientside.errors import ClientClosed, ConnectionFailed, RequestTimedOut
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.wire.api import API_VERSIONS
+from kafkatx.wire.connection import OPENING_VERSION
 from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafkatx.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -240,7 +241,7 @@ class NegotiationTests(SynchronousTestCase):
 
         def versions(link: Link, version: int) -> ApiVersionsResponse:
             asked.append(version)
-            if version < API_VERSIONS.versions[-1]:
+            if version < OPENING_VERSION:
                 return whole(link, version)
             known = [ApiVersion(API_VERSIONS.key, 0, 2)]
             return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=known)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientside.group_description import assigned_partitions
+from kafkatx.clientside.group_description import DEAD, assigned_partitions, from_classic
+from kafkatx.errors import ErrorCode
+from kafkatx.types import BrokerNode
+from kafkatx.wire.messages.describe_groups import DescribedGroup
 from tests.blocking.fake_groups import assignment
 
 
@@ -32,3 +35,13 @@ class AssignedPartitionsTests(SynchronousTestCase):
         self.assertEqual(len(assigned_partitions(data)), 3)
         for bad in ("00000001 0001 ff 00000000", "00000001 0001 74 ffffffff", "7fffffff"):
             self.assertEqual(assigned_partitions(bytes.fromhex("0001" + bad + "ffffffff")), ())
+
+
+class MissingTests(SynchronousTestCase):
+    def test_missing(self) -> None:
+        """A group that is not there is dead, in whichever way its broker says so (KIP-1043)."""
+        node = BrokerNode(0, "h", 1)
+        older = from_classic(DescribedGroup(0, None, "g", "Dead"), node)
+        newer = from_classic(DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, "not found", "g", "Dead"), node)
+        self.assertEqual(newer, older)
+        self.assertEqual(newer.state, DEAD)

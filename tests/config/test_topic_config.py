@@ -42,6 +42,8 @@ RESOLVED: tuple[tuple[dict[str, str], dict[str, str], str, Any], ...] = (
     ({"message.max.bytes": "24"}, {}, "max_message_bytes", 24),
     ({"message.max.bytes": "24"}, {"max.message.bytes": "25"}, "max_message_bytes", 25),
     ({"log.cleanup.policy": "compact"}, {}, "cleanup_policy", frozenset({"compact"})),
+    ({}, {"cleanup.policy": ""}, "cleanup_policy", frozenset()),
+    ({"log.cleanup.policy": ""}, {}, "cleanup_policy", frozenset()),
     ({}, {"cleanup.policy": "compact, delete"}, "cleanup_policy", frozenset({"compact", "delete"})),
     ({"log.segment.delete.delay.ms": "1"}, {}, "file_delete_delay_ms", 1),
     ({"log.cleaner.min.cleanable.ratio": "0.25"}, {}, "min_cleanable_dirty_ratio", 0.25),
@@ -84,6 +86,7 @@ RESOLVED: tuple[tuple[dict[str, str], dict[str, str], str, Any], ...] = (
 TAKEN: tuple[dict[str, str], ...] = (
     {},
     {"retention.ms": "-1", "cleanup.policy": "compact,delete"},
+    {"cleanup.policy": ""},
     {"min.cleanable.dirty.ratio": "0.1", "delete.retention.ms": "0", "compression.zstd.level": "-7"},
 )
 
@@ -94,8 +97,8 @@ REFUSED: tuple[tuple[dict[str, str | None], str], ...] = (
     ({"retention.ms": "x"}, "retention.ms=x: the value must be a whole number of 64 bits, -1 or more"),
     ({"retention.ms": "-2"}, "retention.ms=-2: the value must be"),
     ({"retention.ms": None}, "Null value not supported for topic configs: retention.ms"),
-    ({"cleanup.policy": "shred"}, "cleanup.policy=shred: the value must be one or more of delete, compact"),
-    ({"cleanup.policy": ""}, "cleanup.policy=: the value must be"),
+    ({"cleanup.policy": "shred"}, "cleanup.policy=shred: the value must be any of delete, compact, or empty"),
+    ({"cleanup.policy": "delete,"}, "cleanup.policy=delete,: the value must be"),
     ({"segment.bytes": "13"}, "segment.bytes=13: the value must be"),
     ({"compression.type": "brotli"}, "compression.type=brotli: the value must be one of producer, "),
     ({"min.cleanable.dirty.ratio": "2"}, "min.cleanable.dirty.ratio=2: the value must be"),

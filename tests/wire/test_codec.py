@@ -286,8 +286,8 @@ class UnfitTests(SynchronousTestCase):
     def test_no_such_version(self) -> None:
         """A version outside the range is refused, for both directions."""
         for make in (decoder, encoder, source):
-            error = self.assertRaises(ValueError, make, MetadataRequest, 13)
-            self.assertIn("MetadataRequest has versions 0-12, not 13", str(error))
+            error = self.assertRaises(ValueError, make, MetadataRequest, 14)
+            self.assertIn("MetadataRequest has versions 0-13, not 14", str(error))
 
 
 class SourceTests(SynchronousTestCase):

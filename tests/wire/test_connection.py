@@ -122,7 +122,7 @@ class VersionTests(SynchronousTestCase):
         """It is the highest that the broker, this code and the caller know."""
         keys = [ApiVersion(0, 3, 7), ApiVersion(1, 4, 17), ApiVersion(3, 0, 0)]
         self.connection.negotiate(ApiVersionsResponse(api_keys=keys))
-        self.assertEqual([self.connection.version_for(api) for api in (PRODUCE, FETCH, METADATA)], [7, 13, 0])
+        self.assertEqual([self.connection.version_for(api) for api in (PRODUCE, FETCH, METADATA)], [7, 16, 0])
         self.assertEqual(self.connection.version_for(FETCH, at_most=11), 11)
 
     def test_nothing_in_common(self) -> None:
@@ -132,7 +132,7 @@ class VersionTests(SynchronousTestCase):
         self.assertEqual(self.refused(PRODUCE), "Produce: this client speaks versions 0-9, the broker 10-13")
         self.assertEqual(self.refused(FETCH, 3), "Fetch: this client speaks versions 0-3, the broker 4-17")
         self.assertEqual(
-            self.refused(METADATA), "Metadata: this client speaks versions 0-12, the broker none"
+            self.refused(METADATA), "Metadata: this client speaks versions 0-13, the broker none"
         )
 
     def test_before_negotiation(self) -> None:

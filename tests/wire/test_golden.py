@@ -1,7 +1,8 @@
 """Request frames of real clients, recorded on a socket, in ``golden/``.
 
 ``<client>-<key>-<API>-v<version>.hex`` is the hexadecimal text of one frame without its size, sent by
-librdkafka 2.16.1 (confluent-kafka), kafka-python 3.0.12 or kafka-configs of Apache Kafka 3.9.1.
+librdkafka 2.16.1 (confluent-kafka), kafka-python 3.0.12, kafka-configs of Apache Kafka 3.9.1 or the Java
+clients of Apache Kafka 4.3.1 (java).
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from kafkatx.wire.headers import encode_request_header, split_request
 from kafkatx.wire.messages.alter_client_quotas import AlterClientQuotasRequest
 from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkatx.wire.messages.create_topics import CreateTopicsRequest
+from kafkatx.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kafkatx.wire.messages.fetch import FetchRequest
 from kafkatx.wire.messages.join_group import JoinGroupRequest
 from kafkatx.wire.messages.produce import ProduceRequest
+from kafkatx.wire.messages.update_features import UpdateFeaturesRequest
 from kafkatx.wire.schema import Message
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
@@ -89,6 +92,14 @@ class GoldenTests(SynchronousTestCase):
         self.assertEqual(
             [(op.key, op.value, op.remove) for op in entry.ops], [("producer_byte_rate", 1024.0, False)]
         )
+        update = read(recorded["java-57-UpdateFeatures-v2"])
+        assert isinstance(update, UpdateFeaturesRequest)
+        (feature,) = update.feature_updates
+        self.assertEqual((feature.feature, feature.max_version_level), ("group.version", 1))
+        self.assertTrue(update.validate_only)
+        page = read(recorded["java-75-DescribeTopicPartitions-v0"])
+        assert isinstance(page, DescribeTopicPartitionsRequest)
+        self.assertEqual(([topic.name for topic in page.topics], page.cursor), (["java-topic"], None))
         create = read(recorded["kafka-python-19-CreateTopics-v7"])
         assert isinstance(create, CreateTopicsRequest)
         self.assertEqual([(c.name, c.value) for c in create.topics[0].configs], [("retention.ms", "1000")])

@@ -1,4 +1,4 @@
-"""AlterConfigs (key 33), versions 0-2: all configs of topics, or all dynamic settings of brokers, anew.
+"""AlterConfigs (key 33), versions 0-2: all configs of topics, groups or brokers, anew.
 
 A config that is not named returns to its default (KIP-133). IncrementalAlterConfigs has come in its place.
 """

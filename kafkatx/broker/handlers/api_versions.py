@@ -1,18 +1,42 @@
-"""ApiVersions (key 18), versions 0-3; a newer one is answered with error 35 by the dispatch."""
+"""ApiVersions (key 18), versions 0-4; a newer one is answered with error 35 by the dispatch.
+
+Features whose lowest level is 0 are told from version 4 on: older clients cannot read them (KAFKA-17011).
+"""
 
 from __future__ import annotations
 
 from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.features import features
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
-from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kafkatx.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+LOWEST_LEVEL_0_SINCE = 4
 
 
 def answer(broker: Broker, request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
-    """Show what the table of handlers offers."""
+    """Show what the table of handlers offers, and the features."""
     if request.client_software_name:
         context.peer.client_software = f"{request.client_software_name} {request.client_software_version}"
-    return ApiVersionsResponse(0, [ApiVersion(key, v[0], v[-1]) for key, v in sorted(broker.offered.items())])
+    in_force = features(broker.config)
+    return ApiVersionsResponse(
+        api_keys=[ApiVersion(key, v[0], v[-1]) for key, v in sorted(broker.offered.items())],
+        supported_features=[
+            SupportedFeatureKey(feature.name, feature.min_version, feature.max_version)
+            for feature in in_force
+            if feature.min_version > 0 or context.version >= LOWEST_LEVEL_0_SINCE
+        ],
+        finalized_features_epoch=broker.features_epoch,
+        finalized_features=[
+            FinalizedFeatureKey(feature.name, feature.level, feature.level) for feature in in_force
+        ],
+    )
 
 
 def refuse(

@@ -1,9 +1,12 @@
-"""ConsumerGroupDescribe (key 69), version 0: groups of KIP-848; of the classic protocol none is found."""
+"""ConsumerGroupDescribe (key 69), versions 0-1: groups of KIP-848; of the classic protocol none is found.
+
+Deviation from Apache Kafka: a group that is named more than once is described once.
+"""
 
 from __future__ import annotations
 
 from kafkatx.broker.dispatch import RequestContext
-from kafkatx.broker.handlers.describe_groups import GROUP_OPERATIONS, NOT_ASKED
+from kafkatx.broker.operations import GROUP_OPERATIONS, NOT_ASKED
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.group.consumer.group import ConsumerGroup
@@ -20,7 +23,7 @@ def answer(
     """Describe the groups."""
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
     return ConsumerGroupDescribeResponse(
-        groups=[_describe(broker, group_id, operations) for group_id in request.group_ids]
+        groups=[_describe(broker, group_id, operations) for group_id in dict.fromkeys(request.group_ids)]
     )
 
 
@@ -44,5 +47,5 @@ def refuse(
 ) -> ConsumerGroupDescribeResponse:
     """The same error for every group."""
     return ConsumerGroupDescribeResponse(
-        groups=[DescribedGroup(code, message, group_id) for group_id in request.group_ids]
+        groups=[DescribedGroup(code, message, group_id) for group_id in dict.fromkeys(request.group_ids)]
     )

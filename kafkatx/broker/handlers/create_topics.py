@@ -1,5 +1,8 @@
 """CreateTopics (key 19), versions 0-7.
 
+-1 partitions or replicas are the broker's defaults in every version: KIP-464 names version 4, but Apache
+Kafka's broker looks at none, and clients send -1 in older ones.
+
 Deviations from Apache Kafka: with ``timeout_ms`` the reply is not cut short; it comes when the topic
 can be written to.
 """
@@ -25,7 +28,6 @@ from kafkatx.wire.messages.create_topics import (
 )
 from kafkatx.wire.schema import NULL_UUID
 
-DEFAULTS_SINCE = 4
 BY_DEFAULT = -1
 
 
@@ -33,10 +35,10 @@ def answer(
     broker: Broker, request: CreateTopicsRequest, context: RequestContext
 ) -> Deferred[CreateTopicsResponse]:
     """Create the topics, one after the other."""
-    return Deferred.fromCoroutine(_create_all(broker, request, context.version))
+    return Deferred.fromCoroutine(_create_all(broker, request))
 
 
-async def _create_all(broker: Broker, request: CreateTopicsRequest, version: int) -> CreateTopicsResponse:
+async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in request.topics)
     results = []
     for asked in {topic.name: topic for topic in request.topics}.values():
@@ -45,7 +47,7 @@ async def _create_all(broker: Broker, request: CreateTopicsRequest, version: int
                 raise RequestError(
                     ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' stands twice in the request."
                 )
-            results.append(await _create(broker, asked, request.validate_only, version))
+            results.append(await _create(broker, asked, request.validate_only))
         except RequestError as error:
             results.append(
                 CreatableTopicResult(
@@ -55,9 +57,7 @@ async def _create_all(broker: Broker, request: CreateTopicsRequest, version: int
     return CreateTopicsResponse(topics=results)
 
 
-async def _create(
-    broker: Broker, asked: CreatableTopic, validate_only: bool, version: int
-) -> CreatableTopicResult:
+async def _create(broker: Broker, asked: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
     """Create one topic, or only check that it could be.
 
     :raises RequestError: it cannot be created as asked.
@@ -69,7 +69,7 @@ async def _create(
         raise RequestError(ErrorCode.INVALID_CONFIG, "a config has no value, or stands twice")
     validate_topic_configs(given)
     broker.topics.check_configs(given)
-    assignment = _assignment(broker, asked, version)
+    assignment = _assignment(broker, asked)
     topic_id = NULL_UUID if validate_only else await _make(broker, asked.name, assignment, given)
     return CreatableTopicResult(
         asked.name,
@@ -88,11 +88,9 @@ async def _make(broker: Broker, name: str, assignment: Any, configs: dict[str, s
     return topic.topic_id
 
 
-def _assignment(broker: Broker, asked: CreatableTopic, version: int) -> list[tuple[int, ...]]:
+def _assignment(broker: Broker, asked: CreatableTopic) -> list[tuple[int, ...]]:
     """The replicas of each partition, as asked for or as the broker sees fit."""
     if not asked.assignments:
-        if version < DEFAULTS_SINCE and BY_DEFAULT in (asked.num_partitions, asked.replication_factor):
-            raise RequestError(ErrorCode.INVALID_PARTITIONS, f"-1 needs CreateTopics v{DEFAULTS_SINCE}")
         return broker.topics.plan(asked.num_partitions, asked.replication_factor)
     if (asked.num_partitions, asked.replication_factor) != (BY_DEFAULT, BY_DEFAULT):
         raise RequestError(

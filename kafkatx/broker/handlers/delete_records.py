@@ -63,7 +63,8 @@ def _find(broker: Broker, topic: str, number: int) -> Partition:
         raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if partition.offline:
         raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR)
-    if "delete" not in partition.log.config.cleanup_policy:
+    config = partition.log.config
+    if config.compacted and "delete" not in config.cleanup_policy:
         raise RequestError(ErrorCode.POLICY_VIOLATION)
     return partition
 

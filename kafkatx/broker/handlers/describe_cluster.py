@@ -1,8 +1,12 @@
-"""DescribeCluster (key 60), versions 0-1."""
+"""DescribeCluster (key 60), versions 0-2.
+
+There are no fenced brokers to include (KIP-1073): a broker is in the cluster's state while it lives.
+"""
 
 from __future__ import annotations
 
 from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.operations import CLUSTER_OPERATIONS, NOT_ASKED
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState
@@ -12,22 +16,29 @@ from kafkatx.wire.messages.describe_cluster import (
     DescribeClusterResponse,
 )
 
-BROKERS = 1
+BROKERS, CONTROLLERS = 1, 2
 
 
 def answer(
     broker: Broker, request: DescribeClusterRequest, context: RequestContext
 ) -> DescribeClusterResponse:
     """Describe the brokers; there are no separate controllers to describe."""
+    if request.endpoint_type == CONTROLLERS:
+        raise RequestError(
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE, "controllers (2) are asked for, but only brokers (1) are here"
+        )
     if request.endpoint_type != BROKERS:
         raise RequestError(
-            ErrorCode.INVALID_REQUEST, f"endpoint type {request.endpoint_type}: only brokers (1) are here"
+            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"endpoint type {request.endpoint_type} is unknown"
         )
     state: ClusterState = broker.coordinator.state
     return DescribeClusterResponse(
         cluster_id=state.cluster_id,
         controller_id=state.controller_id,
         brokers=[DescribeClusterBroker(n.id, n.host, n.port, n.rack) for n in state.brokers.values()],
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
     )
 
 

@@ -1,11 +1,18 @@
-"""DescribeConfigs (key 32), versions 0-4: every config of topics and of this broker, with its default."""
+"""DescribeConfigs (key 32), versions 0-4: every config of topics, brokers and groups, with its default."""
 
 from __future__ import annotations
 
-from kafkatx.broker.configs import BROKER, TOPIC, check_broker_name, not_offered
+from kafkatx.broker.configs import (
+    BROKER,
+    GROUP,
+    TOPIC,
+    check_broker_name,
+    check_group_name,
+    not_offered,
+)
 from kafkatx.broker.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
-from kafkatx.config import ConfigEntry, describe_all_brokers, describe_broker, describe_topic
+from kafkatx.config import ConfigEntry, describe_all_brokers, describe_broker, describe_group, describe_topic
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ALL_BROKERS
 from kafkatx.wire.messages.describe_configs import (
@@ -43,7 +50,7 @@ def _describe(
 def _entries(broker: Broker, asked: DescribeConfigsResource) -> list[ConfigEntry]:
     """All configs of a resource.
 
-    :raises RequestError: there is no such topic or broker.
+    :raises RequestError: there is no such topic or broker. Any group may have configs.
     """
     name = asked.resource_name
     if asked.resource_type == TOPIC:
@@ -54,6 +61,9 @@ def _entries(broker: Broker, asked: DescribeConfigsResource) -> list[ConfigEntry
     if asked.resource_type == BROKER:
         check_broker_name(broker, name)
         return (describe_all_brokers if name == ALL_BROKERS else describe_broker)(broker.config)
+    if asked.resource_type == GROUP:
+        check_group_name(name)
+        return describe_group(broker.config, broker.coordinator.state.group_configs.get(name, {}))
     raise not_offered(asked.resource_type)
 
 

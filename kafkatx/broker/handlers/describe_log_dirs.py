@@ -1,11 +1,16 @@
-"""DescribeLogDirs (key 35), versions 0-2: which partitions lie in which of log.dirs, and how large (KIP-113).
+"""DescribeLogDirs (key 35), versions 0-4: which partitions lie in which of log.dirs, and how large (KIP-113).
 
 A dir that is offline has error KAFKA_STORAGE_ERROR and no partitions. There are no future replicas here, and
 no partition lacks records of another one: every lag is 0. A store without directories has none to tell of.
+
+The size of a dir's volume and its free space are read in a worker (version 4, KIP-827): a file system that
+hangs keeps nobody else waiting.
 """
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import Any
 
 from kafkatx.broker.dispatch import RequestContext
@@ -20,15 +25,29 @@ from kafkatx.wire.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 
+VOLUME_SINCE = 4
 
-def answer(
-    broker: Broker, request: DescribeLogDirsRequest, context: RequestContext
-) -> DescribeLogDirsResponse:
+
+def answer(broker: Broker, request: DescribeLogDirsRequest, context: RequestContext) -> Any:
     """Describe every dir."""
     wanted = None
     if request.topics is not None:
         wanted = {TopicPartition(asked.topic, n) for asked in request.topics for n in asked.partitions}
-    return DescribeLogDirsResponse(results=[_describe(log_dir, wanted) for log_dir in broker.store.dirs])
+    response = DescribeLogDirsResponse(results=[_describe(log_dir, wanted) for log_dir in broker.store.dirs])
+    if context.version < VOLUME_SINCE or not response.results:
+        return response
+    return broker.workers("volumes")(lambda: _with_volumes(response))
+
+
+def _with_volumes(response: DescribeLogDirsResponse) -> DescribeLogDirsResponse:
+    """Add what the file systems say; runs in a worker. A dir that cannot be asked keeps -1."""
+    for result in response.results:
+        if not result.error_code:
+            with suppress(OSError):
+                volume = os.statvfs(result.log_dir)
+                result.total_bytes = volume.f_blocks * volume.f_frsize
+                result.usable_bytes = volume.f_bavail * volume.f_frsize
+    return response
 
 
 def _describe(log_dir: Any, wanted: set[TopicPartition] | None) -> DescribeLogDirsResult:
@@ -48,5 +67,5 @@ def _describe(log_dir: Any, wanted: set[TopicPartition] | None) -> DescribeLogDi
 def refuse(
     request: DescribeLogDirsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DescribeLogDirsResponse:
-    """No dir: before version 3 a request has no error of its own."""
-    return DescribeLogDirsResponse()
+    """No dir, and from version 3 on the error."""
+    return DescribeLogDirsResponse(error_code=code)

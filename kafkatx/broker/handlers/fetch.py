@@ -1,8 +1,8 @@
-"""Fetch (key 1), versions 0-13; from 13 on topics are asked for by their ids (KIP-516).
+"""Fetch (key 1), versions 0-16; from 13 on topics are asked for by their ids (KIP-516).
 
 Deviations from Apache Kafka: no fetch sessions (every reply has session id 0, which KIP-227 allows);
-no preferred read replica; a batch that is larger than a quota allows at once is sent all the same, where
-Kafka would never send it.
+no preferred read replica; new leaders have no endpoints in the reply (KIP-951); a batch that is larger than
+a quota allows at once is sent all the same, where Kafka would never send it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from kafkatx.broker.partition import Partition
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.records.compression import Codec
 from kafkatx.records.convert import batches, down_convert
 from kafkatx.types import FileSlice, Records, Topic
 from kafkatx.wire.codec import encoder
@@ -41,7 +40,7 @@ def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> An
     """Answer at once if there is enough to read, or an error; else when there is, or time is up."""
     if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
         raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    fetch = (FetchRound if context.version < TOPIC_IDS_SINCE else FetchByIds)(broker, request, context)
+    fetch = _kind(context.version)(broker, request, context)
     loading = fetch.load()
     if loading:
         return _all_of(loading).addCallback(lambda _: _when_enough(broker, fetch, request, context))
@@ -177,7 +176,7 @@ class FetchRound:
                 results.append(result)
             responses.append(FetchableTopicResponse(topic.topic, topic.topic_id, results))
         response = FetchResponse(responses=responses)
-        if self._context.version < ZSTD_SINCE:
+        if self._context.version < MAGIC_2_SINCE:
             worker = self._broker.workers("down-conversion")
             return worker(lambda: _for_old_client(response, self._request, self._context.version))
         return response
@@ -213,6 +212,18 @@ class FetchRound:
         )
 
 
+class FetchBeforeZstd(FetchRound):
+    """A fetch of a version below 10, to which a topic with ``compression.type=zstd`` is refused.
+
+    Batches that a producer compressed with zstd are given as they are stored (``KafkaApis`` does the same).
+    """
+
+    def _check(self, partition: Partition, asked: FetchPartition) -> int:
+        if partition.log.config.compression_type == "zstd":
+            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        return super()._check(partition, asked)
+
+
 class FetchByIds(FetchRound):
     """A fetch that names topics by their ids: what has the name of such a topic may be another by now."""
 
@@ -240,6 +251,12 @@ class FetchByIds(FetchRound):
         return ErrorCode.INCONSISTENT_TOPIC_ID if replaced else ErrorCode.UNKNOWN_TOPIC_ID
 
 
+def _kind(version: int) -> type[FetchRound]:
+    if version < ZSTD_SINCE:
+        return FetchBeforeZstd
+    return FetchRound if version < TOPIC_IDS_SINCE else FetchByIds
+
+
 def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
     """Compare the epoch that a client believes in with the partition's (KIP-320); -1 is not compared.
 
@@ -255,11 +272,11 @@ def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
 
 
 def _for_old_client(response: FetchResponse, request: FetchRequest, version: int) -> FetchResponse:
-    """Give an old client what it can read, or error 76; runs in a worker.
+    """Convert the records to what a client before version 4 reads, or answer error 76; runs in a worker.
 
-    Before version 2 that is magic 0, before 4 magic 1, and before 10 all but zstd.
+    Before version 2 that is magic 0, then magic 1; no zstd batch can be converted.
     """
-    to_magic = 0 if version < MAGIC_1_SINCE else 1 if version < MAGIC_2_SINCE else 2
+    to_magic = 0 if version < MAGIC_1_SINCE else 1
     for asked_topic, topic in zip(request.topics, response.responses, strict=True):
         for asked, result in zip(asked_topic.partitions, topic.partitions, strict=True):
             if not result.records:
@@ -276,12 +293,9 @@ def _for_old_client(response: FetchResponse, request: FetchRequest, version: int
 def _readable(data: memoryview, to_magic: int, fetch_offset: int) -> bytes | memoryview:
     """The records in a form that a client of *to_magic* reads.
 
-    :raises UnsupportedCompression: they are zstd.
+    :raises UnsupportedCompression: a zstd batch comes first.
     """
-    found = list(batches(data))
-    if any(magic == 2 and data[at + 22] & 7 == Codec.ZSTD for at, _size, magic, *_ in found):
-        raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Fetch v{ZSTD_SINCE}")
-    if all(magic <= to_magic for _at, _size, magic, *_ in found):
+    if all(magic <= to_magic for _at, _size, magic, *_ in batches(data)):
         return data
     return down_convert(data, to_magic, fetch_offset, len(data))
 

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (key 44), versions 0-1: single configs of topics, or dynamic settings of brokers.
+"""IncrementalAlterConfigs (key 44), versions 0-1: configs of topics and groups, dynamic settings of brokers.
 
 SET and DELETE, and for lists APPEND and SUBTRACT (KIP-339). Deviations from Apache Kafka: the levels of
 loggers (resource type 8) cannot be changed; a list that is not set is appended to as it is in effect, not to

@@ -1,4 +1,4 @@
-"""InitProducerId (key 22), versions 0-4.
+"""InitProducerId (key 22), versions 0-5.
 
 Deviation from Apache Kafka: a transactional id is refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, for
 there are no transactions (:mod:`kafkatx.broker.transactions` tells why with that). Without one, every request

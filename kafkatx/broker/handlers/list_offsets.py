@@ -1,4 +1,8 @@
-"""ListOffsets (key 2), versions 0-7.
+"""ListOffsets (key 2), versions 0-11.
+
+Nothing is in remote storage here: the earliest local offset (-4) is the log start offset, and there is
+neither a last tiered offset (-5) nor one whose upload is pending (-6). ``timeout_ms`` is about remote storage
+only. A special time that the request's version does not know is UNSUPPORTED_VERSION of its partition.
 
 Version 0 answers as Kafka 0.8 did: the start offsets of segments, newest first, that were last written
 at or before the time asked for.
@@ -25,7 +29,17 @@ from kafkatx.wire.messages.list_offsets import (
 )
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
-MAX_TIMESTAMP_SINCE = 7
+EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -4, -5, -6
+SPECIAL_TIMES_SINCE = {
+    LATEST: 0,
+    EARLIEST: 0,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+"""The version from which on a time below 0 may be asked for."""
+_NEVER = 1 << 15
 
 
 def answer(broker: Broker, request: ListOffsetsRequest, context: RequestContext) -> Any:
@@ -68,11 +82,11 @@ def _offset(
     result = ListOffsetsPartitionResponse(asked.partition_index)
     if time == LATEST:
         result.offset, result.leader_epoch = end, log.epoch_at(end)
-    elif time == EARLIEST:
-        result.offset, result.leader_epoch = log.log_start_offset, log.epoch_at(log.log_start_offset)
-    elif time == MAX_TIMESTAMP and version < MAX_TIMESTAMP_SINCE:
+    elif time < 0 and version < SPECIAL_TIMES_SINCE.get(time, _NEVER):
         result.error_code = ErrorCode.UNSUPPORTED_VERSION
-    else:
+    elif time in (EARLIEST, EARLIEST_LOCAL):
+        result.offset, result.leader_epoch = log.log_start_offset, log.epoch_at(log.log_start_offset)
+    elif time not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         search = log.max_timestamp() if time == MAX_TIMESTAMP else log.offset_for_timestamp(time)
         searches.append(search.addCallbacks(_take, _refuse, (result, end), {}, (result,)))
     return result

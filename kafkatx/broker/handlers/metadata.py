@@ -1,4 +1,4 @@
-"""Metadata (key 3), versions 0-12.
+"""Metadata (key 3), versions 0-13.
 
 Version 0 takes an empty list for all topics, later ones null. Before version 4 a topic that is not
 there is always created, if the broker may (``auto.create.topics.enable``).
@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name
@@ -38,8 +39,19 @@ def answer(
     if wanted is None or (context.version == 0 and not wanted):
         wanted = [MetadataRequestTopic(name=name) for name in broker.coordinator.state.topics]
     elif _may_create(broker, request, context) and _missing(broker, wanted):
-        return Deferred.fromCoroutine(_create_and_describe(broker, wanted, context.version))
-    return _describe(broker, wanted, {}, context.version)
+        creating = Deferred.fromCoroutine(_create_and_describe(broker, wanted, context.version))
+        return creating.addCallback(_with_operations, request)
+    return _with_operations(_describe(broker, wanted, {}, context.version), request)
+
+
+def _with_operations(response: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
+    """Add the authorized operations, as far as the client asked for them."""
+    if request.include_topic_authorized_operations:
+        for topic in response.topics:
+            topic.topic_authorized_operations = TOPIC_OPERATIONS
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return response
 
 
 def _may_create(broker: Broker, request: MetadataRequest, context: RequestContext) -> bool:
@@ -91,13 +103,13 @@ def _topic(
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, nameless, asked.topic_id)
     if topic is None:
         name = asked.name or ""
-        return MetadataResponseTopic(errors.get(name) or _missing_code(name), name)
+        return MetadataResponseTopic(errors.get(name) or missing_code(name), name)
     offline = [partition.offline for partition in broker.topics.partitions.get(topic.name, ())]
-    described = _partitions(state, topic, broker.node_id, offline)
+    described = describe_partitions(state, topic, broker.node_id, offline)
     return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.internal, described)
 
 
-def _missing_code(name: str) -> ErrorCode:
+def missing_code(name: str) -> ErrorCode:
     """Why a topic that was not created is not there: no topic can have such a name, or none has."""
     try:
         check_topic_name(name)
@@ -106,15 +118,17 @@ def _missing_code(name: str) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _partitions(
-    state: ClusterState, topic: Topic, node_id: int, offline: list[bool]
+def describe_partitions(
+    state: ClusterState, topic: Topic, node_id: int, offline: list[bool], numbers: range | None = None
 ) -> list[MetadataResponsePartition]:
     """A topic's partitions.
 
     :param offline: which of them this broker, *node_id*, has in a log dir that failed.
+    :param numbers: those that are wanted, as far as there are such; None: all.
     """
     described = []
-    for number, partition in enumerate(topic.partitions):
+    first, end = (0, None) if numbers is None else (numbers.start, numbers.stop)
+    for number, partition in enumerate(topic.partitions[first:end], first):
         leads = partition.leader in state.brokers
         lost = number < len(offline) and offline[number]
         error = ErrorCode.KAFKA_STORAGE_ERROR if lost else ErrorCode.NONE
@@ -153,10 +167,10 @@ def _warn_of_other_address(broker: Broker, context: RequestContext) -> None:
 def refuse(
     request: MetadataRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> MetadataResponse:
-    """The same error for every topic."""
+    """The same error for every topic, and from version 13 on for the whole request."""
     nameless = None if context.version >= NULL_NAME_SINCE else ""
     topics = [
         MetadataResponseTopic(code, nameless if topic.name is None else topic.name, topic.topic_id)
         for topic in request.topics or ()
     ]
-    return MetadataResponse(topics=topics)
+    return MetadataResponse(topics=topics, error_code=code)

@@ -38,6 +38,7 @@ def _member(rebalance: Rebalance, member_id: str, cluster: ClusterState) -> wire
         member.topic_regex,
         _listed(current.assigned, cluster),
         _listed(state.target_of(member_id), cluster),
+        wire.CONSUMER_MEMBER if member.classic is None else wire.CLASSIC_MEMBER,
     )
 
 

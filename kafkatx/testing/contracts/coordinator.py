@@ -244,6 +244,20 @@ class CoordinatorContract(_Case):
         self.result(coordinator.alter_broker_configs("3", lambda old: {}))
         self.assertEqual(coordinator.state.broker_configs, {ALL_BROKERS: {"a": "2"}, "4": {"a": "3"}})
 
+    def test_alter_group_configs(self) -> None:
+        """Each group's configs are kept apart; a group without any is not listed."""
+        coordinator = self.started()
+        self.assertEqual(coordinator.state.group_configs, {})
+        for group, value in (("g", "1"), ("h", "2")):
+            self.result(coordinator.alter_group_configs(group, adding(a=value)))
+        self.result(coordinator.alter_group_configs("g", adding(b="3")))
+        self.assertEqual(coordinator.state.group_configs, {"g": {"a": "1", "b": "3"}, "h": {"a": "2"}})
+        self.assertEqual(
+            self.failure_code(coordinator.alter_group_configs("g", refusing)), ErrorCode.INVALID_CONFIG
+        )
+        self.result(coordinator.alter_group_configs("g", lambda old: {}))
+        self.assertEqual(coordinator.state.group_configs, {"h": {"a": "2"}})
+
     def test_client_quotas(self) -> None:
         """Quotas are set, changed and removed one by one; an entity without any is not listed."""
         coordinator = self.started()
@@ -308,9 +322,11 @@ class DurableCoordinatorContract(CoordinatorContract):
         self.result(first.alter_broker_configs("3", adding(log_retention_ms="8", log_roll_ms="9")))
         self.result(first.alter_client_quotas({ANN: {"a": 0.1, "b": 1e300}, ANYONE: {"a": 3.0}}))
         self.result(first.alter_client_quotas({ANN: {"b": None}, ADDRESS: {"a": 2.0**53}}))
+        self.result(first.alter_group_configs("g", adding(consumer_session_timeout_ms="50000")))
         given = self.result(first.allocate_producer_ids(1000))
         self.result(first.stop())
         second = self.started()
         self.assertEqual(second.state, first.state)
         self.assertEqual(second.state.broker_configs["3"], {"log.retention.ms": "8", "log.roll.ms": "9"})
+        self.assertEqual(second.state.group_configs, {"g": {"consumer.session.timeout.ms": "50000"}})
         self.assertFalse(set(given) & set(self.result(second.allocate_producer_ids(1000))))

@@ -582,10 +582,10 @@ class PartitionLogContract(StoreCase):
         """The policy that the topic names decides, a third party's too; none without cleanup by deletion."""
         self.assertEqual(len(self.retained("all-but-one").segments), 1)
         self.assertEqual(self.retained("keep", NOW_MS * 2).log_start_offset, 0)
-        compacted = {"cleanup_policy": frozenset({"compact"})}
-        log = self.make_log(segment_bytes=100, retention_policy="all-but-one", **compacted)
-        self.put(log, batch([b"a"], key=b"k"), batch([b"b"], key=b"k"), batch([b"c"], key=b"k"))
-        self.assertEqual(log.retain(NOW_MS * 2), 0)
+        for policy in (frozenset({"compact"}), frozenset[str]()):
+            log = self.make_log(segment_bytes=100, retention_policy="all-but-one", cleanup_policy=policy)
+            self.put(log, batch([b"a"], key=b"k"), batch([b"b"], key=b"k"), batch([b"c"], key=b"k"))
+            self.assertEqual(log.retain(NOW_MS * 2), 0)
         log.configure(attrs.evolve(log.config, retention_policy="keep", cleanup_policy=frozenset({"delete"})))
         self.assertEqual(log.retain(NOW_MS * 2), 0)
 

@@ -1,7 +1,8 @@
-"""ApiVersions (key 18), versions 0-3: what the broker can do; the first thing that a client asks.
+"""ApiVersions (key 18), versions 0-4: what the broker can do; the first thing that a client asks.
 
 *   1 adds the throttle time to the reply.
 *   3 is flexible and names the client's software (KIP-511); features are tagged fields (KIP-584).
+*   4 may tell features whose lowest level is 0 (KAFKA-17011); clients of version 3 cannot read those.
 
 The response *header* is never flexible, and an unknown version is answered with a body of version 0 and
 error 35: a client must be able to read the reply before the two have agreed on anything.
@@ -12,7 +13,7 @@ from __future__ import annotations
 from kafkatx.wire.schema import BOOLEAN, INT16, INT32, INT64, STRING, Message, Struct, array, field
 
 
-class ApiVersionsRequest(Message, key=18, versions=(0, 3), flexible=3):
+class ApiVersionsRequest(Message, key=18, versions=(0, 4), flexible=3):
     """Ask for the APIs and their versions."""
 
     client_software_name: str = field(STRING, since=3)
@@ -43,7 +44,7 @@ class FinalizedFeatureKey(Struct):
     min_version_level: int = field(INT16)
 
 
-class ApiVersionsResponse(Message, key=18, versions=(0, 3), flexible=3):
+class ApiVersionsResponse(Message, key=18, versions=(0, 4), flexible=3):
     """The APIs and their versions."""
 
     error_code: int = field(INT16)

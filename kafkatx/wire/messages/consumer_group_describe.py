@@ -1,4 +1,7 @@
-"""ConsumerGroupDescribe (key 69), version 0: groups of KIP-848, with what each member has and shall have."""
+"""ConsumerGroupDescribe (key 69), versions 0-1: groups of KIP-848, with what each member has and shall have.
+
+*   1 tells the protocol of each member (KIP-1099).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import uuid
 
 from kafkatx.wire.schema import (
     BOOLEAN,
+    INT8,
     INT16,
     INT32,
     NULL_UUID,
@@ -19,7 +23,7 @@ from kafkatx.wire.schema import (
 )
 
 
-class ConsumerGroupDescribeRequest(Message, key=69, versions=(0, 0), flexible=0):
+class ConsumerGroupDescribeRequest(Message, key=69, versions=(0, 1), flexible=0):
     """Ask for groups by their ids."""
 
     group_ids: list[str] = field(array(STRING))
@@ -40,6 +44,10 @@ class Assignment(Struct):
     topic_partitions: list[TopicPartitions] = field(array(TopicPartitions))
 
 
+UNKNOWN_MEMBER, CLASSIC_MEMBER, CONSUMER_MEMBER = -1, 0, 1
+"""The values of ``member_type``: the protocol by which a member came."""
+
+
 class Member(Struct):
     """A member of a group."""
 
@@ -53,6 +61,7 @@ class Member(Struct):
     subscribed_topic_regex: str | None = field(nullable(STRING))
     assignment: Assignment = field(Assignment)
     target_assignment: Assignment = field(Assignment)
+    member_type: int = field(INT8, since=1, default=UNKNOWN_MEMBER)
 
 
 class DescribedGroup(Struct):
@@ -69,7 +78,7 @@ class DescribedGroup(Struct):
     authorized_operations: int = field(INT32, default=-(2**31))
 
 
-class ConsumerGroupDescribeResponse(Message, key=69, versions=(0, 0), flexible=0):
+class ConsumerGroupDescribeResponse(Message, key=69, versions=(0, 1), flexible=0):
     """The groups."""
 
     throttle_time_ms: int = field(INT32)

@@ -1,6 +1,7 @@
-"""DescribeCluster (key 60), versions 0-1: the brokers and the controller, without topics.
+"""DescribeCluster (key 60), versions 0-2: the brokers and the controller, without topics.
 
-*   Flexible from the first version on; 1 tells brokers from controllers (KIP-919).
+*   Flexible from the first version on; 1 tells brokers from controllers (KIP-919), 2 fenced brokers
+    from others (KIP-1073).
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 from kafkatx.wire.schema import BOOLEAN, INT8, INT16, INT32, STRING, Message, Struct, array, field, nullable
 
 
-class DescribeClusterRequest(Message, key=60, versions=(0, 1), flexible=0):
+class DescribeClusterRequest(Message, key=60, versions=(0, 2), flexible=0):
     """Ask for the cluster's nodes. ``endpoint_type``: 1 brokers, 2 controllers."""
 
     include_cluster_authorized_operations: bool = field(BOOLEAN)
     endpoint_type: int = field(INT8, since=1, default=1)
+    include_fenced_brokers: bool = field(BOOLEAN, since=2)
 
 
 class DescribeClusterBroker(Struct):
@@ -22,9 +24,10 @@ class DescribeClusterBroker(Struct):
     host: str = field(STRING)
     port: int = field(INT32)
     rack: str | None = field(nullable(STRING))
+    is_fenced: bool = field(BOOLEAN, since=2)
 
 
-class DescribeClusterResponse(Message, key=60, versions=(0, 1), flexible=0):
+class DescribeClusterResponse(Message, key=60, versions=(0, 2), flexible=0):
     """The cluster's nodes."""
 
     throttle_time_ms: int = field(INT32)

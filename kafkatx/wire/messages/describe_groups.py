@@ -1,6 +1,7 @@
-"""DescribeGroups (key 15), versions 0-5: groups of the classic protocol with their members.
+"""DescribeGroups (key 15), versions 0-6: groups of the classic protocol with their members.
 
 *   1 adds the throttle time, 3 authorized operations, 4 the instance id (KIP-345); 5 is flexible.
+*   6 answers GROUP_ID_NOT_FOUND with a message where older versions tell of a dead group (KIP-1043).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kafkatx.wire.schema import (
 )
 
 
-class DescribeGroupsRequest(Message, key=15, versions=(0, 5), flexible=5):
+class DescribeGroupsRequest(Message, key=15, versions=(0, 6), flexible=5):
     """Ask for groups by their ids."""
 
     groups: list[str] = field(array(STRING))
@@ -41,6 +42,7 @@ class DescribedGroup(Struct):
     """A group; one that is not there has the state ``Dead``."""
 
     error_code: int = field(INT16)
+    error_message: str | None = field(nullable(STRING), since=6)
     group_id: str = field(STRING)
     group_state: str = field(STRING)
     protocol_type: str = field(STRING)
@@ -49,7 +51,7 @@ class DescribedGroup(Struct):
     authorized_operations: int = field(INT32, since=3, default=-2147483648)
 
 
-class DescribeGroupsResponse(Message, key=15, versions=(0, 5), flexible=5):
+class DescribeGroupsResponse(Message, key=15, versions=(0, 6), flexible=5):
     """The groups."""
 
     throttle_time_ms: int = field(INT32, since=1)

@@ -1,4 +1,7 @@
-"""DescribeLogDirs (key 35), versions 0-2: what lies in a broker's log dirs (KIP-113). 2 is flexible."""
+"""DescribeLogDirs (key 35), versions 0-4: what lies in a broker's log dirs (KIP-113).
+
+*   2 is flexible; 3 adds an error of the whole reply, 4 the size of each dir's volume (KIP-827).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class DescribableLogDirTopic(Struct):
     partitions: list[int] = field(array(INT32))
 
 
-class DescribeLogDirsRequest(Message, key=35, versions=(0, 2), flexible=2):
+class DescribeLogDirsRequest(Message, key=35, versions=(0, 4), flexible=2):
     """Describe the log dirs; with ``topics`` not None only these partitions in them."""
 
     topics: list[DescribableLogDirTopic] | None = field(nullable(array(DescribableLogDirTopic)))
@@ -51,10 +54,13 @@ class DescribeLogDirsResult(Struct):
     error_code: int = field(INT16)
     log_dir: str = field(STRING)
     topics: list[DescribeLogDirsTopic] = field(array(DescribeLogDirsTopic))
+    total_bytes: int = field(INT64, since=4, default=-1)
+    usable_bytes: int = field(INT64, since=4, default=-1)
 
 
-class DescribeLogDirsResponse(Message, key=35, versions=(0, 2), flexible=2):
+class DescribeLogDirsResponse(Message, key=35, versions=(0, 4), flexible=2):
     """The log dirs."""
 
     throttle_time_ms: int = field(INT32)
+    error_code: int = field(INT16, since=3)
     results: list[DescribeLogDirsResult] = field(array(DescribeLogDirsResult))

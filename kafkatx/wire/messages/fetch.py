@@ -1,4 +1,4 @@
-"""Fetch (key 1), versions 0-13: records from partitions.
+"""Fetch (key 1), versions 0-16: records from partitions.
 
 *   0-1 expect magic 0, 2-3 at most magic 1, from 4 on magic 2; zstd needs 10.
 *   1 adds the throttle time, 3 the limit of the whole reply, 4 the isolation level and aborted
@@ -6,6 +6,8 @@
     the preferred replica (KIP-392).
 *   12 is flexible and tells diverging epochs, leaders and snapshots in tagged fields (KIP-595).
 *   13 names topics by their ids (KIP-516).
+*   14 knows the error OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405); in 15 a follower tells itself in a tagged
+    field (KIP-903); 16 adds the addresses of new leaders (KIP-951).
 """
 
 from __future__ import annotations
@@ -57,11 +59,19 @@ class ForgottenTopic(Struct):
     partitions: list[int] = field(array(INT32))
 
 
-class FetchRequest(Message, key=1, versions=(0, 13), flexible=12):
+class ReplicaState(Struct):
+    """The follower that fetches; a consumer sends none."""
+
+    replica_id: int = field(INT32, default=-1)
+    replica_epoch: int = field(INT64, default=-1)
+
+
+class FetchRequest(Message, key=1, versions=(0, 16), flexible=12):
     """Read records; the reply may wait for ``min_bytes`` as long as ``max_wait_ms``."""
 
     cluster_id: str | None = field(nullable(STRING), since=12, tag=0)
-    replica_id: int = field(INT32, default=-1)
+    replica_id: int = field(INT32, until=14, default=-1)
+    replica_state: ReplicaState | None = field(ReplicaState, since=15, tag=1)
     max_wait_ms: int = field(INT32)
     min_bytes: int = field(INT32)
     max_bytes: int = field(INT32, since=3, default=0x7FFFFFFF)
@@ -127,10 +137,20 @@ class FetchableTopicResponse(Struct):
     partitions: list[PartitionData] = field(array(PartitionData))
 
 
-class FetchResponse(Message, key=1, versions=(0, 13), flexible=12):
+class NodeEndpoint(Struct):
+    """The address of a broker that leads a partition now."""
+
+    node_id: int = field(INT32)
+    host: str = field(STRING)
+    port: int = field(INT32)
+    rack: str | None = field(nullable(STRING))
+
+
+class FetchResponse(Message, key=1, versions=(0, 16), flexible=12):
     """The records; each partition's are the log's own bytes."""
 
     throttle_time_ms: int = field(INT32, since=1)
     error_code: int = field(INT16, since=7)
     session_id: int = field(INT32, since=7)
     responses: list[FetchableTopicResponse] = field(array(FetchableTopicResponse))
+    node_endpoints: list[NodeEndpoint] = field(array(NodeEndpoint), since=16, tag=0)

@@ -1,6 +1,7 @@
-"""InitProducerId (key 22), versions 0-4: an id for an idempotent or transactional producer.
+"""InitProducerId (key 22), versions 0-5: an id for an idempotent or transactional producer.
 
-*   2 is flexible; 3 tells the id and epoch that the producer has (KIP-360); 4 may answer PRODUCER_FENCED.
+*   2 is flexible; 3 tells the id and epoch that the producer has (KIP-360); 4 may answer PRODUCER_FENCED,
+    5 TRANSACTION_ABORTABLE (KIP-890).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from kafkatx.wire.schema import INT16, INT32, INT64, STRING, Message, field, nullable
 
 
-class InitProducerIdRequest(Message, key=22, versions=(0, 4), flexible=2):
+class InitProducerIdRequest(Message, key=22, versions=(0, 5), flexible=2):
     """Ask for a producer id; without a transactional id it is for idempotence alone."""
 
     transactional_id: str | None = field(nullable(STRING))
@@ -17,7 +18,7 @@ class InitProducerIdRequest(Message, key=22, versions=(0, 4), flexible=2):
     producer_epoch: int = field(INT16, since=3, default=-1)
 
 
-class InitProducerIdResponse(Message, key=22, versions=(0, 4), flexible=2):
+class InitProducerIdResponse(Message, key=22, versions=(0, 5), flexible=2):
     """The producer id and its epoch."""
 
     throttle_time_ms: int = field(INT32)

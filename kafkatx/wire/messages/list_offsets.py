@@ -1,9 +1,10 @@
-"""ListOffsets (key 2), versions 0-7: which offset belongs to a time.
+"""ListOffsets (key 2), versions 0-11: which offset belongs to a time.
 
 *   0 answers a list of offsets, segment by segment, newest first (``max_num_offsets``,
     ``old_style_offsets``); from 1 on there is one offset with its timestamp.
 *   2 adds the isolation level and the throttle time, 4 leader epochs; 6 is flexible; 7 knows the
     timestamp -3 (KIP-734).
+*   8 knows -4 (KIP-405), 9 -5 (KIP-1005), 10 a time limit for remote storage (KIP-1075), 11 -6 (KIP-1023).
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from kafkatx.wire.schema import INT8, INT16, INT32, INT64, STRING, Message, Stru
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
 MAX_TIMESTAMP = -3
+EARLIEST_LOCAL_TIMESTAMP = -4
+LATEST_TIERED_TIMESTAMP = -5
+EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 
 
 class ListOffsetsPartition(Struct):
@@ -31,12 +35,13 @@ class ListOffsetsTopic(Struct):
     partitions: list[ListOffsetsPartition] = field(array(ListOffsetsPartition))
 
 
-class ListOffsetsRequest(Message, key=2, versions=(0, 7), flexible=6):
+class ListOffsetsRequest(Message, key=2, versions=(0, 11), flexible=6):
     """Ask for offsets by time. ``replica_id`` is -1 for a consumer."""
 
     replica_id: int = field(INT32)
     isolation_level: int = field(INT8, since=2)
     topics: list[ListOffsetsTopic] = field(array(ListOffsetsTopic))
+    timeout_ms: int = field(INT32, since=10)
 
 
 class ListOffsetsPartitionResponse(Struct):
@@ -57,7 +62,7 @@ class ListOffsetsTopicResponse(Struct):
     partitions: list[ListOffsetsPartitionResponse] = field(array(ListOffsetsPartitionResponse))
 
 
-class ListOffsetsResponse(Message, key=2, versions=(0, 7), flexible=6):
+class ListOffsetsResponse(Message, key=2, versions=(0, 11), flexible=6):
     """The offsets."""
 
     throttle_time_ms: int = field(INT32, since=2)

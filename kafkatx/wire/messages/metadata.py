@@ -1,10 +1,11 @@
-"""Metadata (key 3), versions 0-12: the brokers, and the topics with their partitions and leaders.
+"""Metadata (key 3), versions 0-13: the brokers, and the topics with their partitions and leaders.
 
 *   0: an empty list of topics asks for all of them; from 1 on null does, and an empty list asks for none.
 *   1 adds racks, the controller and whether a topic is internal; 2 the cluster id; 3 the throttle time.
 *   4 lets the client forbid that topics be created; 5 tells the offline replicas; 7 the leader epoch.
 *   8 adds authorized operations; the cluster's are gone again in 11.
 *   9 is flexible; 10 adds topic ids, 12 lets a topic be asked for by its id alone (name null).
+*   13 has an error of the whole reply (KIP-1102).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class MetadataRequestTopic(Struct):
     name: str | None = field(nullable(STRING), nullable_since=10)
 
 
-class MetadataRequest(Message, key=3, versions=(0, 12), flexible=9):
+class MetadataRequest(Message, key=3, versions=(0, 13), flexible=9):
     """Ask for brokers and topics."""
 
     topics: list[MetadataRequestTopic] | None = field(nullable(array(MetadataRequestTopic)), nullable_since=1)
@@ -77,7 +78,7 @@ class MetadataResponseTopic(Struct):
     topic_authorized_operations: int = field(INT32, since=8, default=NO_OPERATIONS)
 
 
-class MetadataResponse(Message, key=3, versions=(0, 12), flexible=9):
+class MetadataResponse(Message, key=3, versions=(0, 13), flexible=9):
     """The brokers and topics."""
 
     throttle_time_ms: int = field(INT32, since=3)
@@ -86,3 +87,4 @@ class MetadataResponse(Message, key=3, versions=(0, 12), flexible=9):
     controller_id: int = field(INT32, since=1, default=-1)
     topics: list[MetadataResponseTopic] = field(array(MetadataResponseTopic))
     cluster_authorized_operations: int = field(INT32, since=8, until=10, default=NO_OPERATIONS)
+    error_code: int = field(INT16, since=13)

@@ -132,7 +132,7 @@ class AlterConfigsTests(BrokerTestCase):
 
     def test_other_resources(self) -> None:
         """Loggers and what this version does not know have no configs."""
-        for kind in (0, 1, 8, 16, 32, -1):
+        for kind in (0, 1, 8, 16, 64, -1):
             self.check_refused(resource(kind, "0", a="b"), ErrorCode.INVALID_REQUEST)
 
     def test_client_goes(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from tests.broker.handlers.test_consumer_group_heartbeat import ConsumerGroupTestCase
 
 DESCRIBE = 69
@@ -30,7 +31,9 @@ class DescribeTests(ConsumerGroupTestCase):
         self.assertEqual(len(b.target_assignment.topic_partitions[0].partitions), 2)
         self.assertEqual(b.target_assignment.topic_partitions[0].topic_name, "t")
         (group,) = self.ask(DESCRIBE, 0, ConsumerGroupDescribeRequest(["g"], True)).groups
-        self.assertEqual(group.authorized_operations, 1 << 3 | 1 << 6 | 1 << 8)
+        self.assertEqual(group.authorized_operations, 3400)
+        (group,) = self.ask(DESCRIBE, 1, ConsumerGroupDescribeRequest(["g"])).groups
+        self.assertEqual([member.member_type for member in group.members], [1, 1])  # of KIP-848 itself
 
     def test_others(self) -> None:
         """Each group has an error of its own; those of the classic protocol are not found."""
@@ -46,3 +49,18 @@ class DescribeTests(ConsumerGroupTestCase):
                 ("g", ErrorCode.NONE, None),
             ],
         )
+
+    def test_of_another_protocol(self) -> None:
+        """To DescribeGroups v6 a group of KIP-848 is not found, and the message says why."""
+        self.beat()
+        (group,) = self.ask(15, 6, DescribeGroupsRequest(["g"])).groups
+        self.assertEqual(
+            (group.error_code, group.group_state, group.error_message),
+            (ErrorCode.GROUP_ID_NOT_FOUND, "Dead", "Group g is not a classic group."),
+        )
+
+    def test_twice(self) -> None:
+        """A group that is named a thousand times is described once."""
+        self.beat()
+        groups = self.ask(DESCRIBE, 1, ConsumerGroupDescribeRequest(["g"] * 1000)).groups
+        self.assertEqual([group.group_id for group in groups], ["g"])

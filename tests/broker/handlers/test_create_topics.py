@@ -68,12 +68,13 @@ class CreateTopicsTests(BrokerTestCase):
             self.assertEqual(result.topic_id, known.topic_id if version >= 7 else NULL_UUID)
 
     def test_defaults(self) -> None:
-        """-1 is the broker's default, from version 4 on."""
-        for version in range(4):
-            self.check_refused(topic("t", -1, -1), ErrorCode.INVALID_PARTITIONS, version)
-        for version in range(4, 8):
-            self.create(topic(f"t{version}", -1, -1), version=version)
-            self.assertEqual(len(self.broker.topics.partitions[f"t{version}"]), 3)
+        """-1 is the broker's default in every version, for partitions, replicas or both."""
+        for version in VERSIONS:
+            for number, (partitions, replicas) in enumerate(((-1, -1), (-1, 1), (2, -1))):
+                name = f"t{version}-{number}"
+                (result,) = self.create(topic(name, partitions, replicas), version=version)
+                self.assertEqual((result.error_code, result.error_message), (0, None), name)
+                self.assertEqual(len(self.broker.topics.partitions[name]), 2 if partitions == 2 else 3)
 
     def test_configs_that_cannot_be(self) -> None:
         """A retention plugin that is not there, and values that contradict each other."""

@@ -83,11 +83,13 @@ class DeleteRecordsTests(FileBrokerTestCase):
         self.assertEqual(self.delete(-1), (0, 4))
 
     def test_refused(self) -> None:
-        """Topics that are compacted only, internal or unknown are left alone; compact,delete is not."""
+        """Topics that are compacted only, internal or unknown are left alone; others are not."""
         self.make_topic("c", 1, cleanup_policy="compact")
         self.make_topic("b", 1, cleanup_policy="compact,delete")
         self.assertEqual(self.delete(0, topic="c"), (ErrorCode.POLICY_VIOLATION, -1))
+        self.make_topic("e", 1, cleanup_policy="")
         self.assertEqual(self.delete(0, topic="b"), (0, 0))
+        self.assertEqual(self.delete(0, topic="e"), (0, 0))
         self.assertEqual(self.delete(0, topic="u")[0], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self.assertEqual(self.delete(0, partition=2)[0], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self.assertEqual(self.delete(0, topic="__consumer_offsets")[0], ErrorCode.INVALID_TOPIC_EXCEPTION)

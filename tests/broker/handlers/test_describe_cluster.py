@@ -10,7 +10,7 @@ from tests.broker.running import NODE, BrokerTestCase
 class DescribeClusterTests(BrokerTestCase):
     def test_brokers(self) -> None:
         """The cluster's id, its controller and its brokers as they advertise themselves."""
-        for version in range(2):
+        for version in range(3):
             response = self.ask(60, version, DescribeClusterRequest())
             state = self.broker.coordinator.state
             self.assertEqual((response.error_code, response.cluster_id), (0, state.cluster_id))
@@ -22,7 +22,25 @@ class DescribeClusterTests(BrokerTestCase):
             self.assertEqual(response.controller_id, broker.broker_id)
 
     def test_controllers(self) -> None:
-        """There are no controllers beside the brokers to be described."""
-        response = self.ask(60, 1, DescribeClusterRequest(endpoint_type=2))
-        self.assertEqual((response.error_code, response.endpoint_type), (ErrorCode.INVALID_REQUEST, 2))
-        self.assertTrue(response.error_message)
+        """There are no controllers beside the brokers to be described, and no nodes of another kind."""
+        for kind, code in (
+            (2, ErrorCode.MISMATCHED_ENDPOINT_TYPE),
+            (3, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE),
+        ):
+            for version in (1, 2):
+                response = self.ask(60, version, DescribeClusterRequest(endpoint_type=kind))
+                self.assertEqual((response.error_code, response.endpoint_type), (code, kind))
+                self.assertTrue(response.error_message)
+
+    def test_fenced(self) -> None:
+        """A broker that is shown lives: none is fenced, also where those are asked for."""
+        response = self.ask(60, 2, DescribeClusterRequest(include_fenced_brokers=True))
+        self.assertEqual([broker.is_fenced for broker in response.brokers], [False])
+
+    def test_operations(self) -> None:
+        """The cluster's operations are told to a client that asks: without an authorizer seven."""
+        for version in range(3):
+            asked = self.ask(60, version, DescribeClusterRequest(True))
+            self.assertEqual(asked.cluster_authorized_operations, 8096)  # as Apache Kafka 4.3.1 answers
+            plain = self.ask(60, version, DescribeClusterRequest())
+            self.assertEqual(plain.cluster_authorized_operations, -(2**31))

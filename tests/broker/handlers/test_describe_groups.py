@@ -8,9 +8,9 @@ from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from tests.broker.members import MembersTestCase
 
-VERSIONS = range(6)
+VERSIONS = range(7)
 NOT_ASKED = -2147483648
-READ_DELETE_DESCRIBE = 1 << 3 | 1 << 6 | 1 << 8
+OPERATIONS = 3400  # as Apache Kafka 4.3.1 answers without an authorizer
 
 
 class DescribeGroupsTests(MembersTestCase):
@@ -34,20 +34,26 @@ class DescribeGroupsTests(MembersTestCase):
             self.assertEqual((shown.member_metadata, shown.member_assignment), (b"metadata", member.encode()))
 
     def test_unknown(self) -> None:
-        """A group that is not there is dead; that is no error."""
-        for version in VERSIONS:
+        """A group that is not there is dead; that is no error before version 6."""
+        for version in VERSIONS[:6]:
             (group,) = self.describe("other", version=version)
             self.assertEqual((group.error_code, group.group_state, group.members), (0, "Dead", []))
+        (group,) = self.describe("other", version=6, operations=True)
+        self.assertEqual((group.error_code, group.group_state), (ErrorCode.GROUP_ID_NOT_FOUND, "Dead"))
+        self.assertEqual(group.error_message, "Group other not found.")
+        self.assertEqual(group.authorized_operations, NOT_ASKED)
         self.assertEqual(self.describe("")[0].group_state, "Dead")
 
     def test_operations(self) -> None:
         """From version 3 on a client may ask what is allowed: where nothing is forbidden, all there is."""
         self.settle()
+        (group,) = self.describe("g", version=6, operations=True)
+        self.assertEqual((group.error_code, group.authorized_operations), (0, OPERATIONS))
         for name in ("g", "other"):
             self.assertEqual(self.describe(name)[0].authorized_operations, NOT_ASKED)
             for version in (3, 4, 5):
                 (group,) = self.describe(name, version=version, operations=True)
-                self.assertEqual(group.authorized_operations, READ_DELETE_DESCRIBE)
+                self.assertEqual(group.authorized_operations, OPERATIONS)
 
     def test_twice(self) -> None:
         """A name that comes a thousand times does not make the response a thousand times as large."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from typing import Any
 
+from kafkatx.interfaces import Worker
 from kafkatx.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from tests.broker.files import FileBrokerTestCase
-from tests.broker.running import BrokerTestCase
+from tests.broker.running import BrokerTestCase, at_once
 
 
 class DescribeLogDirsTests(FileBrokerTestCase):
@@ -36,7 +39,7 @@ class DescribeLogDirsTests(FileBrokerTestCase):
         """null asks for everything; sizes are in bytes."""
         size = self.broker.topics.partitions["a"][1].log.size_bytes
         self.assertGreater(size, 5)
-        for version in range(3):
+        for version in range(5):
             found = self.ask_for(None, version)
             self.assertEqual(
                 found, {self.dirs[0]: [("a", 0, 0, 0), ("b", 0, 0, 0)], self.dirs[1]: [("a", 1, size, 0)]}
@@ -44,14 +47,42 @@ class DescribeLogDirsTests(FileBrokerTestCase):
 
     def test_some(self) -> None:
         """A list asks for some partitions; those that are not there are not answered."""
-        for version in range(3):
+        for version in range(5):
             asked = [DescribableLogDirTopic("a", [0, 7]), DescribableLogDirTopic("u", [0])]
             self.assertEqual(self.ask_for(asked, version), {self.dirs[0]: [("a", 0, 0, 0)], self.dirs[1]: []})
             self.assertEqual(self.ask_for([], version), {self.dirs[0]: [], self.dirs[1]: []})
+
+    def test_volumes(self) -> None:
+        """Version 4 tells the size of each dir's volume and what is free of it, read in a worker."""
+        asked: list[str] = []
+
+        def workers(name: str) -> Worker:
+            asked.append(name)
+            return at_once(name)
+
+        self.patch(self.broker, "workers", workers)
+        for version in range(4):
+            for result in self.ask(35, version, DescribeLogDirsRequest(None)).results:
+                self.assertEqual((result.total_bytes, result.usable_bytes), (-1, -1))
+        self.assertEqual(asked, [])
+        for result in self.ask(35, 4, DescribeLogDirsRequest(None)).results:
+            self.assertEqual(result.total_bytes, shutil.disk_usage(result.log_dir).total)
+            self.assertGreaterEqual(result.total_bytes, result.usable_bytes)
+            self.assertGreaterEqual(result.usable_bytes, 0)
+        self.assertEqual(len(asked), 1)
+
+    def test_volume_that_cannot_be_asked(self) -> None:
+        """A dir that has gone shows -1, and the others their volumes."""
+        os.rename(self.dirs[0], self.dirs[0] + "-away")
+        self.addCleanup(os.rename, self.dirs[0] + "-away", self.dirs[0])
+        first, second = self.ask(35, 4, DescribeLogDirsRequest(None)).results
+        self.assertEqual((first.total_bytes, first.usable_bytes), (-1, -1))
+        self.assertGreater(second.total_bytes, 0)
 
 
 class MemoryTests(BrokerTestCase):
     def test_none(self) -> None:
         """A store that keeps nothing in dirs has none to tell of."""
         self.make_topic()
-        self.assertEqual(self.ask(35, 2, DescribeLogDirsRequest(None)).results, [])
+        for version in range(5):
+            self.assertEqual(self.ask(35, version, DescribeLogDirsRequest(None)).results, [])

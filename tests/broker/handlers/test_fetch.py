@@ -183,15 +183,25 @@ class ReadTests(FetchTestCase):
         (part,) = self.parts(isolation_level=0)
         self.assertEqual((part.last_stable_offset, part.aborted_transactions), (1, None))
 
-    def test_zstd_needs_version_10(self) -> None:
-        """zstd is an error for versions that do not know it; the partition next to it is read."""
+    def test_zstd_as_stored(self) -> None:
+        """zstd is refused only where batches must be down-converted; the partition next to it is read."""
         self.produce(build_values([b"v"], NOW_MS, Codec.ZSTD))
         self.fill(b"w", partition=1)
         for version in VERSIONS:
             zstd, plain = self.parts(asking(0, 0), version=version)
-            expected = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE if version < 10 else 0
+            expected = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE if version < 4 else 0
             self.assertEqual((zstd.error_code, values(plain.records)), (expected, [b"w"]), version)
-            self.assertEqual(values(zstd.records), [b"v"] if version >= 10 else [])
+            self.assertEqual(values(zstd.records), [b"v"] if version >= 4 else [])
+
+    def test_zstd_topic_needs_version_10(self) -> None:
+        """A topic with compression.type=zstd is refused to versions that do not know it."""
+        self.make_topic("z", compression_type="zstd")
+        self.fill(b"v", topic="z")
+        for version in VERSIONS:
+            (part,) = self.parts(asking(0, topic="z"), version=version)
+            expected = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE if version < 10 else 0
+            self.assertEqual(part.error_code, expected, version)
+            self.assertEqual(values(part.records), [b"v"] if version >= 10 else [])
 
     def test_storage_error(self) -> None:
         """A log that cannot be read is an error of its partition."""
@@ -379,13 +389,24 @@ class LimitTests(FetchTestCase):
 
 
 class TopicIdTests(FetchTestCase):
-    """Version 13 names topics by their ids."""
+    """From version 13 on topics are named by their ids."""
 
     def ask_by_id(self, topic_id: uuid.UUID, *offsets: int, max_wait_ms: int = 0) -> Any:
         """What the dispatch answers to a fetch of partitions 0, 1, ... of a topic."""
         (topic,) = asking(*offsets, topic="")
         topic.topic_id = topic_id
         return self.answer(1, 13, FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, topics=[topic]))
+
+    def test_every_version(self) -> None:
+        """Versions 13 to 16 read alike; consumers send no state of a replica, and no addresses come back."""
+        self.fill(b"a")
+        (topic,) = asking(0, topic="")
+        topic.topic_id = self.topic_id()
+        for version in range(13, 17):
+            response = self.ask(1, version, FetchRequest(topics=[topic]))
+            self.assertEqual((response.error_code, response.node_endpoints), (0, []))
+            ((part,),) = (found.partitions for found in response.responses)
+            self.assertEqual((part.error_code, values(part.records)), (0, [b"a"]))
 
     def by_id(self, topic_id: uuid.UUID, *offsets: int) -> FetchableTopicResponse:
         """The topic's part of the response."""

@@ -87,13 +87,19 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         self.assertEqual(self.altered(("cleanup.policy", SUBTRACT, "compact"))["cleanup.policy"], "delete")
         self.assertFalse(self.partition.log.config.compacted)
 
+    def test_subtract_the_last(self) -> None:
+        """A cleanup.policy may become empty (KIP-1161): then retention takes nothing."""
+        self.assertEqual(self.altered(("cleanup.policy", SUBTRACT, "compact"))["cleanup.policy"], "")
+        self.assertEqual(self.partition.log.config.cleanup_policy, frozenset())
+        self.assertEqual(self.altered(("cleanup.policy", APPEND, "delete"))["cleanup.policy"], "delete")
+
     def test_result_must_be_allowed(self) -> None:
         """What an APPEND or SUBTRACT would lead to is judged, not only what it names."""
         code = ErrorCode.INVALID_CONFIG
-        self.check_refused(resource(("cleanup.policy", SUBTRACT, "compact")), code)
+        self.check_refused(resource(("cleanup.policy", SET, "delete,")), code)
         why = self.check_refused(resource(("cleanup.policy", APPEND, "shred")), code)
         self.assertEqual(
-            why, "cleanup.policy=compact,shred: the value must be one or more of delete, compact"
+            why, "cleanup.policy=compact,shred: the value must be any of delete, compact, or empty"
         )
 
     def test_no_list(self) -> None:
@@ -207,16 +213,16 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         )
 
     def test_two_lists_at_once(self) -> None:
-        """Each of two SUBTRACTs is allowed alone; the second is judged by what the first has left."""
+        """A SUBTRACT that is allowed when it is asked for is judged by what another change has left."""
         self.altered(("cleanup.policy", SET, "compact,delete"))
         coordinator = self.broker.coordinator
         alter = coordinator.alter_topic_configs
 
         def late(name: str, change: object) -> object:
-            self.successResultOf(alter(name, lambda old: {**old, "cleanup.policy": "delete"}))
+            self.successResultOf(alter(name, lambda old: {**old, "cleanup.policy": "delete,shred"}))
             return alter(name, change)
 
         self.patch(coordinator, "alter_topic_configs", late)
         (result,) = self.alter(resource(("cleanup.policy", SUBTRACT, "delete")))
         self.assertEqual(result.error_code, ErrorCode.INVALID_CONFIG)
-        self.assertEqual(coordinator.state.topics["t"].configs["cleanup.policy"], "delete")
+        self.assertEqual(coordinator.state.topics["t"].configs["cleanup.policy"], "delete,shred")

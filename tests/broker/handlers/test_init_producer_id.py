@@ -11,7 +11,7 @@ from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from tests.broker.running import BrokerTestCase
 
-VERSIONS = range(5)
+VERSIONS = range(6)
 
 
 class InitProducerIdTests(BrokerTestCase):

@@ -8,7 +8,10 @@ from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 
 from kafkatx.errors import CorruptRecords, ErrorCode
 from kafkatx.wire.messages.list_offsets import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
     EARLIEST_TIMESTAMP,
+    LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
     ListOffsetsPartition,
@@ -17,6 +20,8 @@ from kafkatx.wire.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from tests.broker.running import NOW_MS, BrokerTestCase
+
+VERSIONS = range(12)
 
 
 class ListOffsetsTestCase(BrokerTestCase):
@@ -53,7 +58,7 @@ class ListOffsetsTests(ListOffsetsTestCase):
     def test_latest(self) -> None:
         """-1 is the high watermark."""
         self.fill(b"a", b"b")
-        for version in range(1, 8):
+        for version in VERSIONS[1:]:
             self.assertEqual(self.ask_for(LATEST_TIMESTAMP, version), (2, -1))
         self.partition.high_watermark = 1
         self.assertEqual(self.ask_for(LATEST_TIMESTAMP), (1, -1))
@@ -68,7 +73,7 @@ class ListOffsetsTests(ListOffsetsTestCase):
         self.fill(b"a")
         self.fill(b"b")
         self.partition.log.advance_log_start(1)
-        for version in range(1, 8):
+        for version in VERSIONS[1:]:
             self.assertEqual(self.ask_for(EARLIEST_TIMESTAMP, version), (1, -1))
 
     def test_largest_timestamp(self) -> None:
@@ -77,6 +82,35 @@ class ListOffsetsTests(ListOffsetsTestCase):
         self.fill(b"b", timestamp_ms=NOW_MS)
         self.assertEqual(self.ask_for(MAX_TIMESTAMP), (0, NOW_MS + 5))
         self.assertEqual(self.ask_one(MAX_TIMESTAMP, 6).error_code, ErrorCode.UNSUPPORTED_VERSION)
+
+    def test_earliest_local(self) -> None:
+        """-4 is the log's start, too: nothing is in remote storage. Versions below 8 do not know it."""
+        self.fill(b"a")
+        self.fill(b"b")
+        self.partition.log.advance_log_start(1)
+        for version in VERSIONS[8:]:
+            self.assertEqual(self.ask_for(EARLIEST_LOCAL_TIMESTAMP, version), (1, -1))
+            self.assertEqual(self.ask_one(EARLIEST_LOCAL_TIMESTAMP, version).leader_epoch, 0)
+        for version in VERSIONS[1:8]:
+            result = self.ask_one(EARLIEST_LOCAL_TIMESTAMP, version)
+            self.assertEqual((result.error_code, result.offset), (ErrorCode.UNSUPPORTED_VERSION, -1))
+
+    def test_remote_times(self) -> None:
+        """No offset is tiered (-5) or waits for its upload (-6); older versions do not know these times."""
+        self.fill(b"a")
+        for time, since in ((LATEST_TIERED_TIMESTAMP, 9), (EARLIEST_PENDING_UPLOAD_TIMESTAMP, 11)):
+            for version in VERSIONS[1:]:
+                result = self.ask_one(time, version)
+                expected = 0 if version >= since else ErrorCode.UNSUPPORTED_VERSION
+                self.assertEqual((result.error_code, result.offset, result.timestamp), (expected, -1, -1))
+
+    def test_no_such_time(self) -> None:
+        """A time below 0 that nobody knows is refused, not taken for one before all records."""
+        self.fill(b"a")
+        for version in VERSIONS[1:]:
+            for time in (-7, -(2**63)):
+                result = self.ask_one(time, version)
+                self.assertEqual((result.error_code, result.offset), (ErrorCode.UNSUPPORTED_VERSION, -1))
 
     def test_empty(self) -> None:
         """In an empty log start and end are 0, and no record has a time."""
@@ -96,7 +130,7 @@ class ListOffsetsTests(ListOffsetsTestCase):
             (NOW_MS + 20, (2, NOW_MS + 20)),
             (NOW_MS + 21, (-1, -1)),
         ):
-            for version in range(1, 8):
+            for version in VERSIONS[1:]:
                 self.assertEqual(self.ask_for(time, version), expected, (time, version))
 
     def test_not_above_the_high_watermark(self) -> None:

@@ -18,7 +18,7 @@ from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafkatx.wire.schema import NULL_UUID
 from tests.broker.running import NODE, BrokerTestCase, joined
 
-VERSIONS = range(13)
+VERSIONS = range(14)
 
 
 class MetadataTestCase(BrokerTestCase):
@@ -31,6 +31,35 @@ class MetadataTestCase(BrokerTestCase):
     def shown(self, response: MetadataResponse) -> dict[str | None, int]:
         """The topics' names and error codes."""
         return {topic.name: topic.error_code for topic in response.topics}
+
+
+class OperationsTests(MetadataTestCase):
+    """Authorized operations (KIP-430); the numbers are Apache Kafka 4.3.1's without an authorizer."""
+
+    def asked(self, version: int, cluster: bool, topics: bool) -> tuple[list[int], int]:
+        """The operations of topics, and of the cluster."""
+        names = [MetadataRequestTopic(name=name) for name in ("t", "missing")]
+        response = self.ask(3, version, MetadataRequest(names, False, cluster, topics))
+        return [
+            t.topic_authorized_operations for t in response.topics
+        ], response.cluster_authorized_operations
+
+    def test_asked(self) -> None:
+        """From version 8 on they are told to a client that asks; the cluster's until version 10."""
+        self.make_topic()
+        none = -(2**31)
+        for version in VERSIONS[8:]:
+            self.assertEqual(self.asked(version, False, False), ([none, none], none))
+            self.assertEqual(self.asked(version, False, True), ([3576, 3576], none))
+            cluster = 8096 if version < 11 else none
+            self.assertEqual(self.asked(version, True, False), ([none, none], cluster))
+
+    def test_created(self) -> None:
+        """So are those of a topic that the request creates."""
+        request = MetadataRequest([MetadataRequestTopic(name="new")], True, True, True)
+        response = self.ask(3, 10, request)
+        self.assertEqual([t.topic_authorized_operations for t in response.topics], [3576])
+        self.assertEqual(response.cluster_authorized_operations, 8096)
 
 
 class MetadataTests(MetadataTestCase):
@@ -134,7 +163,7 @@ class CreationTests(MetadataTestCase):
 
     def test_flag(self) -> None:
         """From version 4 on the request says whether it may."""
-        for version in range(4, 13):
+        for version in range(4, 14):
             name = f"t{version}"
             response = self.ask_for(name, version=version, create=False)
             self.assertEqual(self.shown(response), {name: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})

@@ -1,0 +1,38 @@
+"""The features that the cluster has finalized (KIP-584), as ApiVersions tells them and UpdateFeatures checks.
+
+A feature stands here once what it promises is served. Its level comes with the version of kafkatx: there is
+one level of each, and nothing to upgrade by hand.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from kafkatx.config import BrokerConfig
+from kafkatx.config.groups import GROUP_COORDINATOR_REBALANCE_PROTOCOLS
+
+
+@attrs.frozen
+class Feature:
+    """A feature, the levels that this broker can run, and the one that the cluster runs."""
+
+    name: str
+    min_version: int
+    max_version: int
+    level: int
+
+
+METADATA_VERSION_4_0 = 25
+"""4.0-IV3, of Kafka 4.0: the first release in which KIP-848 is generally available."""
+
+METADATA_VERSION = Feature(
+    "metadata.version", METADATA_VERSION_4_0, METADATA_VERSION_4_0, METADATA_VERSION_4_0
+)
+GROUP_VERSION = Feature("group.version", 1, 1, 1)
+
+
+def features(config: BrokerConfig) -> tuple[Feature, ...]:
+    """The features that are in force: ``group.version`` 1 only where KIP-848 is offered."""
+    if "consumer" in config[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
+        return (GROUP_VERSION, METADATA_VERSION)
+    return (METADATA_VERSION,)

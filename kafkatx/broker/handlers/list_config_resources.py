@@ -1,0 +1,53 @@
+"""ListConfigResources (key 74), versions 0-1: what has configs that DescribeConfigs could tell.
+
+Version 0 asks for client metrics alone, of which there are none. Without types every type is listed. A type
+that is unknown is UNSUPPORTED_VERSION, as in Apache Kafka. Brokers have no loggers with levels here: there
+are no resources of that type.
+"""
+
+from __future__ import annotations
+
+from kafkatx.broker.configs import BROKER, BROKER_LOGGER, GROUP, TOPIC
+from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import ClusterState
+from kafkatx.wire.messages.list_config_resources import (
+    CLIENT_METRICS,
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+TYPES_SINCE = 1
+TYPES = (BROKER, BROKER_LOGGER, TOPIC, CLIENT_METRICS, GROUP)
+
+
+def answer(
+    broker: Broker, request: ListConfigResourcesRequest, context: RequestContext
+) -> ListConfigResourcesResponse:
+    """List the resources, type by type."""
+    if context.version < TYPES_SINCE:
+        return ListConfigResourcesResponse()
+    unknown = [kind for kind in request.resource_types if kind not in TYPES]
+    if unknown:
+        raise RequestError(ErrorCode.UNSUPPORTED_VERSION, f"resource type {unknown[0]} has no configs")
+    wanted = set(request.resource_types or TYPES)
+    state: ClusterState = broker.coordinator.state
+    names = {
+        BROKER: map(str, sorted(state.brokers)),
+        TOPIC: sorted(state.topics),
+        GROUP: sorted(state.group_configs),
+    }
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ConfigResource(name, kind) for kind in TYPES if kind in wanted for name in names.get(kind, ())
+        ]
+    )
+
+
+def refuse(
+    request: ListConfigResourcesRequest, context: RequestContext, code: ErrorCode, message: str
+) -> ListConfigResourcesResponse:
+    """The error."""
+    return ListConfigResourcesResponse(0, code)

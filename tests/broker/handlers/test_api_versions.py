@@ -1,0 +1,57 @@
+"""ApiVersions: the features; what it offers is tested with the dispatch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkatx.broker import features
+from kafkatx.broker.features import Feature
+from kafkatx.wire.messages.api_versions import ApiVersionsRequest
+from tests.broker.running import NOW_MS, BrokerTestCase
+
+
+class FeaturesTests(BrokerTestCase):
+    """KIP-584: what the broker could run, and what the cluster runs."""
+
+    def ask_for(self, version: int) -> Any:
+        """The response."""
+        return self.ask(18, version, ApiVersionsRequest("test", "1"))
+
+    def test_finalized(self) -> None:
+        """Groups of KIP-848 are finalized, and a metadata version; tools of Kafka 4 show them."""
+        for version in (3, 4):
+            response = self.ask_for(version)
+            levels = {f.name: (f.min_version_level, f.max_version_level) for f in response.finalized_features}
+            self.assertEqual(levels, {"group.version": (1, 1), "metadata.version": (25, 25)})
+            supported = {f.name: (f.min_version, f.max_version) for f in response.supported_features}
+            self.assertEqual(supported, levels)
+
+    def test_old_versions(self) -> None:
+        """Versions below 3 have no room for features."""
+        for version in range(3):
+            response = self.ask_for(version)
+            self.assertEqual((response.finalized_features, response.finalized_features_epoch), ([], -1))
+
+    def test_without_consumer_groups(self) -> None:
+        """Where the consumer protocol is not offered, its feature is not finalized."""
+        self.broker = self.make_broker(**{"group.coordinator.rebalance.protocols": "classic"})
+        self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))
+        self.assertEqual([f.name for f in self.ask_for(4).finalized_features], ["metadata.version"])
+
+    def test_epoch(self) -> None:
+        """The epoch rises with each start: clients take newer features only by a higher one."""
+        first = self.ask_for(3).finalized_features_epoch
+        self.assertEqual(first, NOW_MS)
+        self.now_ms += 5000
+        self.assertEqual(self.ask_for(3).finalized_features_epoch, first)
+        self.broker = self.make_broker()
+        self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))
+        self.assertGreater(self.ask_for(3).finalized_features_epoch, first)
+
+    def test_lowest_level_0(self) -> None:
+        """A feature that may be off, its lowest level 0, is told from version 4 on (KAFKA-17011)."""
+        self.patch(features, "GROUP_VERSION", Feature("group.version", 0, 1, 1))
+        for version, names in ((3, ["metadata.version"]), (4, ["group.version", "metadata.version"])):
+            response = self.ask_for(version)
+            self.assertEqual([f.name for f in response.supported_features], names)
+            self.assertEqual(len(response.finalized_features), 2)

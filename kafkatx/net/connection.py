@@ -111,12 +111,16 @@ class KafkaConnection(protocol.Protocol):
         if self._closing:
             return
         self._last_active_s = self.factory.clock.seconds()
+        before = self._inbox_bytes
         try:
             for frame in self._frames.feed(data):
                 self._inbox.append(frame)
                 self._inbox_bytes += len(frame)
         except ProtocolViolation as violation:
             self._fault = violation
+        if self._held and self._inbox_bytes != before:
+            # the unfinished request is complete: its turn is over
+            self.factory.pool.hold(self, self._inbox_bytes, 0)
         self._serve()
         if self._inbox or self._held or self._frames.buffered_bytes:
             self._balance()
@@ -289,8 +293,10 @@ class KafkaConnection(protocol.Protocol):
         """Account for what is held, and stop or start reading accordingly."""
         unfinished = self._frames.buffered_bytes
         self._held = bool(self._inbox_bytes or unfinished)
-        # of those that wait for memory, one that is muted would keep the others waiting
-        self.factory.pool.hold(self, self._inbox_bytes + unfinished, bool(unfinished) and self._muted is None)
+        # the turn of a connection that is not read from for another reason would keep the others waiting
+        may_go_on = unfinished and self._muted is None and self._inbox_bytes <= HELD_BYTES
+        missing = self._frames.missing_bytes if may_go_on else 0
+        self.factory.pool.hold(self, self._inbox_bytes + unfinished, missing)
         self.reconsider()
 
     def reconsider(self) -> None:
@@ -311,12 +317,13 @@ class KafkaConnection(protocol.Protocol):
         self._log.debug("closed the idle connection from {peer}", peer=self.peer)
         self._abort()
 
-    def close_stalled(self) -> None:
+    def give_up(self, reason: str) -> None:
         """Close because others wait for the memory that this one's unfinished request holds."""
         self._log.warn(
-            "closed the connection from {peer}: it stopped in the middle of a request while memory is short"
+            "closed the connection from {peer}: {reason} while memory is short"
             " (queued.max.request.bytes={limit})",
             peer=self.peer,
+            reason=reason,
             limit=self.factory.limits.max_queued_bytes,
         )
         self._abort()

@@ -1,0 +1,30 @@
+"""The part of the settings table that bounds what a client's requests may cost the others."""
+
+from __future__ import annotations
+
+from kafkatx.config.setting import Section
+
+LIMITS = Section(
+    "Limits",
+    "Bounds of kafkatx's own on what one client's requests may cost the others; Kafka has none such.",
+)
+
+REQUEST_MIN_BYTES_PER_SECOND = LIMITS.integer(
+    "kafkatx.request.min.bytes.per.second",
+    65_536,
+    "While unfinished requests wait for queued.max.request.bytes, the connection of one that is read and "
+    "comes slower than this is closed.",
+    low=0,
+    unit="bytes",
+)
+REQUEST_TURN_MAX_MS = LIMITS.integer(
+    "kafkatx.request.turn.max.ms",
+    60_000,
+    "While unfinished requests wait for queued.max.request.bytes, the connection of one that is read for "
+    "longer than this is closed.",
+    low=1000,
+    unit="ms",
+)
+
+SECTIONS = (LIMITS,)
+"""The sections of this part."""

@@ -11,6 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from kafkatx.broker.commits import Commits, settle, stage
+from kafkatx.broker.down_conversion import DownConversions
 from kafkatx.broker.expiry import OffsetExpiry
 from kafkatx.broker.flushes import Flushes
 from kafkatx.broker.groups import Groups
@@ -41,6 +42,7 @@ class Broker:
     :ivar groups: the groups that this broker coordinates.
     :ivar expiry: what takes old offsets away.
     :ivar quotas: how much clients may produce and fetch.
+    :ivar down_conversions: converts what old clients fetch.
     :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
     """
 
@@ -70,6 +72,9 @@ class Broker:
         self.staged: dict[Partition, None] = {}
         self.commits: Commits = {}
         self.quotas = ClientQuotas(config, coordinator, clock)
+        self.down_conversions = DownConversions(
+            clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
+        )
         self.groups = Groups(self)
         self.expiry = OffsetExpiry(self)
         self.halted: Deferred[str] = Deferred()

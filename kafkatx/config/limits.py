@@ -25,6 +25,14 @@ REQUEST_TURN_MAX_MS = LIMITS.integer(
     low=1000,
     unit="ms",
 )
+DOWNCONVERSION_MAX_BYTES = LIMITS.long(
+    "kafkatx.downconversion.max.bytes",
+    64 << 20,
+    "Bytes of records that all fetch replies together may hold in memory because they had to be converted "
+    "for clients older than Kafka 0.11; beyond it the next ones wait.",
+    low=1 << 20,
+    unit="bytes",
+)
 
 SECTIONS = (LIMITS,)
 """The sections of this part."""

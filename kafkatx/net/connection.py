@@ -90,6 +90,7 @@ class KafkaConnection(protocol.Protocol):
         remote, local = transport.getPeer(), transport.getHost()
         self.peer = Peer(remote.host, remote.port, local.host, local.port)
         self._sender = make_sender(transport, self._drained, self.factory.load)
+        self.peer.rounds, self.peer.abort = self._sent_rounds, self.abort
         self._last_active_s = self.factory.clock.seconds()
         self.factory.connections.add(self)
         self.reconsider()
@@ -244,9 +245,22 @@ class KafkaConnection(protocol.Protocol):
         if self._out:
             out, self._out = self._out, []
             self._sender.send(out)
+            if self.peer.when_sent and not self._sender.busy:
+                self._say_sent()
+
+    def _say_sent(self) -> None:
+        calls = self.peer.when_sent[:]
+        self.peer.when_sent.clear()
+        for call in calls:
+            call()
+
+    def _sent_rounds(self) -> int:
+        return self._sender.rounds
 
     def _drained(self) -> None:
         """The peer has taken its replies."""
+        if self.peer.when_sent and not self._out:
+            self._say_sent()
         if self._inbox or self._fault is not None:
             self._go_on_soon()
 
@@ -319,13 +333,12 @@ class KafkaConnection(protocol.Protocol):
 
     def give_up(self, reason: str) -> None:
         """Close because others wait for the memory that this one's unfinished request holds."""
-        self._log.warn(
-            "closed the connection from {peer}: {reason} while memory is short"
-            " (queued.max.request.bytes={limit})",
-            peer=self.peer,
-            reason=reason,
-            limit=self.factory.limits.max_queued_bytes,
-        )
+        limit = self.factory.limits.max_queued_bytes
+        self.abort(f"{reason} while memory is short (queued.max.request.bytes={limit})")
+
+    def abort(self, reason: str) -> None:
+        """Close at once, with a line in the log."""
+        self._log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=reason)
         self._abort()
 
     def _abort(self) -> None:
@@ -339,4 +352,5 @@ class KafkaConnection(protocol.Protocol):
         """Let go of all that this connection waited for."""
         self._closing = True
         self._let_go()
+        self._say_sent()
         self.factory.lost(self)

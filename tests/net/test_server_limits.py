@@ -93,6 +93,54 @@ class BackPressureTests(ConnectionTestCase):
         self.assertTrue(transport.disconnecting)
 
 
+class SentTests(ConnectionTestCase):
+    def setUp(self) -> None:
+        """Make a connection that says when its replies are sent."""
+        super().setUp()
+        self.said: list[str] = []
+        self.connection, self.transport = self.connect()
+
+    def answer_later(self) -> None:
+        """Answer a request, and ask to be told when the reply is sent."""
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        self.connection.dataReceived(fetch(b"parked"))
+        self.connection.peer.when_sent.append(lambda: self.said.append("sent"))
+        parked.callback(framed(b"parked"))
+
+    def test_said_at_once(self) -> None:
+        """Where the peer takes the reply at once, that is said at once, and only once."""
+        self.answer_later()
+        self.assertEqual(self.said, ["sent"])
+        self.connection.dataReceived(fetch(b"next"))
+        self.lose(self.connection)
+        self.assertEqual(self.said, ["sent"])
+
+    def test_said_when_drained(self) -> None:
+        """Where the peer does not read, it is said when it has taken all."""
+        self.transport.block()
+        self.answer_later()
+        before = self.connection.peer.rounds()
+        self.assertEqual(self.said, [])
+        self.transport.drain()
+        self.assertEqual(self.said, ["sent"])
+        self.assertGreater(self.connection.peer.rounds(), before)
+
+    def test_said_when_lost(self) -> None:
+        """Where the connection goes first, it is said then."""
+        self.transport.block()
+        self.answer_later()
+        self.lose(self.connection)
+        self.assertEqual(self.said, ["sent"])
+
+    def test_abort(self) -> None:
+        """A peer can be closed at once for a reason, which the log tells."""
+        with capturedLogs() as events:
+            self.connection.peer.abort("it is in the way")
+        self.assertTrue(self.transport.disconnected)
+        (event,) = events
+        self.assertEqual((event["log_level"], event["reason"]), (LogLevel.warn, "it is in the way"))
+
+
 class PoolTests(ConnectionTestCase):
     def setUp(self) -> None:
         """Make a small pool, and connections of which the first two are in the middle of a request."""

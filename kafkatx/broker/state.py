@@ -19,6 +19,7 @@ from kafkatx.broker.partition import Partition
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotas
 from kafkatx.broker.quoting import quoted
+from kafkatx.broker.slices import Slices
 from kafkatx.broker.topics import Topics
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
@@ -42,6 +43,7 @@ class Broker:
     :ivar groups: the groups that this broker coordinates.
     :ivar expiry: what takes old offsets away.
     :ivar quotas: how much clients may produce and fetch.
+    :ivar slices: makes long lists of answers some at a time.
     :ivar down_conversions: converts what old clients fetch.
     :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
     """
@@ -72,6 +74,7 @@ class Broker:
         self.staged: dict[Partition, None] = {}
         self.commits: Commits = {}
         self.quotas = ClientQuotas(config, coordinator, clock)
+        self.slices = Slices(clock)
         self.down_conversions = DownConversions(
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
         )

@@ -25,6 +25,13 @@ REQUEST_TURN_MAX_MS = LIMITS.integer(
     low=1000,
     unit="ms",
 )
+REQUEST_MAX_ITEMS = LIMITS.integer(
+    "kafkatx.request.max.items",
+    200_000,
+    "Elements of all arrays (topics, partitions, groups) that one request may have together; the connection "
+    "of a client that sends more is closed.",
+    low=1000,
+)
 DOWNCONVERSION_MAX_BYTES = LIMITS.long(
     "kafkatx.downconversion.max.bytes",
     64 << 20,

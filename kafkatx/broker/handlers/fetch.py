@@ -14,6 +14,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 
 from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.once import Names
 from kafkatx.broker.parked import park
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.quotas import ByteRates
@@ -33,13 +34,16 @@ from kafkatx.wire.messages.fetch import (
 READ_COMMITTED = 1
 MAGIC_1_SINCE, MAGIC_2_SINCE, ZSTD_SINCE, TOPIC_IDS_SINCE = 2, 4, 10, 13
 FULL_FETCH_EPOCHS = (0, -1)
+NAMES = Names("topics", ("topic_id", "topic"), Names("partitions", ("partition",)))
 
 
 def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> Any:
     """Answer at once if there is enough to read, or an error; else when there is, or time is up."""
     if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
         raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    version = context.version
+    topics, version = request.topics, context.version
+    if len(topics) != 1 or len(topics[0].partitions) != 1:
+        NAMES.unite(request)
     kind = FetchByIds if version >= TOPIC_IDS_SINCE else FetchRound if version >= ZSTD_SINCE else OldFetch
     fetch = kind(broker, request, context)
     loading = fetch.load()

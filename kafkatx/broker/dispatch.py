@@ -13,6 +13,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from kafkatx.broker.once import uniting
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.quoting import quoted as quoted  # handlers take it from here
 from kafkatx.broker.state import Broker
@@ -26,7 +27,7 @@ from kafkatx.wire.headers import encode_response_header, split_request
 PRODUCE, OFFSET_COMMIT, API_VERSIONS = 0, 8, 18
 
 PLAIN_REQUEST_BYTES = 8 << 20
-"""The largest request without records. Decoded, many small fields take some thirty times their bytes."""
+"""The largest request without records."""
 
 MESSAGE_CHARACTERS = 1000
 
@@ -92,7 +93,17 @@ class Served:
 class Route:
     """All that serving one version of one API needs, looked up once."""
 
-    __slots__ = ("answer", "api_key", "context", "decode", "encode", "name", "refuse", "version")
+    __slots__ = (
+        "answer",
+        "api_key",
+        "context",
+        "decode",
+        "decode_counting",
+        "encode",
+        "name",
+        "refuse",
+        "version",
+    )
 
     def __init__(self, served: Served, version: int) -> None:
         self.name = f"{served.api.name} v{version}"
@@ -101,7 +112,8 @@ class Route:
         answerer = served.load()
         self.answer = answerer.answer
         self.refuse = answerer.refuse
-        self.decode = codec.decoder(served.api.request, version)
+        self.decode = uniting(served.api.key, codec.decoder(served.api.request, version))
+        self.decode_counting = uniting(served.api.key, codec.counting_decoder(served.api.request, version))
         self.encode = codec.encoder(served.api.response, version)
         self.context: RequestContext | None = None  # the last request's: mostly the next one's too
 
@@ -128,6 +140,8 @@ class Dispatch:
         self._quotas = broker.quotas
         self._served = {line.api.key: line for line in served}
         self._routes: dict[tuple[int, int], Route] = {}
+        self._most_items: int = broker.config.get("kafkatx.request.max.items")
+        self._large_bytes = min(self._most_items, PLAIN_REQUEST_BYTES)
         if len(self._served) != len(served):
             raise ValueError("an API stands twice in the table of handlers")
 
@@ -149,12 +163,16 @@ class Dispatch:
             if found is None:
                 return self._unknown_api_versions(frame, correlation_id, peer)
             route = found
-        if len(frame) > PLAIN_REQUEST_BYTES and api_key != PRODUCE:
+        is_large = len(frame) > self._large_bytes  # else it has no more elements than bytes
+        if is_large and len(frame) > PLAIN_REQUEST_BYTES and api_key != PRODUCE:
             raise ProtocolViolation(
                 f"a {route.name} request of {len(frame)} bytes is above {PLAIN_REQUEST_BYTES}"
             )
         try:
-            request, _end = route.decode(frame, at)
+            if is_large:
+                request, _end = route.decode_counting(frame, at, self._most_items)
+            else:
+                request, _end = route.decode(frame, at)
         except ProtocolViolation as violation:
             raise ProtocolViolation(f"{route.name} request cannot be read: {violation}") from None
         context = route.context

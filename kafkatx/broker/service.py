@@ -276,4 +276,6 @@ def _limits(config: BrokerConfig) -> Limits:
         max_connections_per_ip=config.get("max.connections.per.ip"),
         send_buffer_bytes=config.get("socket.send.buffer.bytes"),
         receive_buffer_bytes=config.get("socket.receive.buffer.bytes"),
+        min_request_bytes_s=config.get("kafkatx.request.min.bytes.per.second"),
+        max_turn_ms=config.get("kafkatx.request.turn.max.ms"),
     )

@@ -11,6 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from kafkatx.broker.commits import Commits, settle, stage
+from kafkatx.broker.down_conversion import DownConversions
 from kafkatx.broker.expiry import OffsetExpiry
 from kafkatx.broker.flushes import Flushes
 from kafkatx.broker.groups import Groups
@@ -18,6 +19,7 @@ from kafkatx.broker.partition import Partition
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotas
 from kafkatx.broker.quoting import quoted
+from kafkatx.broker.slices import Slices
 from kafkatx.broker.topics import Topics
 from kafkatx.broker.transactions import Transactions
 from kafkatx.config import BrokerConfig
@@ -44,6 +46,8 @@ class Broker:
     :ivar expiry: what takes old offsets away.
     :ivar transactions: what refuses them.
     :ivar quotas: how much clients may produce and fetch.
+    :ivar slices: makes long lists of answers some at a time.
+    :ivar down_conversions: converts what old clients fetch.
     :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
     """
 
@@ -75,6 +79,10 @@ class Broker:
         self.commits: Commits = {}
         self.transactions = Transactions(clock)
         self.quotas = ClientQuotas(config, coordinator, clock)
+        self.slices = Slices(clock)
+        self.down_conversions = DownConversions(
+            clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
+        )
         self.groups = Groups(self)
         self.expiry = OffsetExpiry(self)
         self.halted: Deferred[str] = Deferred()

@@ -7,7 +7,7 @@ of their precedence.
 
 from __future__ import annotations
 
-from kafkatx.config import groups, quotas
+from kafkatx.config import groups, limits, quotas
 from kafkatx.config.setting import INT_MAX, LONG_MAX, Section, by_name
 
 _HOUR_MS = 3_600_000
@@ -476,7 +476,17 @@ LOG_CLEANER_MAX_COMPACTION_LAG_MS = COMPACTION.long(
     gives=("max.compaction.lag.ms",),
 )
 
-SECTIONS = (IDENTITY, NETWORK, TOPICS, LOG, RETENTION, COMPACTION, *groups.SECTIONS, *quotas.SECTIONS)
+SECTIONS = (
+    IDENTITY,
+    NETWORK,
+    *limits.SECTIONS,
+    TOPICS,
+    LOG,
+    RETENTION,
+    COMPACTION,
+    *groups.SECTIONS,
+    *quotas.SECTIONS,
+)
 """The whole table."""
 
 SETTINGS = by_name(SECTIONS)

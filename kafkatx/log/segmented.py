@@ -7,8 +7,8 @@ The reactor thread reads headers here, of batches that were just written, or tha
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
@@ -21,6 +21,7 @@ from kafkatx.log.descriptors import Descriptors
 from kafkatx.log.files import Files
 from kafkatx.log.segment import Segment
 from kafkatx.log.staging import StagedLog
+from kafkatx.log.stoppable import Stop, run_stoppable
 from kafkatx.records.batch import Record
 from kafkatx.types import FileSlice, Records
 
@@ -161,7 +162,10 @@ class SegmentedLog(StagedLog):
             segment.share(twin)
             segment.remember(offset, position)
 
-        loading: Deferred[int] = self._reader(partial(warming.load, self._files, twin, offset, max_bytes))
+        def load(_: Stop) -> int:
+            return warming.load(self._files, twin, offset, max_bytes)
+
+        loading: Deferred[int] = run_stoppable(self._reader, load)
         return loading.addCallbacks(found, self._not_loaded)
 
     def _not_loaded(self, failure: Failure) -> None:
@@ -177,7 +181,8 @@ class SegmentedLog(StagedLog):
             for number, segment in enumerate(self.segments)
             if segment.max_timestamp >= timestamp_ms and self._end_of(number) > self.log_start_offset
         ]
-        return self._searched(partial(times.first_at_or_after, twins, timestamp_ms, self.log_start_offset))
+        start = self.log_start_offset
+        return self._searched(lambda stop: times.first_at_or_after(twins, timestamp_ms, start, stop.check))
 
     def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
         """As IPartitionLog says."""
@@ -186,13 +191,14 @@ class SegmentedLog(StagedLog):
             for number, segment in enumerate(self.segments)
             if segment.size and self._end_of(number) > self.log_start_offset
         ]
-        return self._searched(partial(times.newest, twins, self.log_start_offset))
+        start = self.log_start_offset
+        return self._searched(lambda stop: times.newest(twins, start, stop.check))
 
-    def _searched(self, search: Any) -> Deferred[tuple[int, int, int] | None]:
+    def _searched(self, search: Callable[[Stop], Record | None]) -> Deferred[tuple[int, int, int] | None]:
         def found(record: Record | None) -> tuple[int, int, int] | None:
             return None if record is None else (record.offset, record.timestamp, self.epoch_at(record.offset))
 
-        return self._reader(search).addCallback(found)
+        return run_stoppable(self._reader, search).addCallback(found)
 
 
 def _base_offset(segment: Segment) -> int:

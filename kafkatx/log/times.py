@@ -6,7 +6,7 @@ It reads headers and decodes batches, so it runs in a worker, on twins of the se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kafkatx.log import lookup
 from kafkatx.log.scan import Shallow
@@ -14,15 +14,22 @@ from kafkatx.log.segment import Segment
 from kafkatx.records.batch import Record
 
 
-def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, start_offset: int) -> Record | None:
+def go_on() -> None:
+    """Never end early."""
+
+
+def first_at_or_after(
+    segments: Sequence[Segment], timestamp_ms: int, start_offset: int, check: Callable[[], None] = go_on
+) -> Record | None:
     """The first record, by offset, from *start_offset* on whose time is *timestamp_ms* or later.
 
     :param segments: those that may have it, oldest first.
+    :param check: called between two batches; what it raises ends the search.
     :raises CorruptRecords: a batch that may hold it is damaged.
     """
     for segment in segments:
         try:
-            record = _first_in(segment, timestamp_ms, start_offset)
+            record = _first_in(segment, timestamp_ms, start_offset, check)
         except FileNotFoundError:
             continue  # retention was faster
         if record is not None:
@@ -30,12 +37,15 @@ def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, start_offs
     return None
 
 
-def _first_in(segment: Segment, timestamp_ms: int, start_offset: int) -> Record | None:
+def _first_in(
+    segment: Segment, timestamp_ms: int, start_offset: int, check: Callable[[], None]
+) -> Record | None:
     segment.make_ready()
     start = segment.find(max(segment.time_index.floor(timestamp_ms), start_offset))
     if start is None:
         return None
     for batch in segment.walk(start.position):
+        check()
         if batch.max_timestamp >= timestamp_ms:
             record = lookup.first_at_or_after(segment.read_batch(batch), timestamp_ms, start_offset)
             if record is not None:
@@ -43,14 +53,18 @@ def _first_in(segment: Segment, timestamp_ms: int, start_offset: int) -> Record 
     return None
 
 
-def newest(segments: Sequence[Segment], start_offset: int) -> Record | None:
+def newest(
+    segments: Sequence[Segment], start_offset: int, check: Callable[[], None] = go_on
+) -> Record | None:
     """The first of the records from *start_offset* on that have the largest time.
 
     :param segments: those with such records, oldest first.
+    :param check: called between two segments; what it raises ends the search.
     :raises CorruptRecords: the batch that holds it is damaged.
     """
     found: Record | None = None
     for segment in segments:
+        check()
         if found is None or segment.max_timestamp > found.timestamp:
             try:
                 found = _newest_in(segment, start_offset) or found

@@ -90,6 +90,7 @@ class KafkaConnection(protocol.Protocol):
         remote, local = transport.getPeer(), transport.getHost()
         self.peer = Peer(remote.host, remote.port, local.host, local.port)
         self._sender = make_sender(transport, self._drained, self.factory.load)
+        self.peer.rounds, self.peer.abort = self._sent_rounds, self.abort
         self._last_active_s = self.factory.clock.seconds()
         self.factory.connections.add(self)
         self.reconsider()
@@ -111,12 +112,16 @@ class KafkaConnection(protocol.Protocol):
         if self._closing:
             return
         self._last_active_s = self.factory.clock.seconds()
+        before = self._inbox_bytes
         try:
             for frame in self._frames.feed(data):
                 self._inbox.append(frame)
                 self._inbox_bytes += len(frame)
         except ProtocolViolation as violation:
             self._fault = violation
+        if self._held and self._inbox_bytes != before:
+            # the unfinished request is complete: its turn is over
+            self.factory.pool.hold(self, self._inbox_bytes, 0)
         self._serve()
         if self._inbox or self._held or self._frames.buffered_bytes:
             self._balance()
@@ -240,9 +245,22 @@ class KafkaConnection(protocol.Protocol):
         if self._out:
             out, self._out = self._out, []
             self._sender.send(out)
+            if self.peer.when_sent and not self._sender.busy:
+                self._say_sent()
+
+    def _say_sent(self) -> None:
+        calls = self.peer.when_sent[:]
+        self.peer.when_sent.clear()
+        for call in calls:
+            call()
+
+    def _sent_rounds(self) -> int:
+        return self._sender.rounds
 
     def _drained(self) -> None:
         """The peer has taken its replies."""
+        if self.peer.when_sent and not self._out:
+            self._say_sent()
         if self._inbox or self._fault is not None:
             self._go_on_soon()
 
@@ -289,8 +307,10 @@ class KafkaConnection(protocol.Protocol):
         """Account for what is held, and stop or start reading accordingly."""
         unfinished = self._frames.buffered_bytes
         self._held = bool(self._inbox_bytes or unfinished)
-        # of those that wait for memory, one that is muted would keep the others waiting
-        self.factory.pool.hold(self, self._inbox_bytes + unfinished, bool(unfinished) and self._muted is None)
+        # the turn of a connection that is not read from for another reason would keep the others waiting
+        may_go_on = unfinished and self._muted is None and self._inbox_bytes <= HELD_BYTES
+        missing = self._frames.missing_bytes if may_go_on else 0
+        self.factory.pool.hold(self, self._inbox_bytes + unfinished, missing)
         self.reconsider()
 
     def reconsider(self) -> None:
@@ -311,14 +331,14 @@ class KafkaConnection(protocol.Protocol):
         self._log.debug("closed the idle connection from {peer}", peer=self.peer)
         self._abort()
 
-    def close_stalled(self) -> None:
+    def give_up(self, reason: str) -> None:
         """Close because others wait for the memory that this one's unfinished request holds."""
-        self._log.warn(
-            "closed the connection from {peer}: it stopped in the middle of a request while memory is short"
-            " (queued.max.request.bytes={limit})",
-            peer=self.peer,
-            limit=self.factory.limits.max_queued_bytes,
-        )
+        limit = self.factory.limits.max_queued_bytes
+        self.abort(f"{reason} while memory is short (queued.max.request.bytes={limit})")
+
+    def abort(self, reason: str) -> None:
+        """Close at once, with a line in the log."""
+        self._log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=reason)
         self._abort()
 
     def _abort(self) -> None:
@@ -332,4 +352,5 @@ class KafkaConnection(protocol.Protocol):
         """Let go of all that this connection waited for."""
         self._closing = True
         self._let_go()
+        self._say_sent()
         self.factory.lost(self)

@@ -1,64 +1,180 @@
-"""How many bytes of requests all connections hold together, and who may read on when that is too much."""
+"""Memory for requests that wait or are unfinished, of all connections together, and who may read on.
+
+When the pool is exhausted, connections in the middle of a request are read from in turns. A turn needs
+progress: while others wait, a connection that is slower than the least rate, or takes too long, is closed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
 from typing import Protocol
+
+import attrs
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+GRACE_S = 1.0
+"""A turn may go by for so long without a byte."""
+
+CHECK_S = 1.0
+"""How often turns are looked at while the pool is exhausted."""
 
 
 class Holder(Protocol):
     """A connection."""
 
     def reconsider(self) -> None:
-        """Ask :meth:`Pool.may_read` again: the answer may be another one now."""
+        """Ask :meth:`Pool.may_read` again: the answer may have changed."""
+
+    def give_up(self, reason: str) -> None:
+        """Close: others wait for the memory that an unfinished request holds."""
+
+
+@attrs.frozen
+class PoolLimits:
+    """Limits of a pool (the settings' names in brackets)."""
+
+    most_bytes: int  #: queued.max.request.bytes; negative for no limit
+    least_bytes_s: float = 65536.0  #: kafkatx.request.min.bytes.per.second
+    most_turn_s: float = 60.0  #: kafkatx.request.turn.max.ms
+
+
+@attrs.define(eq=False)
+class _Turn:
+    started_s: float
+    counted_bytes: int  # missing, of those that share the limit
+    received_bytes: int = 0
 
 
 class Pool:
     """Bytes of requests that wait, and of those that are not complete yet (``queued.max.request.bytes``).
 
-    When the pool is exhausted, those that are in the middle of a request wait, but for the one that began
-    first: its bytes come free only when it goes on. Those that hold nothing go on reading, in small pieces:
-    a request that fits into one costs nothing for long, so one peer's large request does not stop the
-    others' small ones.
+    While the pool is exhausted, these unfinished requests are read further:
 
-    :ivar exhausted: whether the connections hold as much as they may.
+    *   the one that began first;
+    *   others, the shortest rest first, as long as their rests together fit into the limit: so a request of
+        usual size does not wait for a huge one.
+
+    Connections that hold nothing are read from throughout, in small pieces: a request that fits into one
+    costs nothing for long. A connection that begins its next request has had its turn and queues up again.
+
+    :ivar exhausted: True if the connections hold as much as they may.
     """
 
-    def __init__(self, limit_bytes: int, changed: Callable[[], None]) -> None:
+    def __init__(self, limits: PoolLimits, clock: IReactorTime, changed: Callable[[], None]) -> None:
         """Make a pool.
 
-        :param limit_bytes: how much is too much; negative: nothing is.
         :param changed: called after :attr:`exhausted` has changed.
         """
-        self._limit_bytes = limit_bytes
+        self._limits = limits
+        self._clock = clock
         self._changed = changed
         self._held: dict[Holder, int] = {}
-        self._unfinished: dict[Holder, None] = {}
         self._held_bytes = 0
+        self._missing: dict[Holder, int] = {}  # of each unfinished request; the first to begin is the first
+        self._turns: dict[Holder, _Turn] = {}
+        self._turn_bytes = 0  # missing in the turns, but for the first's
+        self._shortest: list[tuple[int, int, Holder]] = []  # a heap of those that wait, some of them gone
+        self._number = count()
+        self._checking: IDelayedCall | None = None
         self.exhausted = False
 
-    @property
-    def turn(self) -> Holder | None:
-        """The one in the middle of a request that may go on although the pool is exhausted."""
-        return next(iter(self._unfinished), None)
-
     def may_read(self, holder: Holder) -> bool:
-        """Whether this one may read now."""
-        return not self.exhausted or holder not in self._unfinished or holder is self.turn
+        """True if *holder* may read now."""
+        return not self.exhausted or holder not in self._missing or holder in self._turns
 
-    def hold(self, holder: Holder, held_bytes: int, unfinished: bool) -> None:
-        """Note how much one holds, and whether a request that is not complete is among it."""
-        turn = self.turn
+    def hold(self, holder: Holder, held_bytes: int, missing_bytes: int) -> None:
+        """Note how much *holder* holds.
+
+        :param missing_bytes: what its unfinished request lacks; 0 if there is none, or if it is not to be
+            read further for another reason.
+        """
         self._held_bytes += held_bytes - self._held.pop(holder, 0)
         if held_bytes:
             self._held[holder] = held_bytes
-        if unfinished:
-            self._unfinished.setdefault(holder)
-        else:
-            self._unfinished.pop(holder, None)
-        exhausted = 0 <= self._limit_bytes <= self._held_bytes
+        self._note_missing(holder, missing_bytes)
+        exhausted = 0 <= self._limits.most_bytes <= self._held_bytes
         if exhausted != self.exhausted:
             self.exhausted = exhausted
+            (self._begin_turns if exhausted else self._end_turns)()
             self._changed()
-        elif exhausted and turn is holder and not unfinished and self.turn is not None:
-            self.turn.reconsider()
+        elif exhausted:
+            self._grant()
+
+    def _note_missing(self, holder: Holder, missing_bytes: int) -> None:
+        before = self._missing.get(holder, 0)
+        turn = self._turns.get(holder)
+        if not missing_bytes or missing_bytes > before:  # finished, or the next one has begun
+            self._missing.pop(holder, None)
+            if turn is not None:
+                del self._turns[holder]
+                self._turn_bytes -= turn.counted_bytes
+        if not missing_bytes:
+            return
+        self._missing[holder] = missing_bytes
+        if turn is not None and missing_bytes <= before:
+            turn.received_bytes += before - missing_bytes
+            if turn.counted_bytes:
+                self._turn_bytes -= turn.counted_bytes - missing_bytes
+                turn.counted_bytes = missing_bytes
+        elif self.exhausted:
+            self._queue(holder, missing_bytes)
+
+    def _queue(self, holder: Holder, missing_bytes: int) -> None:
+        heappush(self._shortest, (missing_bytes, next(self._number), holder))
+
+    def _begin_turns(self) -> None:
+        for holder, missing_bytes in self._missing.items():
+            self._queue(holder, missing_bytes)
+        self._grant()
+        self._checking = self._clock.callLater(CHECK_S, self._check)
+
+    def _end_turns(self) -> None:
+        self._turns.clear()
+        self._turn_bytes = 0
+        self._shortest.clear()
+        if self._checking is not None and self._checking.active():
+            self._checking.cancel()
+        self._checking = None
+
+    def _grant(self) -> None:
+        """Give turns to those that can have one now."""
+        granted = []
+        first = next(iter(self._missing), None)
+        if first is not None and first not in self._turns:
+            granted.append(self._give_turn(first, 0))
+        shortest = self._shortest
+        while shortest:
+            missing_bytes, _, holder = shortest[0]
+            waits = self._missing.get(holder) == missing_bytes and holder not in self._turns
+            if waits and self._turn_bytes + missing_bytes > self._limits.most_bytes:
+                break
+            heappop(shortest)
+            if waits:
+                granted.append(self._give_turn(holder, missing_bytes))
+        for holder in granted:
+            holder.reconsider()
+
+    def _give_turn(self, holder: Holder, counted_bytes: int) -> Holder:
+        self._turns[holder] = _Turn(self._clock.seconds(), counted_bytes)
+        self._turn_bytes += counted_bytes
+        return holder
+
+    def _check(self) -> None:
+        """While others wait, give up on the requests that do not come on in their turns."""
+        self._checking = self._clock.callLater(CHECK_S, self._check)
+        if len(self._turns) == len(self._missing):
+            return
+        now_s, limits = self._clock.seconds(), self._limits
+        for holder, turn in list(self._turns.items()):
+            if not self.exhausted or len(self._turns) == len(self._missing):
+                return
+            turn_s = now_s - turn.started_s
+            if turn_s > limits.most_turn_s:
+                holder.give_up(f"it took more than {limits.most_turn_s:g} s for a request")
+            elif turn.received_bytes < limits.least_bytes_s * (turn_s - GRACE_S):
+                holder.give_up(
+                    f"it sent {turn.received_bytes} bytes of a request in {turn_s:.0f} s, less than"
+                    f" {limits.least_bytes_s:g} a second,"
+                )

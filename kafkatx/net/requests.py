@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 import attrs
@@ -52,12 +53,19 @@ class Requests(Protocol):
         """Let fetches go on that waited for what was written."""
 
 
+def _nothing(reason: str) -> None:
+    """For a peer without a connection."""
+
+
 @attrs.define(eq=False)
 class Peer:
     """Who is at the other end, as handlers and log lines know it.
 
     :ivar throttle_time_ms: set by whoever answers, with an answer: for so long after it, nothing more is read
         of the peer or served to it (KIP-219). The connection takes it, and sets it back to 0.
+    :ivar when_sent: called once when all replies up to now are sent, or the connection is gone.
+    :ivar rounds: gives a number that grows when the peer has taken something of its replies.
+    :ivar abort: closes the connection at once, with a line in the log that gives the reason.
     """
 
     host: str
@@ -67,6 +75,9 @@ class Peer:
     client_software: str = ""
     told_address: bool = False
     throttle_time_ms: int = 0
+    when_sent: list[Callable[[], None]] = attrs.Factory(list)
+    rounds: Callable[[], int] = int
+    abort: Callable[[str], None] = _nothing
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

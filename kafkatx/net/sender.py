@@ -16,7 +16,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterable
 from time import monotonic
-from typing import Any, cast
+from typing import cast
 
 from twisted.internet import tcp
 from twisted.internet.defer import CancelledError, Deferred
@@ -46,6 +46,12 @@ WARM_S = 1.0
 
 COPIED_BYTES = 32 * 1024
 """A slice of at most so many bytes is read and sent with what stands beside it: cheaper than three calls."""
+
+JOINED_BYTES = 128 * 1024
+"""How much is joined for one call."""
+
+_TURN_CALLS = range(8)
+"""How many calls to the socket are made before the other connections get their turn."""
 
 MORE = getattr(socket, "MSG_MORE", 0)
 
@@ -226,10 +232,15 @@ class SocketSender(PlainSender):
         self.resumeProducing()
 
     def _pump(self) -> bool:
-        """Send until all is sent, the socket is full or a slice cold; say whether the connection stands."""
+        """Send until all is sent, the socket is full, a slice cold or it is the others' turn.
+
+        :return: False if the connection is broken.
+        """
         queue = self._queue
         try:
-            while queue:
+            for _ in _TURN_CALLS:
+                if not queue:
+                    break
                 head = queue[0]
                 if not isinstance(head, FileSlice):
                     went = self._send_memory()
@@ -249,18 +260,32 @@ class SocketSender(PlainSender):
     def _send_memory(self) -> bool:
         """Send the chunks up to the next slice that is long or not warm in one call; say whether all went."""
         queue = self._queue
-        parts: list[Any] = [_in_memory(queue.popleft())]
-        while queue and (not isinstance(queue[0], FileSlice) or _is_short_and_warm(queue[0])):
-            parts.append(_in_memory(queue.popleft()))
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        taken = [queue.popleft()]
+        room = JOINED_BYTES - len(taken[0])
+        while queue and room > 0 and (not isinstance(queue[0], FileSlice) or _is_short_and_warm(queue[0])):
+            room -= len(queue[0])
+            taken.append(queue.popleft())
+        data = _in_memory(taken[0]) if len(taken) == 1 else b"".join(map(_in_memory, taken))
         try:
             sent = self._socket.send(data, MORE if queue else 0)
         except BlockingIOError:
             sent = 0
         if sent == len(data):
             return True
-        queue.appendleft(memoryview(data)[sent:])
+        self._put_back(taken, len(data) - sent)
         return False
+
+    def _put_back(self, taken: list[Chunk], left: int) -> None:
+        """Queue the last *left* bytes of some chunks again: what is in a file does not stay in memory."""
+        for chunk in reversed(taken):
+            sent = len(chunk) - left
+            if sent > 0:
+                if left:
+                    rest = _rest(chunk, sent) if isinstance(chunk, FileSlice) else memoryview(chunk)[sent:]
+                    self._queue.appendleft(rest)
+                return
+            self._queue.appendleft(chunk)
+            left -= len(chunk)
 
     def _send_file(self, head: FileSlice) -> bool:
         """Send some of the file slice at the head; say whether all of it went."""

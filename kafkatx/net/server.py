@@ -11,12 +11,9 @@ from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.logger import Logger
 
 from kafkatx.net.connection import KafkaConnection
-from kafkatx.net.pool import Pool
+from kafkatx.net.pool import Pool, PoolLimits
 from kafkatx.net.requests import Requests
 from kafkatx.net.sender import Load, in_memory
-
-STALLED_S = 30.0
-"""How long one may stop in the middle of a request while others wait for the memory that it holds."""
 
 
 @attrs.frozen
@@ -30,6 +27,8 @@ class Limits:
     max_connections_per_ip: int  #: max.connections.per.ip
     send_buffer_bytes: int = -1  #: socket.send.buffer.bytes; -1 for the system's choice
     receive_buffer_bytes: int = -1  #: socket.receive.buffer.bytes; -1 for the system's choice
+    min_request_bytes_s: int = 65536  #: kafkatx.request.min.bytes.per.second
+    max_turn_ms: int = 60_000  #: kafkatx.request.turn.max.ms
 
 
 class KafkaServerFactory(protocol.ServerFactory):
@@ -49,7 +48,8 @@ class KafkaServerFactory(protocol.ServerFactory):
         self.limits = limits
         self.clock = clock
         self.connections: set[KafkaConnection] = set()
-        self.pool = Pool(limits.max_queued_bytes, self._reconsider)
+        pool = PoolLimits(limits.max_queued_bytes, limits.min_request_bytes_s, limits.max_turn_ms / 1000)
+        self.pool = Pool(pool, clock, self._reconsider)
         self._per_ip: dict[str, int] = {}
 
     def buildProtocol(self, addr: IAddress | None) -> protocol.Protocol | None:
@@ -88,13 +88,10 @@ class KafkaServerFactory(protocol.ServerFactory):
             connection.reconsider()
 
     def close_idle(self) -> None:
-        """Close connections where nothing came or went for connections.max.idle.ms, or that stall others."""
+        """Close connections where nothing came or went for connections.max.idle.ms."""
         most_s = self.limits.max_idle_ms / 1000
         for connection in [c for c in self.connections if c.idle_s() > most_s >= 0 and not c.serving]:
             connection.close_idle()
-        turn = self.pool.turn
-        if self.pool.exhausted and isinstance(turn, KafkaConnection) and turn.idle_s() > STALLED_S:
-            turn.close_stalled()
 
     def close_all(self) -> None:
         """Close every connection."""

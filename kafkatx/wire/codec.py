@@ -22,6 +22,10 @@ Decoder: TypeAlias = Callable[[memoryview | bytes, int], tuple[M, int]]
 Encoder: TypeAlias = Callable[[M], list[Records]]
 """Message -> chunks; a chunk is the value of a records field as it is, or the bytes between two such."""
 
+CountingDecoder: TypeAlias = Callable[[memoryview | bytes, int, int], tuple[M, int]]
+"""(buffer, position, most elements of all arrays together) -> (message, position after it)."""
+
+_counting_decoders: dict[tuple[type[Message], int], CountingDecoder[Any]] = {}
 _decoders: dict[tuple[type[Message], int], Decoder[Any]] = {}
 _encoders: dict[tuple[type[Message], int], Encoder[Any]] = {}
 
@@ -39,6 +43,19 @@ def decoder(cls: type[M], version: int) -> Decoder[M]:
     if made is None:
         code = decoder_source(_known(cls, version), version)
         made = _decoders[cls, version] = code.function("decode", f"decoder of {cls.__name__} v{version}")
+    return made
+
+
+def counting_decoder(cls: type[M], version: int) -> CountingDecoder[M]:
+    """The decoder for large messages: it also raises ProtocolViolation for too many elements of arrays.
+
+    :raises ValueError: there is no such version.
+    """
+    made = _counting_decoders.get((cls, version))
+    if made is None:
+        code = decoder_source(_known(cls, version), version, True)
+        name = f"counting decoder of {cls.__name__} v{version}"
+        made = _counting_decoders[cls, version] = code.function("decode", name)
     return made
 
 

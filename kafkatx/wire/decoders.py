@@ -7,7 +7,9 @@ The function is one straight line of reads, loops in place, so that the hot mess
 *   attributes are set on an object made by ``object.__new__``;
 *   bounds are not checked at each string: a read behind the end raises by itself (``struct.error``,
     ``IndexError``), and the last line checks that the end was not passed. Slices never take more than
-    there is, and arrays check their count against the bytes left before anything is made.
+    there is, and arrays check their count against the bytes left before anything is made;
+*   for large messages there is a second form that counts the elements of all arrays, and tagged fields,
+    against a limit: as objects they take many times their bytes.
 """
 
 from __future__ import annotations
@@ -34,16 +36,20 @@ from kafkatx.wire.schema import (
 from kafkatx.wire.source import Source
 
 
-def decoder_source(cls: type[Message], version: int) -> Source:
-    """The source of ``decode(buffer, at)``, which returns the message and the position after it."""
-    return _Decoder(cls, version).write()
+def decoder_source(cls: type[Message], version: int, counting: bool = False) -> Source:
+    """The source of ``decode(buffer, at)``, which returns the message and the position after it.
+
+    :param counting: of ``decode(buffer, at, items)``, which takes no more than so many elements.
+    """
+    return _Decoder(cls, version, counting).write()
 
 
 class _Decoder:
     """The state of writing: the fixed-size reads that wait to be done together, and names."""
 
-    def __init__(self, cls: type[Message], version: int) -> None:
+    def __init__(self, cls: type[Message], version: int, counting: bool) -> None:
         self._cls = cls
+        self._counting = counting
         self._version = version
         self._flexible = version >= cls.FLEXIBLE_SINCE
         self._what = repr(f"{cls.__name__} v{version}")
@@ -60,13 +66,16 @@ class _Decoder:
             cut_short=primitives.cut_short,
             unexpected_null=primitives.unexpected_null,
             too_many=primitives.too_many,
+            too_many_items=primitives.too_many_items,
             wrong_tag_size=primitives.wrong_tag_size,
         )
 
     def write(self) -> Source:
         """Write the whole function."""
         add, block = self._source.add, self._source.block
-        with block("def decode(buffer, at):"):
+        with block(f"def decode(buffer, at{', items' if self._counting else ''}):"):
+            if self._counting:
+                add("most = items")
             with block("if type(buffer) is not memoryview:"):
                 add("buffer = memoryview(buffer)")
             add("size = len(buffer)")
@@ -180,6 +189,7 @@ class _Decoder:
             least = self._least_bytes(of)
             with block("if n > size - at:" if least == 1 else f"if n * {least} > size - at:"):
                 add(f"raise too_many({self._what}, {name!r}, n, size - at)")
+            self._count("n")
             if isinstance(of, Fixed) and of is not UUID:
                 add(f"{target} = list(unpack_from(f'>{{n}}{of.letter}', buffer, at))")
                 add(f"at += n * {of.size}" if of.size > 1 else "at += n")
@@ -196,6 +206,13 @@ class _Decoder:
                         add(f"{items}.append({item})")
         self._or_null(null, target, name)
 
+    def _count(self, number: str) -> None:
+        """Count elements, before they are made, where this form counts."""
+        if self._counting:
+            self._source.add(f"items -= {number}")
+            with self._source.block("if items < 0:"):
+                self._source.add(f"raise too_many_items({self._what}, most)")
+
     def _nullable_struct(self, cls: StructType, target: str, depth: int) -> None:
         """A struct behind a byte that is negative where it is null."""
         self._run.append(("b", 1, "n"))
@@ -210,6 +227,7 @@ class _Decoder:
         self._run.append(("B", 1, "n"))
         self._flush()
         with block("if n:"):
+            self._count("n if n < 128 else read_uvarint(buffer, at - 1)[0]")
             if not known:
                 add("at = skip_tagged(buffer, at - 1)")
                 return

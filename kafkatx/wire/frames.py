@@ -37,6 +37,11 @@ class Frames:
         self._needed_bytes = SIZE_BYTES  # how much must be held before it is worth looking again
         self._violation: ProtocolViolation | None = None
 
+    @property
+    def missing_bytes(self) -> int:
+        """How much the unfinished frame lacks, as far as is known: its size comes first."""
+        return self._needed_bytes - self.buffered_bytes
+
     def feed(self, data: bytes) -> Iterable[memoryview]:
         """Add *data* and return the body of each frame that is now complete.
 

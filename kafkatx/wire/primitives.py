@@ -90,6 +90,11 @@ def too_many(what: str, field: str, count: int, left: int) -> ProtocolViolation:
     return ProtocolViolation(f"{what}: {field} says it holds {count} elements, with {left} bytes left")
 
 
+def too_many_items(what: str, most: int) -> ProtocolViolation:
+    """The error of a message whose arrays together hold more elements than are taken."""
+    return ProtocolViolation(f"{what} has more than {most} elements (kafkatx.request.max.items)")
+
+
 def wrong_tag_size(what: str, field: str) -> ProtocolViolation:
     """The error of a tagged field whose value is shorter or longer than its size says."""
     return ProtocolViolation(f"{what}: tagged field {field} is not as long as it says")

@@ -109,6 +109,21 @@ class UnknownTests(BrokerTestCase):
         with self.assertRaisesRegex(ProtocolViolation, "Metadata v12 request of .* is above 8388608"):
             self.dispatch.answer(self.frame(3, 12, MetadataRequest([*names, *names[:5]], False)), self.peer)
 
+    def test_too_many_elements(self) -> None:
+        """A request with more elements than kafkatx.request.max.items ends the connection."""
+        self.broker = self.make_broker(**{"kafkatx.request.max.items": "5000"})
+        self.dispatch = Dispatch(self.broker, SERVED)
+        for count, fits in ((5000, True), (5001, False)):
+            names = [MetadataRequestTopic(name="t") for _ in range(count)]
+            frame = self.frame(3, 9, MetadataRequest(names, False))
+            if fits:
+                self.dispatch.answer(frame, self.peer)
+                continue
+            with self.assertRaisesRegex(
+                ProtocolViolation, "more than 5000 elements .kafkatx.request.max.items"
+            ):
+                self.dispatch.answer(frame, self.peer)
+
     def test_too_short(self) -> None:
         """A frame that is shorter than a header ends the connection."""
         for size in range(8):

@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords
-from kafkatx.log import warming
+from kafkatx.log import times, warming
 from kafkatx.log.log import FileLog
 from kafkatx.log.segment_files import INDEX, LOG, TIME_INDEX
 from kafkatx.log.store import FileLogStore
@@ -280,6 +280,16 @@ class TimesTests(ColdTestCase):
             self.log.write()
         self.files.work()
         self.assertEqual(self.successResultOf(searching), (99, NOW_MS + 99, 0))
+
+    def test_search_asks_between_batches(self) -> None:
+        """Searches ask before each batch, or each segment, if they are still waited for."""
+
+        def stop() -> None:
+            raise CancelledError
+
+        twins = [segment.twin() for segment in self.log.segments]
+        self.assertRaises(CancelledError, times.first_at_or_after, twins, NOW_MS, 0, stop)
+        self.assertRaises(CancelledError, times.newest, twins, 0, stop)
 
 
 class MemoryTests(ColdTestCase):

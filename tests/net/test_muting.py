@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred, fail
 
 from kafkatx.errors import ProtocolViolation
 from kafkatx.net.connection import HELD_BYTES, KafkaConnection
+from kafkatx.net.pool import GRACE_S
 from kafkatx.net.requests import Answer, Peer, Reply
-from kafkatx.net.server import STALLED_S
 from tests.net.fakes import ConnectionTestCase, ScriptedRequests, fetch, framed, produce
 
 MUTED_MS = 5000
@@ -232,7 +232,7 @@ class MutedPoolTests(MutingTestCase):
         first.dataReceived(fetch(b"over") + unfinished)
         second.dataReceived(unfinished)
         self.assertTrue(self.factory.pool.exhausted)
-        self.assertIs(self.factory.pool.turn, second)
+        self.assertTrue(self.factory.pool.may_read(second))
         self.assertEqual(
             (first_transport.producerState, second_transport.producerState), ("paused", "producing")
         )
@@ -247,7 +247,8 @@ class MutedPoolTests(MutingTestCase):
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"over") + fetch(b"y" * 5000)[:600])
         self.clock.advance(MUTED_MS / 1000)
-        self.assertIs(self.factory.pool.turn, connection)
-        self.clock.advance(STALLED_S - 1)
-        self.factory.close_idle()
+        other, _ = self.connect()
+        other.dataReceived(fetch(b"z" * 5000)[:600])
+        self.assertFalse(self.factory.pool.may_read(other))
+        self.clock.advance(GRACE_S)
         self.assertFalse(transport.disconnected)

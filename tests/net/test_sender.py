@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from twisted.internet.interfaces import IPullProducer
 from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
-from kafkatx.net.sender import PIECE_BYTES, Chunk, PlainSender, SocketSender, make_sender
+from kafkatx.net.sender import (
+    COPIED_BYTES,
+    JOINED_BYTES,
+    PIECE_BYTES,
+    Chunk,
+    PlainSender,
+    SocketSender,
+    make_sender,
+)
 from kafkatx.types import FileSlice, SharedFile
 from tests.net.fakes import PullTransport
 
@@ -98,3 +107,90 @@ class PlainSenderTests(SynchronousTestCase):
         (event,) = events
         self.assertEqual(event["log_level"], LogLevel.error)
         self.assertIn("ends 1 bytes before", str(event["error"]))
+
+
+class NarrowSocket:
+    """A socket that takes so many bytes in all, until it is given more room."""
+
+    def __init__(self) -> None:
+        self.room = 0
+        self.taken = b""
+        self.largest = 0
+
+    def send(self, data: Any, flags: int) -> int:
+        """Take what there is room for."""
+        self.largest = max(self.largest, len(data))
+        if not self.room:
+            raise BlockingIOError
+        sent = min(self.room, len(data))
+        self.taken += bytes(data[:sent])
+        self.room -= sent
+        return sent
+
+
+class NarrowTransport(PullTransport):
+    """A transport over a NarrowSocket; it asks its producer when the test does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.block()
+        self.socket = NarrowSocket()
+
+    def getHandle(self) -> NarrowSocket:
+        """The socket."""
+        return self.socket
+
+    def startWriting(self) -> None:
+        """The test asks again anyway."""
+
+
+class SocketSenderTests(SynchronousTestCase):
+    """Replies of many short slices, to a peer that hardly reads."""
+
+    SLICES = 50
+
+    def setUp(self) -> None:
+        """Make a sender, and a reply in which memory and short slices of a file alternate."""
+        path = self.mktemp()
+        content = os.urandom(COPIED_BYTES)
+        with open(path, "wb") as file:
+            file.write(content)
+        self.file = SharedFile(path, os.O_RDONLY)
+        self.chunks: list[Chunk] = []
+        for number in range(self.SLICES):
+            self.chunks += [b"head %d" % number, FileSlice(self.file, 0, len(content), len(content))]
+        self.expected = b"".join(b"head %d%b" % (number, content) for number in range(self.SLICES))
+        self.transport = NarrowTransport()
+        connection: Any = self.transport
+        self.sender = SocketSender(connection, lambda: None)
+
+    def held_bytes(self) -> int:
+        """How many bytes the sender holds in memory."""
+        return sum(len(chunk) for chunk in self.sender._queue if not isinstance(chunk, FileSlice))
+
+    def test_unsent_slices_stay_in_their_file(self) -> None:
+        """What the socket does not take is not kept in memory, and only what is offered next is read."""
+        self.sender.send(self.chunks)
+        self.assertLess(self.held_bytes(), 1000)
+        self.assertLess(self.transport.socket.largest, JOINED_BYTES + COPIED_BYTES)
+
+    def test_others_get_their_turn(self) -> None:
+        """A socket that takes everything gets some of a reply at a time, for others to get theirs."""
+        self.transport.socket.room = len(self.expected)
+        self.sender.send(self.chunks)
+        self.assertTrue(self.sender.busy)
+        self.assertLess(len(self.transport.socket.taken), 10 * JOINED_BYTES + 10 * COPIED_BYTES)
+
+    def test_every_cut(self) -> None:
+        """However little the socket takes at a time, every byte arrives once, in order."""
+        for step in (1, 7, COPIED_BYTES, COPIED_BYTES + 6, JOINED_BYTES, 1_000_003):
+            self.setUp()
+            self.sender.send(list(self.chunks))
+            rounds = 0
+            while self.sender.busy and rounds < 100:
+                rounds += 1
+                self.transport.socket.room = step
+                self.sender.resumeProducing()
+                self.assertLess(self.held_bytes(), 1000)
+            self.assertEqual(self.transport.socket.taken, self.expected[: len(self.transport.socket.taken)])
+            self.assertEqual(len(self.transport.socket.taken), min(100 * step, len(self.expected)))

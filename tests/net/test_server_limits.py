@@ -6,8 +6,8 @@ from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.net.connection import HELD_BYTES, READ_BYTES, KafkaConnection
+from kafkatx.net.pool import CHECK_S
 from kafkatx.net.requests import Reply
-from kafkatx.net.server import STALLED_S
 from tests.net.fakes import ConnectionTestCase, PullTransport, fetch, framed, produce
 
 BIG = b"x" * (HELD_BYTES // 2)
@@ -93,6 +93,54 @@ class BackPressureTests(ConnectionTestCase):
         self.assertTrue(transport.disconnecting)
 
 
+class SentTests(ConnectionTestCase):
+    def setUp(self) -> None:
+        """Make a connection that says when its replies are sent."""
+        super().setUp()
+        self.said: list[str] = []
+        self.connection, self.transport = self.connect()
+
+    def answer_later(self) -> None:
+        """Answer a request, and ask to be told when the reply is sent."""
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        self.connection.dataReceived(fetch(b"parked"))
+        self.connection.peer.when_sent.append(lambda: self.said.append("sent"))
+        parked.callback(framed(b"parked"))
+
+    def test_said_at_once(self) -> None:
+        """Where the peer takes the reply at once, that is said at once, and only once."""
+        self.answer_later()
+        self.assertEqual(self.said, ["sent"])
+        self.connection.dataReceived(fetch(b"next"))
+        self.lose(self.connection)
+        self.assertEqual(self.said, ["sent"])
+
+    def test_said_when_drained(self) -> None:
+        """Where the peer does not read, it is said when it has taken all."""
+        self.transport.block()
+        self.answer_later()
+        before = self.connection.peer.rounds()
+        self.assertEqual(self.said, [])
+        self.transport.drain()
+        self.assertEqual(self.said, ["sent"])
+        self.assertGreater(self.connection.peer.rounds(), before)
+
+    def test_said_when_lost(self) -> None:
+        """Where the connection goes first, it is said then."""
+        self.transport.block()
+        self.answer_later()
+        self.lose(self.connection)
+        self.assertEqual(self.said, ["sent"])
+
+    def test_abort(self) -> None:
+        """A peer can be closed at once for a reason, which the log tells."""
+        with capturedLogs() as events:
+            self.connection.peer.abort("it is in the way")
+        self.assertTrue(self.transport.disconnected)
+        (event,) = events
+        self.assertEqual((event["log_level"], event["reason"]), (LogLevel.warn, "it is in the way"))
+
+
 class PoolTests(ConnectionTestCase):
     def setUp(self) -> None:
         """Make a small pool, and connections of which the first two are in the middle of a request."""
@@ -103,9 +151,9 @@ class PoolTests(ConnectionTestCase):
         self.small, self.small_transport = self.connect()
 
     def fill(self) -> None:
-        """Let the first two hold more than the pool has."""
-        self.first.dataReceived(fetch(b"x" * 600)[:-1])
-        self.second.dataReceived(fetch(b"y" * 600)[:-1])
+        """Let the first two hold more than the pool has, and lack as much."""
+        self.first.dataReceived(fetch(b"x" * 2000)[:600])
+        self.second.dataReceived(fetch(b"y" * 2000)[:600])
         self.assertTrue(self.factory.pool.exhausted)
 
     def states(self) -> list[str]:
@@ -117,8 +165,8 @@ class PoolTests(ConnectionTestCase):
         """Of those in the middle of a request only the first may go on: its bytes come free only so."""
         self.fill()
         self.assertEqual(self.states(), ["producing", "paused", "producing"])
-        self.first.dataReceived(fetch(b"x" * 600)[-1:])
-        self.assertEqual(self.first_transport.replies(), [b"x" * 600])
+        self.first.dataReceived(fetch(b"x" * 2000)[600:])
+        self.assertEqual(self.first_transport.replies(), [b"x" * 2000])
         self.assertFalse(self.factory.pool.exhausted)
         self.assertEqual(self.states(), ["producing", "producing", "producing"])
 
@@ -126,11 +174,20 @@ class PoolTests(ConnectionTestCase):
         """When the first has finished and the pool is still exhausted, it is the next one's turn."""
         self.fill()
         third, third_transport = self.connect()
-        third.dataReceived(fetch(b"z" * 2000)[:-1])
-        self.first.dataReceived(fetch(b"x" * 600)[-1:])
+        third.dataReceived(fetch(b"z" * 4000)[:1000])
+        self.first.dataReceived(fetch(b"x" * 2000)[600:])
         self.assertTrue(self.factory.pool.exhausted)
         self.assertEqual(self.states(), ["producing", "producing", "producing"])
         self.assertEqual(third_transport.producerState, "paused")
+
+    def test_turn_ends_with_the_request(self) -> None:
+        """A connection that sends request after request has a turn for one of them, not for all."""
+        self.fill()
+        self.requests.script[b"parked"] = Deferred[Reply]()
+        self.small.dataReceived(fetch(b"parked", b"z" * 1000))  # memory stays short
+        self.first.dataReceived(fetch(b"x" * 2000)[600:] + fetch(b"x" * 2000)[:900])
+        self.assertEqual(self.first_transport.replies(), [b"x" * 2000])
+        self.assertEqual(self.states(), ["paused", "producing", "producing"])
 
     def test_small_requests_are_served(self) -> None:
         """Requests that come whole are served while the pool is exhausted: they cost nothing for long."""
@@ -142,26 +199,31 @@ class PoolTests(ConnectionTestCase):
     def test_new_holder_waits(self) -> None:
         """One that begins a request while the pool is exhausted is read no further than that."""
         self.fill()
-        self.small.dataReceived(fetch(b"b")[:3])
+        self.small.dataReceived(fetch(b"b" * 5000)[:3])
+        self.assertEqual(self.small_transport.producerState, "producing")  # its size is not known yet
+        self.small.dataReceived(fetch(b"b" * 5000)[3:600])
         self.assertEqual(self.small_transport.producerState, "paused")
 
     def test_stalled_is_closed(self) -> None:
-        """The one whose turn it is may not keep the others waiting by sending nothing."""
+        """The one whose turn it is may not make the others wait by sending nothing; one line says so."""
         self.fill()
-        self.clock.advance(STALLED_S + 1)
-        self.factory.close_idle()
+        with capturedLogs() as events:
+            for _ in range(3):
+                self.clock.advance(CHECK_S)
+        (event,) = events
+        self.assertIn("0 bytes of a request in 2 s", event["reason"])
         self.assertTrue(self.first_transport.disconnected)
         self.lose(self.first)
         self.assertFalse(self.factory.pool.exhausted)
         self.assertEqual(self.second_transport.producerState, "producing")
 
     def test_slow_is_not_stalled(self) -> None:
-        """Whoever goes on sending keeps its turn; and without others' need nobody is hurried."""
+        """A connection that comes on keeps its turn, and without others' need none is hurried."""
         self.fill()
-        self.clock.advance(STALLED_S - 1)
-        self.first.dataReceived(fetch(b"x" * 600)[-1:])
-        self.clock.advance(STALLED_S + 1)
-        self.factory.close_idle()
+        self.clock.advance(CHECK_S)
+        self.first.dataReceived(fetch(b"x" * 2000)[600:])
+        for _ in range(100):
+            self.clock.advance(CHECK_S)
         disconnected = self.first_transport.disconnected, self.second_transport.disconnected
         self.assertEqual(disconnected, (False, False))
 

@@ -51,7 +51,7 @@ def answer(broker: Broker, request: AlterClientQuotasRequest, context: RequestCo
     times = Counter(_key(entry) for entry in request.entries)
     changes: dict[QuotaEntity, dict[str, float | None]] = {}
     results = []
-    for entry in request.entries:
+    for entry in {_key(entry): entry for entry in request.entries}.values():
         try:
             if times[_key(entry)] > 1:
                 raise _invalid(f"Ignoring duplicate entity {_text(entry)}")

@@ -6,6 +6,8 @@ command-line tool that refuses them, and other clients can do the harm.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.dispatch import RequestContext, message
@@ -41,7 +43,16 @@ def _asked(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
 
 
 async def _delete_all(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopicsResponse:
-    return DeleteTopicsResponse(responses=[await _delete(broker, topic) for topic in asked])
+    times = Counter((topic.name, topic.topic_id) for topic in asked)
+    responses = []
+    for topic in {(topic.name, topic.topic_id): topic for topic in asked}.values():
+        if times[topic.name, topic.topic_id] > 1:
+            what = "id" if topic.name is None else "name"
+            code, why = ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}."
+            responses.append(DeletableTopicResult(topic.name, topic.topic_id, code, why))
+        else:
+            responses.append(await _delete(broker, topic))
+    return DeleteTopicsResponse(responses=responses)
 
 
 async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResult:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from twisted.internet.defer import Deferred
+
 from kafkatx.broker.configs import (
     BROKER,
     GROUP,
@@ -27,10 +31,13 @@ from kafkatx.wire.messages.describe_configs import (
 
 def answer(
     broker: Broker, request: DescribeConfigsRequest, context: RequestContext
-) -> DescribeConfigsResponse:
+) -> DescribeConfigsResponse | Deferred[DescribeConfigsResponse]:
     """Describe each resource; one that stands twice is described once."""
     resources = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
-    return DescribeConfigsResponse(0, [_describe(broker, request, asked) for asked in resources.values()])
+    described = broker.slices.each(resources.values(), partial(_describe, broker, request))
+    if isinstance(described, Deferred):
+        return described.addCallback(partial(DescribeConfigsResponse, 0))
+    return DescribeConfigsResponse(0, described)
 
 
 def _describe(

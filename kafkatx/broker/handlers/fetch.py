@@ -14,13 +14,13 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 
 from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.once import Names
 from kafkatx.broker.parked import park
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.records.convert import batches, down_convert
-from kafkatx.types import FileSlice, Records, Topic
+from kafkatx.types import Records, Topic
 from kafkatx.wire.codec import encoder
 from kafkatx.wire.frames import SIZE_BYTES
 from kafkatx.wire.messages.fetch import (
@@ -34,13 +34,18 @@ from kafkatx.wire.messages.fetch import (
 READ_COMMITTED = 1
 MAGIC_1_SINCE, MAGIC_2_SINCE, ZSTD_SINCE, TOPIC_IDS_SINCE = 2, 4, 10, 13
 FULL_FETCH_EPOCHS = (0, -1)
+NAMES = Names("topics", ("topic_id", "topic"), Names("partitions", ("partition",)))
 
 
 def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> Any:
     """Answer at once if there is enough to read, or an error; else when there is, or time is up."""
     if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
         raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    fetch = _kind(context.version)(broker, request, context)
+    topics, version = request.topics, context.version
+    if len(topics) != 1 or len(topics[0].partitions) != 1:
+        NAMES.unite(request)
+    kind = FetchByIds if version >= TOPIC_IDS_SINCE else FetchRound if version >= ZSTD_SINCE else OldFetch
+    fetch = kind(broker, request, context)
     loading = fetch.load()
     if loading:
         return _all_of(loading).addCallback(lambda _: _when_enough(broker, fetch, request, context))
@@ -175,11 +180,7 @@ class FetchRound:
                 first = first and not size
                 results.append(result)
             responses.append(FetchableTopicResponse(topic.topic, topic.topic_id, results))
-        response = FetchResponse(responses=responses)
-        if self._context.version < MAGIC_2_SINCE:
-            worker = self._broker.workers("down-conversion")
-            return worker(lambda: _for_old_client(response, self._request, self._context.version))
-        return response
+        return FetchResponse(responses=responses)
 
     def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
         """One partition's part; only the first that has any may exceed the limits."""
@@ -212,18 +213,6 @@ class FetchRound:
         )
 
 
-class FetchBeforeZstd(FetchRound):
-    """A fetch of a version below 10, to which a topic with ``compression.type=zstd`` is refused.
-
-    Batches that a producer compressed with zstd are given as they are stored (``KafkaApis`` does the same).
-    """
-
-    def _check(self, partition: Partition, asked: FetchPartition) -> int:
-        if partition.log.config.compression_type == "zstd":
-            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-        return super()._check(partition, asked)
-
-
 class FetchByIds(FetchRound):
     """A fetch that names topics by their ids: what has the name of such a topic may be another by now."""
 
@@ -251,10 +240,33 @@ class FetchByIds(FetchRound):
         return ErrorCode.INCONSISTENT_TOPIC_ID if replaced else ErrorCode.UNKNOWN_TOPIC_ID
 
 
-def _kind(version: int) -> type[FetchRound]:
-    if version < ZSTD_SINCE:
-        return FetchBeforeZstd
-    return FetchRound if version < TOPIC_IDS_SINCE else FetchByIds
+class OldFetch(FetchRound):
+    """A fetch before version 10, which promises no zstd; before version 4, no magic 2; before 2, no magic 1.
+
+    As in Apache Kafka, zstd is refused where the topic's ``compression.type`` names it, or where batches have
+    to be converted. Otherwise they are sent as they are stored: such clients may be able to read them.
+    """
+
+    def _check(self, partition: Partition, asked: FetchPartition) -> int:
+        error = super()._check(partition, asked)
+        if not error and partition.log.config.compression_type == "zstd":
+            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        return error
+
+    def respond(self) -> FetchResponse | Deferred[FetchResponse]:
+        """As FetchRound; what an old client cannot read is converted, in a worker."""
+        response, version = super().respond(), self._context.version
+        if version >= MAGIC_2_SINCE:
+            return response
+        assert isinstance(response, FetchResponse)
+        asked = [asked.fetch_offset for topic in self._request.topics for asked in topic.partitions]
+        results = [result for topic in response.responses for result in topic.partitions]
+        parts = [part for part in zip(asked, results, strict=True) if part[1].records]
+        if not parts:
+            return response
+        to_magic = 0 if version < MAGIC_1_SINCE else 1
+        converting = self._broker.down_conversions.convert(self._context.peer, parts, to_magic)
+        return converting.addCallback(lambda _: response)
 
 
 def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
@@ -269,35 +281,6 @@ def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
     if current_leader_epoch < partition.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     return ErrorCode.UNKNOWN_LEADER_EPOCH
-
-
-def _for_old_client(response: FetchResponse, request: FetchRequest, version: int) -> FetchResponse:
-    """Convert the records to what a client before version 4 reads, or answer error 76; runs in a worker.
-
-    Before version 2 that is magic 0, then magic 1; no zstd batch can be converted.
-    """
-    to_magic = 0 if version < MAGIC_1_SINCE else 1
-    for asked_topic, topic in zip(request.topics, response.responses, strict=True):
-        for asked, result in zip(asked_topic.partitions, topic.partitions, strict=True):
-            if not result.records:
-                continue
-            stored = result.records
-            data = memoryview(stored.tobytes() if isinstance(stored, FileSlice) else stored)
-            try:
-                result.records = _readable(data, to_magic, asked.fetch_offset)
-            except RequestError as refused:
-                result.error_code, result.records = refused.code, b""
-    return response
-
-
-def _readable(data: memoryview, to_magic: int, fetch_offset: int) -> bytes | memoryview:
-    """The records in a form that a client of *to_magic* reads.
-
-    :raises UnsupportedCompression: a zstd batch comes first.
-    """
-    if all(magic <= to_magic for _at, _size, magic, *_ in batches(data)):
-        return data
-    return down_convert(data, to_magic, fetch_offset, len(data))
 
 
 def _error(asked: FetchPartition, code: int) -> PartitionData:

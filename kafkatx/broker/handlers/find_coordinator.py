@@ -9,6 +9,7 @@ up, and not know why.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -44,12 +45,18 @@ async def _find_when_ready(
     broker: Broker, request: FindCoordinatorRequest, version: int
 ) -> FindCoordinatorResponse:
     await broker.groups.topic.ensure()
-    return _found(broker, request, version)
+    found = _found(broker, request, version)
+    return await found if isinstance(found, Deferred) else found
 
 
-def _found(broker: Broker, request: FindCoordinatorRequest, version: int) -> FindCoordinatorResponse:
+def _found(
+    broker: Broker, request: FindCoordinatorRequest, version: int
+) -> FindCoordinatorResponse | Deferred[FindCoordinatorResponse]:
     if version >= MANY_SINCE:
-        return FindCoordinatorResponse(coordinators=[_find(broker, key) for key in request.coordinator_keys])
+        many = broker.slices.each(request.coordinator_keys, partial(_find, broker))
+        if isinstance(many, Deferred):
+            return many.addCallback(_respond_many)
+        return _respond_many(many)
     found = _find(broker, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
@@ -58,6 +65,10 @@ def _found(broker: Broker, request: FindCoordinatorRequest, version: int) -> Fin
         host=found.host,
         port=found.port,
     )
+
+
+def _respond_many(coordinators: list[Coordinator]) -> FindCoordinatorResponse:
+    return FindCoordinatorResponse(coordinators=coordinators)
 
 
 def _find(broker: Broker, group_id: str) -> Coordinator:

@@ -36,7 +36,7 @@ async def _alter_all(
 ) -> IncrementalAlterConfigsResponse:
     times = Counter((asked.resource_type, asked.resource_name) for asked in request.resources)
     results = []
-    for asked in request.resources:
+    for asked in {(asked.resource_type, asked.resource_name): asked for asked in request.resources}.values():
         try:
             if times[asked.resource_type, asked.resource_name] > 1:
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")

@@ -4,19 +4,21 @@ Nothing is in remote storage here: the earliest local offset (-4) is the log sta
 neither a last tiered offset (-5) nor one whose upload is pending (-6). ``timeout_ms`` is about remote storage
 only. A special time that the request's version does not know is UNSUPPORTED_VERSION of its partition.
 
-Version 0 answers as Kafka 0.8 did: the start offsets of segments, newest first, that were last written
-at or before the time asked for.
+As in Apache Kafka, a partition that stands twice in a request is refused. Version 0 answers as Kafka 0.8
+did: the start offsets of segments, newest first, that were last written at or before the time asked for.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
 
-from twisted.internet.defer import Deferred, gatherResults
-from twisted.python.failure import Failure
+from twisted.internet.defer import Deferred
 
 from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.handlers.fetch import READ_COMMITTED, epoch_error
+from kafkatx.broker.once import partitions
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
@@ -40,18 +42,27 @@ SPECIAL_TIMES_SINCE = {
 }
 """The version from which on a time below 0 may be asked for."""
 _NEVER = 1 << 15
+NAMES = partitions("topics", "name", "partitions", "partition_index")
+
+Search: TypeAlias = tuple[
+    ListOffsetsPartitionResponse, int, Callable[[], "Deferred[tuple[int, int, int] | None]"]
+]
+"""A result that is not complete, the end of what the reader may see, and the search that completes it."""
 
 
 def answer(broker: Broker, request: ListOffsetsRequest, context: RequestContext) -> Any:
     """Look every partition's offset up; times are looked up in the log, which may take a while."""
+    repeated = NAMES.unite(request)
     committed = request.isolation_level == READ_COMMITTED
     topics = []
-    searches: list[Deferred[None]] = []
+    searches: list[Search] = []
     for topic in request.topics:
         results = []
         for asked in topic.partitions:
             partition = broker.topics.find(topic.name, asked.partition_index)
-            if partition is None:
+            if repeated and (topic.name, asked.partition_index) in repeated:
+                results.append(_error(asked, ErrorCode.INVALID_REQUEST))
+            elif partition is None:
                 results.append(_error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             elif error := epoch_error(partition, asked.current_leader_epoch):
                 results.append(_error(asked, error))
@@ -62,7 +73,7 @@ def answer(broker: Broker, request: ListOffsetsRequest, context: RequestContext)
         topics.append(ListOffsetsTopicResponse(topic.name, results))
     response = ListOffsetsResponse(topics=topics)
     if searches:
-        return gatherResults(searches, consumeErrors=True).addCallbacks(lambda _: response, _unwrapped)
+        return Deferred.fromCoroutine(_search_all(searches, response))
     return response
 
 
@@ -71,11 +82,11 @@ def _offset(
     asked: ListOffsetsPartition,
     version: int,
     committed: bool,
-    searches: list[Deferred[None]],
+    searches: list[Search],
 ) -> ListOffsetsPartitionResponse:
     """The offset for one of the special times, or of the first record at or after a time.
 
-    :param searches: what has to be waited for is added to it; it completes the result.
+    :param searches: a search that completes the result is added to it, where one is needed.
     """
     log, time = partition.log, asked.timestamp
     end = partition.last_stable_offset if committed else partition.high_watermark
@@ -86,32 +97,29 @@ def _offset(
         result.error_code = ErrorCode.UNSUPPORTED_VERSION
     elif time in (EARLIEST, EARLIEST_LOCAL):
         result.offset, result.leader_epoch = log.log_start_offset, log.epoch_at(log.log_start_offset)
+    elif time == MAX_TIMESTAMP:
+        searches.append((result, end, log.max_timestamp))
     elif time not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        search = log.max_timestamp() if time == MAX_TIMESTAMP else log.offset_for_timestamp(time)
-        searches.append(search.addCallbacks(_take, _refuse, (result, end), {}, (result,)))
+        searches.append((result, end, partial(log.offset_for_timestamp, time)))
     return result
 
 
-def _take(found: tuple[int, int, int] | None, result: ListOffsetsPartitionResponse, end: int) -> None:
-    """Put what was found into the result, unless the reader may not see it."""
-    if found is not None and found[0] < end:
-        result.offset, result.timestamp, result.leader_epoch = found
+async def _search_all(searches: list[Search], response: ListOffsetsResponse) -> ListOffsetsResponse:
+    """Complete the results, one after the other: so requests share the thread that reads.
 
-
-def _refuse(failure: Failure, result: ListOffsetsPartitionResponse) -> None:
-    """The log cannot be read: an error of its partition."""
-    error = failure.value
-    if isinstance(error, RequestError):
-        result.error_code = error.code
-    else:
-        failure.trap(OSError)
-        result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-
-
-def _unwrapped(failure: Failure) -> Failure:
-    """What went wrong, without the wrapping that tells which of the searches it was."""
-    inner = getattr(failure.value, "subFailure", failure)
-    return cast(Failure, inner)
+    When the client goes, the search under way ends and the others do not begin.
+    """
+    for result, end, search in searches:
+        try:
+            found = await search()
+        except RequestError as error:
+            result.error_code = error.code
+        except OSError:
+            result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+        else:
+            if found is not None and found[0] < end:  # else the reader may not see it
+                result.offset, result.timestamp, result.leader_epoch = found
+    return response
 
 
 def _segments_before(partition: Partition, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:

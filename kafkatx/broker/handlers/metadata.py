@@ -26,6 +26,9 @@ from kafkatx.wire.messages.metadata import (
 
 AUTO_CREATE_FLAG_SINCE = 4
 NULL_NAME_SINCE = 12
+MOST_CREATED = 1000
+"""How many topics one request may create; of the others it is told to ask again."""
+
 LOOPBACK = ("127.0.0.1", "::1", "localhost", "::ffff:127.0.0.1")
 _log = Logger()
 
@@ -41,7 +44,10 @@ def answer(
     elif _may_create(broker, request, context) and _missing(broker, wanted):
         creating = Deferred.fromCoroutine(_create_and_describe(broker, wanted, context.version))
         return creating.addCallback(_with_operations, request)
-    return _with_operations(_describe(broker, wanted, {}, context.version), request)
+    described = _describe(broker, wanted, {}, context.version)
+    if isinstance(described, Deferred):
+        return described.addCallback(_with_operations, request)
+    return _with_operations(described, request)
 
 
 def _with_operations(response: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
@@ -69,24 +75,35 @@ async def _create_and_describe(
     broker: Broker, wanted: list[MetadataRequestTopic], version: int
 ) -> MetadataResponse:
     errors: dict[str, int] = {}
-    for name in _missing(broker, wanted):
+    missing = _missing(broker, wanted)
+    for name in missing[MOST_CREATED:]:
+        errors[name] = ErrorCode.LEADER_NOT_AVAILABLE
+    for name in missing[:MOST_CREATED]:
         try:
             await broker.topics.ensure(name)
         except RequestError as error:
             if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
                 errors[name] = error.code
-    return _describe(broker, wanted, errors, version)
+    described = _describe(broker, wanted, errors, version)
+    return await described if isinstance(described, Deferred) else described
 
 
 def _describe(
     broker: Broker, wanted: list[MetadataRequestTopic], errors: dict[str, int], version: int
-) -> MetadataResponse:
+) -> MetadataResponse | Deferred[MetadataResponse]:
+    topics = broker.slices.each(wanted, lambda asked: _topic(broker, asked, errors, version))
+    if isinstance(topics, Deferred):
+        return topics.addCallback(lambda made: _response(broker, made))
+    return _response(broker, topics)
+
+
+def _response(broker: Broker, topics: list[MetadataResponseTopic]) -> MetadataResponse:
     state: ClusterState = broker.coordinator.state
     return MetadataResponse(
         brokers=[MetadataResponseBroker(n.id, n.host, n.port, n.rack) for n in state.brokers.values()],
         cluster_id=state.cluster_id,
         controller_id=state.controller_id,
-        topics=[_topic(broker, asked, errors, version) for asked in wanted],
+        topics=topics,
     )
 
 

@@ -1,6 +1,7 @@
 """Produce (key 0), versions 0-9.
 
-Deviations from Apache Kafka: none known. ``acks=-1`` with one replica is answered as soon as the
+Deviation from Apache Kafka: a request in which a partition stands twice is refused; Kafka stores the last of
+them only, and acknowledges it. ``acks=-1`` with one replica is answered as soon as the
 records are written, as the high watermark passes them at once.
 """
 
@@ -12,6 +13,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.dispatch import RequestContext, Staging, quoted
+from kafkatx.broker.once import partitions
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.produce_reply import ProduceReply
 from kafkatx.broker.state import Broker
@@ -34,6 +36,7 @@ MAGIC_AT, MAGIC_2 = 16, 2
 CODEC_AT, CODEC_BITS, ZSTD = 22, 7, 4
 OFFLINE = "the log dir of the partition is offline"
 UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION
+NAMES = partitions("topic_data", "name", "partition_data", "index")
 
 
 class StagedProduce(Staging):
@@ -160,6 +163,11 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
             request, context, UNSUPPORTED_VERSION, "transactions are not offered: see ApiVersions, key 24"
         )
     now_ms, version, acks = broker.now_ms(), context.version, request.acks
+    topics = request.topic_data
+    if len(topics) != 1 or len(topics[0].partition_data) != 1:
+        repeated = NAMES.unite(request)
+        if repeated:
+            return _refuse_repeated(request, repeated)
     staged: list[tuple[Partition, PartitionProduceResponse]] = []
     responses = []
     for topic in request.topic_data:
@@ -188,6 +196,20 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
             results.append(result)
         responses.append(TopicProduceResponse(topic.name, results))
     return StagedProduce(acks, ProduceResponse(responses), staged)
+
+
+def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Any, ...]]) -> StagedProduce:
+    """Store nothing: a reply has room for one offset of each partition."""
+    code = ErrorCode.INVALID_REQUEST
+    responses = []
+    for topic in request.topic_data:
+        results = []
+        for data in topic.partition_data:
+            twice = (topic.name, data.index) in repeated
+            why = "the partition stands twice in the request" if twice else "another partition stands twice"
+            results.append(_error(data, code, why))
+        responses.append(TopicProduceResponse(topic.name, results))
+    return StagedProduce(request.acks, ProduceResponse(responses), [])
 
 
 def _refused(

@@ -11,6 +11,7 @@ import attrs
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
+from kafkatx.broker.handlers import metadata
 from kafkatx.errors import ErrorCode
 from kafkatx.net.requests import Peer
 from kafkatx.types import PartitionState
@@ -191,9 +192,17 @@ class CreationTests(MetadataTestCase):
         self.assertEqual(self.shown(response), {"../x": ErrorCode.INVALID_TOPIC_EXCEPTION, "good": 0})
 
     def test_same_name_twice(self) -> None:
-        """A name that stands twice is created once."""
+        """A name that stands twice is created, and answered, once."""
         response = self.ask_for("t", "t", create=True)
-        self.assertEqual([topic.error_code for topic in response.topics], [0, 0])
+        self.assertEqual([topic.error_code for topic in response.topics], [0])
+
+    def test_many_names(self) -> None:
+        """One request creates a limited number of topics, and is told to ask again for the others."""
+        self.patch(metadata, "MOST_CREATED", 2)
+        response = self.ask_for("a", "b", "c", "d", create=True)
+        later = ErrorCode.LEADER_NOT_AVAILABLE
+        self.assertEqual(self.shown(response), {"a": 0, "b": 0, "c": later, "d": later})
+        self.assertEqual(self.shown(self.ask_for("a", "b", "c", "d", create=True))["d"], 0)
 
 
 class NoCreationTests(MetadataTestCase):

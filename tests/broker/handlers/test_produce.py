@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from typing import Any
 
 from twisted.internet.defer import Deferred
 
@@ -212,12 +213,25 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(len(self.stored()), 6)
 
     def test_duplicate_in_one_round(self) -> None:
-        """A batch that stands twice in one read is written once, and both get its offset."""
-        data = [PartitionProduceData(0, batch(b"v", sequence=0))] * 2
-        response = self.ask(0, 9, ProduceRequest(None, -1, 0, [TopicProduceData("t", data)]))
-        results = response.responses[0].partition_responses
+        """A batch that comes twice in one read is written once, and both get its offset."""
+        frame = self.frame(0, 9, produce_request(batch(b"v", sequence=0)))
+        staged: list[Any] = [self.dispatch.answer(frame, self.peer) for _ in range(2)]
+        failed = self.broker.write_staged()
+        responses = [self.response(0, 9, answer.finish(failed)) for answer in staged]
+        results = [response.responses[0].partition_responses[0] for response in responses]
         self.assertEqual([(r.error_code, r.base_offset) for r in results], [(0, 0), (0, 0)])
         self.assertEqual(self.stored(), [b"v"])
+
+    def test_partition_twice(self) -> None:
+        """A request in which a partition stands twice stores nothing: there is one answer for it."""
+        self.make_topic("u", 2)
+        data = [PartitionProduceData(n, batch(b"v")) for n in (0, 1, 0)]
+        topics = [TopicProduceData("u", data), TopicProduceData("t", [data[0]])]
+        response = self.ask(0, 9, ProduceRequest(None, -1, 0, topics))
+        results = [r for topic in response.responses for r in topic.partition_responses]
+        self.assertEqual(codes(results), [ErrorCode.INVALID_REQUEST] * 3)
+        self.assertEqual(results[0].error_message, "the partition stands twice in the request")
+        self.assertEqual((self.stored(), self.stored("u"), self.broker.staged), ([], [], {}))
 
     def test_gap(self) -> None:
         """A sequence that leaves one out is refused."""

@@ -1,0 +1,117 @@
+"""Every name in a request is answered once, however often it stands there.
+
+Else a small request could have a reply, and take an effort, without bounds. :data:`ONCE` says for each API
+where its names stand; the dispatch removes what is repeated before a handler sees the request. Where entries
+of one name differ, the last one counts, as in the maps into which Apache Kafka reads them.
+
+APIs that refuse names for being repeated, as Apache Kafka does, are not in the table: their handlers look at
+what :meth:`Names.unite` returns. Neither is Fetch, whose handler has a shorter way for one partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+
+@attrs.frozen
+class Names:
+    """Where names stand: an array of plain values, or of entries with the fields that name them.
+
+    :ivar array: the field that holds the array.
+    :ivar keys: the fields of an entry that are its name; none for an array of plain values.
+    :ivar inner: the names within an entry. Entries of one name are then put together.
+    """
+
+    array: str
+    keys: tuple[str, ...] = ()
+    inner: Names | None = None
+
+    def unite(self, holder: Any) -> set[tuple[Hashable, ...]]:
+        """Leave each name once in the arrays of *holder*; return those that were repeated.
+
+        A name is a tuple of the names of all levels, each a value or, of several fields, a tuple.
+        """
+        items: list[Any] | None = getattr(holder, self.array)
+        if not items:
+            return set()
+        if len(items) == 1:
+            return self._within(items)
+        if not self.keys:
+            setattr(holder, self.array, list(dict.fromkeys(items)))
+            return set()
+        name_of, inner = attrgetter(*self.keys), self.inner
+        found: dict[Hashable, Any] = {}
+        repeated: set[tuple[Hashable, ...]] = set()
+        for item in items:
+            name = name_of(item)
+            first = found.get(name)
+            if first is None or inner is None:
+                if first is not None:
+                    repeated.add((name,))
+                found[name] = item
+            else:
+                inner.join(first, item)
+        if len(found) < len(items):
+            setattr(holder, self.array, list(found.values()))
+        return repeated | self._within(found.values())
+
+    def _within(self, items: Any) -> set[tuple[Hashable, ...]]:
+        """Unite the names within entries."""
+        if self.inner is None:
+            return set()
+        name_of = attrgetter(*self.keys)
+        return {(name_of(item), *name) for item in items for name in self.inner.unite(item)}
+
+    def join(self, first: Any, other: Any) -> None:
+        """Put the array of another entry of the same name behind that of the first; null is everything."""
+        one, two = getattr(first, self.array), getattr(other, self.array)
+        if one is None or two is None:
+            setattr(first, self.array, None)
+        else:
+            one.extend(two)
+
+
+def partitions(topics: str, topic: str, array: str, *keys: str) -> Names:
+    """Return the names of a request for partitions of topics."""
+    return Names(topics, (topic,), Names(array, keys))
+
+
+ONCE: Mapping[int, tuple[Names, ...]] = MappingProxyType(
+    {
+        3: (Names("topics", ("topic_id", "name")),),
+        8: (partitions("topics", "name", "partitions", "partition_index"),),
+        9: (
+            partitions("topics", "name", "partition_indexes"),
+            Names("groups", ("group_id",), partitions("topics", "name", "partition_indexes")),
+        ),
+        10: (Names("coordinator_keys"),),
+        13: (Names("members", ("member_id", "group_instance_id")),),
+        21: (partitions("topics", "name", "partitions", "partition_index"),),
+        23: (partitions("topics", "topic", "partitions", "partition"),),
+        43: (partitions("topic_partitions", "topic", "partitions"),),
+        45: (partitions("topics", "name", "partitions", "partition_index"),),
+        47: (partitions("topics", "name", "partitions", "partition_index"),),
+        69: (Names("group_ids"),),
+    }
+)
+"""Where the names of an API stand, by its key."""
+
+
+def uniting(api_key: int, decode: Callable[..., tuple[Any, int]]) -> Callable[..., tuple[Any, int]]:
+    """Return the decoder of an API's requests that leaves each name once: *decode* where there are none."""
+    names = ONCE.get(api_key)
+    if names is None:
+        return decode
+
+    def decode_once(*args: Any) -> tuple[Any, int]:
+        request, end = decode(*args)
+        for of_array in names:
+            of_array.unite(request)
+        return request, end
+
+    return decode_once

@@ -1,0 +1,55 @@
+"""Long lists of answers, made some at a time, so that other clients are answered in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import Cooperator, TaskStopped
+from twisted.python.failure import Failure
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+AT_ONCE = 1000
+"""So many answers are made without a pause."""
+
+STEP = 50
+"""How many answers are made before the time is looked at."""
+
+
+class Slices:
+    """Makes long lists of answers in slices of 10 ms, all that are under way in turns."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._cooperator = Cooperator(scheduler=partial(clock.callLater, 0))
+
+    def each(self, items: Collection[S], make: Callable[[S], T]) -> list[T] | Deferred[list[T]]:
+        """Return what *make* gives for each of *items*.
+
+        :return: a Deferred for more than ``AT_ONCE`` of them. Cancelling it ends the work.
+        """
+        if len(items) <= AT_ONCE:
+            return [make(item) for item in items]
+        made: list[T] = []
+        task = self._cooperator.cooperate(_steps(items, make, made))
+        done: Deferred[list[T]] = Deferred(lambda _: task.stop())
+
+        def ended(result: object) -> None:
+            if not isinstance(result, Failure):
+                done.callback(made)
+            elif not result.check(TaskStopped):
+                done.errback(result)
+
+        task.whenDone().addBoth(ended)
+        return done
+
+
+def _steps(items: Collection[S], make: Callable[[S], T], made: list[T]) -> Iterator[None]:
+    for number, item in enumerate(items):
+        made.append(make(item))
+        if number % STEP == 0:
+            yield

@@ -1,0 +1,59 @@
+"""Work in a worker that ends early when nobody waits for it any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
+
+from kafkatx.interfaces import Worker
+
+T = TypeVar("T")
+
+
+class Stop:
+    """Asked by the work, between its steps, whether to go on; set by the reactor thread."""
+
+    __slots__ = ("_stopped",)
+
+    def __init__(self) -> None:
+        self._stopped = False
+
+    def set(self) -> None:
+        """End the work at its next step."""
+        self._stopped = True
+
+    def check(self) -> None:
+        """Go on, or not.
+
+        :raises CancelledError: nobody waits for the work any more.
+        """
+        if self._stopped:
+            raise CancelledError
+
+
+def run_stoppable(worker: Worker, work: Callable[[Stop], T]) -> Deferred[T]:
+    """Run *work* in a worker.
+
+    :return: fires with what it returns, fails with what it raises; cancelling it ends the work at its next
+        step, and keeps work that has not begun from beginning.
+    """
+    stop = Stop()
+    done: Deferred[T] = Deferred(lambda _: stop.set())
+
+    def run() -> T:
+        stop.check()
+        return work(stop)
+
+    def ended(result: T | Failure) -> None:
+        if done.called:
+            return
+        if isinstance(result, Failure):
+            done.errback(result)
+        else:
+            done.callback(result)
+
+    worker(run).addBoth(ended)
+    return done

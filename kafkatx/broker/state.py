@@ -15,6 +15,7 @@ from kafkatx.broker.down_conversion import DownConversions
 from kafkatx.broker.expiry import OffsetExpiry
 from kafkatx.broker.flushes import Flushes
 from kafkatx.broker.groups import Groups
+from kafkatx.broker.judging import Judging
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotas
@@ -43,6 +44,7 @@ class Broker:
     :ivar staged: the partitions with records that are staged and not yet written.
     :ivar commits: the commits of offsets that are not staged yet: they are put together first.
     :ivar groups: the groups that this broker coordinates.
+    :ivar judging: what looks into produced records.
     :ivar expiry: what takes old offsets away.
     :ivar transactions: what refuses them.
     :ivar quotas: how much clients may produce and fetch.
@@ -84,6 +86,7 @@ class Broker:
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
         )
         self.groups = Groups(self)
+        self.judging = Judging(self)
         self.expiry = OffsetExpiry(self)
         self.halted: Deferred[str] = Deferred()
         self._written: list[Partition] = []

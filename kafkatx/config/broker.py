@@ -252,6 +252,26 @@ MESSAGE_MAX_BYTES = LOG.integer(
     gives=("max.message.bytes",),
     aliases=("max.message.size",),
 )
+RECORDS_VALIDATION = LOG.string(
+    "kafkatx.records.validation",
+    "bounded",
+    "What is checked of a produced batch beside its header: headers (nothing), bounded (every record of "
+    "compressed ones, and of others the first 1,000, then 100 a second in each partition), or full (every "
+    "record, as in Apache Kafka). See the page on durability.",
+    choices=("headers", "bounded", "full"),
+    dynamic=True,
+    gives=("kafkatx.records.validation",),
+)
+RECORDS_MAX_INFLATED_BYTES = LOG.integer(
+    "kafkatx.records.max.inflated.bytes",
+    16 << 20,
+    "The largest that the records of one batch may be when inflated, at least the largest batch; what the "
+    "broker inflates, for checks, old clients, compaction or searches by time, is bounded by it.",
+    low=1,
+    unit="bytes",
+    dynamic=True,
+    gives=("kafkatx.records.max.inflated.bytes",),
+)
 COMPRESSION_TYPE = LOG.string(
     "compression.type",
     "producer",
@@ -340,6 +360,14 @@ PRODUCER_ID_EXPIRATION_MS = LOG.integer(
     "An idempotent producer that sent nothing for so long is forgotten.",
     low=1,
     unit="ms",
+    dynamic=True,
+)
+PRODUCER_IDS_MAX = LOG.integer(
+    "kafkatx.producer.ids.max",
+    100_000,
+    "The most idempotent producers that a partition remembers; beyond it those are forgotten that have not "
+    "sent for the longest time.",
+    low=1,
     dynamic=True,
 )
 

@@ -121,6 +121,22 @@ EXPOSE = HONOURED.string(
     "disk (by flush.messages, or flush.ms, which is then 1000 where it is not set).",
     choices=("written", "flushed"),
 )
+RECORDS_VALIDATION = HONOURED.string(
+    "kafkatx.records.validation",
+    "bounded",
+    "What is checked of a produced batch beside its header: headers (nothing), bounded (every record of "
+    "compressed ones, and of others the first 1,000, then 100 a second in each partition), or full (every "
+    "record, as in Apache Kafka). See the page on durability.",
+    choices=("headers", "bounded", "full"),
+)
+MAX_INFLATED_BYTES = HONOURED.integer(
+    "kafkatx.records.max.inflated.bytes",
+    16 << 20,
+    "The largest that the records of one batch may be when inflated, at least the largest batch; what the "
+    "broker inflates, for checks, old clients, compaction or searches by time, is bounded by it.",
+    low=1,
+    unit="bytes",
+)
 COMPRESSION_TYPE = HONOURED.string(
     "compression.type",
     "producer",

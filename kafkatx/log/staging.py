@@ -6,20 +6,30 @@ A staged batch is two buffers: a new start of its header, and the rest of what t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from struct import Struct
 from typing import NamedTuple
 
 from zope.interface import implementer
 
-from kafkatx.config.log_config import LogConfig
+from kafkatx.config.log_config import FULL, LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IAppended, IRetentionPolicy
+from kafkatx.interfaces.storage import TRUSTED
+from kafkatx.log.content import Allowance, Judged, Unjudged, judged_batch, judged_small_batch, must_look
 from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.producers import ProducerBatch, Producers, ProducerState
 from kafkatx.log.segment import Written
-from kafkatx.log.validate import LEAST_RECORD_BYTES, check_batch, check_message_set, topic_codec
+from kafkatx.log.validate import (
+    check_frame,
+    check_message_set,
+    check_small_message_set,
+    stamped,
+    topic_codec,
+)
 from kafkatx.records.batch import HEADER, HEADER_BYTES
 from kafkatx.records.checksum import crc32c
+from kafkatx.records.framing import LEAST_RECORD_BYTES, is_one_record
 from kafkatx.types import NO_LEADER_EPOCH, NO_SEQUENCE, ActiveProducer, TopicPartition
 
 FindRetention = Callable[[str], IRetentionPolicy]
@@ -28,6 +38,8 @@ _PREFIX = Struct(">qii")
 """Base offset, length, partition leader epoch: all that changes in a plain batch."""
 _PREFIX_BYTES = 16
 _HIGHEST_CODEC = 4
+_START = Struct(HEADER.format + "BB")
+"""A batch's header and the first two bytes of its first record, which is most often its length."""
 _new_tuple = tuple.__new__
 """What a named tuple's own constructor calls, which takes three times as long."""
 
@@ -80,27 +92,42 @@ class StagedLog:
         self._undo: list[_Undo] = []
         self._epoch_starts: list[tuple[int, int]] = []
         self._leader_epoch = epochs.latest
+        self._allowance = Allowance()
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
         """As IPartitionLog says."""
         self.config = config
         self._codec = topic_codec(config)
-        self._plain = not config.compacted and not config.log_append_time and self._codec is None
+        self._plain = (
+            not config.compacted
+            and not config.log_append_time
+            and self._codec is None
+            and config.records_validation != FULL
+        )
+        self._bounded = config.checks_records
+        self._highest_plain_codec = 0 if config.checks_records else _HIGHEST_CODEC
+        self._inflated_limit_bytes = config.inflated_limit_bytes
         self._max_message_bytes = config.max_message_bytes
         self._before_max_ms = config.message_timestamp_before_max_ms
         self._after_max_ms = config.message_timestamp_after_max_ms
+        self._most_producers = config.producer_ids_max
         self._retention = self._find_retention(config.retention_policy)
 
     # --- appending
 
     def append(
-        self, records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool
-    ) -> Appended:
+        self,
+        records: bytes | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        one_batch: bool,
+        judged: object = None,
+    ) -> Appended | Unjudged:
         """As IPartitionLog says. A plain batch costs one unpacking, one CRC and 16 new bytes."""
         size = len(records)
-        if not self._plain or not one_batch or size < HEADER_BYTES:
-            return self._append_otherwise(records, leader_epoch, now_ms, one_batch)
+        if not self._plain or not one_batch or size < _START.size:
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, judged)
         (
             _,
             length,
@@ -115,21 +142,37 @@ class StagedLog:
             epoch,
             sequence,
             count,
-        ) = HEADER.unpack_from(records)
+            start,
+            after,
+        ) = _START.unpack_from(records)
         view = memoryview(records)
         if (
             magic != 2
             or length + 12 != size
             or size > self._max_message_bytes
-            or not 0 <= attributes <= _HIGHEST_CODEC
+            or not 0 <= attributes <= self._highest_plain_codec
             or not 0 <= delta == count - 1
             or not now_ms - self._before_max_ms <= first_ms
             or newest_ms > now_ms + self._after_max_ms
             or newest_ms < first_ms
-            or (not attributes and count * LEAST_RECORD_BYTES > size - HEADER_BYTES)
+            or count * LEAST_RECORD_BYTES
+            > (self._inflated_limit_bytes if attributes else size - HEADER_BYTES)
             or crc32c(view[21:]) != crc
+            or (
+                self._bounded
+                and (
+                    now_ms >= self._allowance.open_ms
+                    or (
+                        # One record: its length, most often of one byte or two, is all that follows.
+                        not delta
+                        and (start + 124 if start < 128 else start + (after << 7) - 2 if after < 128 else 0)
+                        != size + size
+                        and not is_one_record(view)
+                    )
+                )
+            )
         ):
-            return self._append_otherwise(records, leader_epoch, now_ms, one_batch)
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, judged)
         if leader_epoch != self._leader_epoch:
             leader_epoch = self._advance_epoch(leader_epoch)
         base_offset = self._next_offset
@@ -156,6 +199,8 @@ class StagedLog:
             last_offset = base_offset + count - 1
             before = self._producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
             self._undo.append(_Undo(base_offset, producer_id, before))
+            if len(self._producers.states) > self._most_producers:
+                self._producers.forget_oldest()
             return None
         if isinstance(verdict, ProducerBatch):
             append_ms = now_ms if self.config.log_append_time else -1
@@ -166,18 +211,41 @@ class StagedLog:
         )
 
     def _append_otherwise(
-        self, records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool
-    ) -> Appended:
+        self,
+        records: bytes | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        one_batch: bool,
+        judged: object,
+    ) -> Appended | Unjudged:
         """Append what the straight way does not take, or refuse it."""
         try:
             if one_batch:
-                return self._append_batch(memoryview(records), leader_epoch, now_ms)
-            return self._append_message_set(memoryview(records), leader_epoch, now_ms)
+                return self._append_batch(memoryview(records), leader_epoch, now_ms, judged)
+            return self._append_message_set(memoryview(records), leader_epoch, now_ms, judged)
         except RequestError as error:
             return _failed(error.code, str(error), getattr(error, "record_errors", ()))
 
-    def _append_batch(self, records: memoryview, leader_epoch: int, now_ms: int) -> Appended:
-        header, body = check_batch(records, self.config, self._codec, now_ms)
+    def _append_batch(
+        self, records: memoryview, leader_epoch: int, now_ms: int, judged: object
+    ) -> Appended | Unjudged:
+        config = self.config
+        header = check_frame(records, config, now_ms)
+        if judged is not TRUSTED and (
+            isinstance(judged, Judged)
+            or must_look(header, config, self._codec)
+            or (self._bounded and self._allowance.take(header.count, now_ms))
+        ):
+            if judged is None:
+                judged = judged_small_batch(records, config, self._codec)
+            if not isinstance(judged, Judged) or judged.config is not config:
+                return Unjudged(partial(judged_batch, records, config, self._codec))
+            if judged.refused is not None:
+                if not must_look(header, config, self._codec):
+                    self._allowance.give_back(header.count)
+                return _failed(*judged.refused[:3])
+            records = memoryview(judged.records)
+        header, body = stamped(records, config, now_ms)
         base_offset = self._next_offset
         if header.producer_id >= 0:
             refused = self._admit(
@@ -194,13 +262,21 @@ class StagedLog:
         header = header._replace(base_offset=base_offset, partition_leader_epoch=leader_epoch)
         written = Written(header.size_bytes, base_offset, header.last_offset, header.max_timestamp)
         self._stage(HEADER.pack(*header), body, written, now_ms)
-        append_ms = now_ms if self.config.log_append_time else -1
+        append_ms = now_ms if config.log_append_time else -1
         return Appended(0, None, base_offset, header.last_offset, append_ms, ())
 
-    def _append_message_set(self, records: memoryview, leader_epoch: int, now_ms: int) -> Appended:
-        base_offset = self._next_offset
-        data, info = check_message_set(records, self.config, self._codec, base_offset, now_ms)
-        if not info.count:
+    def _append_message_set(
+        self, records: memoryview, leader_epoch: int, now_ms: int, judged: object
+    ) -> Appended | Unjudged:
+        base_offset, config = self._next_offset, self.config
+        if judged is None:
+            judged = check_small_message_set(records, config, self._codec, base_offset, now_ms)
+        if not isinstance(judged, Judged) or judged.config is not config or judged.base_offset != base_offset:
+            return Unjudged(partial(check_message_set, records, config, self._codec, base_offset, now_ms))
+        if judged.refused is not None:
+            return _failed(*judged.refused[:3])
+        data, info = judged.records, judged.info
+        if info is None or not info.count:
             return Appended(0, None, -1, -1, -1, ())
         self._advance_epoch(leader_epoch)
         view = memoryview(data)
@@ -210,7 +286,7 @@ class StagedLog:
             written = Written(end - at.position, first, at.last_offset, at.max_timestamp)
             self._stage(b"", view[at.position : end], written, now_ms)
             first = at.last_offset + 1
-        append_ms = now_ms if self.config.log_append_time else -1
+        append_ms = now_ms if config.log_append_time else -1
         return Appended(0, None, base_offset, info.last_offset, append_ms, ())
 
     def _stage(self, start: bytes, rest: memoryview, written: Written, now_ms: int) -> None:
@@ -232,7 +308,8 @@ class StagedLog:
 
     def _states_at(self, offset: int) -> dict[int, ProducerState]:
         """The producers' states before the staged batches from *offset* on."""
-        earlier = Producers(self._producers.states)
+        earlier = Producers()
+        earlier.states = self._producers.states.copy()
         for undo in reversed(self._undo):
             if undo.base_offset >= offset:
                 earlier.restore(undo.producer_id, undo.state)

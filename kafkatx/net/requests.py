@@ -15,9 +15,14 @@ Reply: TypeAlias = "list[Chunk] | None"
 
 
 class Staged:
-    """The answer to a produce request or an offset commit, due when the round's appends are written."""
+    """The answer to a produce request or an offset commit, due when the round's appends are written.
+
+    :ivar alone: no later request of the connection starts before this one is answered: it is to be staged
+        before them.
+    """
 
     __slots__ = ()
+    alone = False
 
     def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
         """Make the reply.

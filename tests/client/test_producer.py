@@ -10,6 +10,7 @@ from twisted.python.failure import Failure
 
 from kafkatx.client.hooks import EventHandler, ProducerCallbacks
 from kafkatx.client.producer import Producer
+from kafkatx.clientside.batches import RECORD_OVERHEAD_BYTES
 from kafkatx.clientside.errors import (
     BufferExhausted,
     ClientClosed,
@@ -22,6 +23,7 @@ from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.partitioners import RoundRobinPartitioner, murmur2
 from kafkatx.records.batch import parse_header
 from kafkatx.records.convert import iter_any
+from kafkatx.records.header import HEADER_BYTES
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from kafkatx.wire.messages.metadata import MetadataRequest
 from kafkatx.wire.messages.produce import ProduceRequest
@@ -70,14 +72,17 @@ class SendTests(ProducerTestCase):
 
     def test_full_does_not_linger(self) -> None:
         """A full batch leaves at once."""
-        producer = self.producer(linger_ms=10_000, batch_size=100)
+        size = HEADER_BYTES + 2 * (40 + RECORD_OVERHEAD_BYTES)
+        producer = self.producer(linger_ms=10_000, batch_size=size)
         for _ in range(3):
             producer.send("one", b"x" * 40)
         self.network.pump()
-        self.assertEqual(self.sizes(), [[1], [2]])
-        producer.send("one", b"x" * 40)
+        self.assertEqual(self.sizes(), [[2]])
         self.network.pump(1)
-        self.assertEqual(len(self.requests()), 2)
+        self.assertEqual(self.sizes(), [[2]])
+        producer.send("one", b"x" * 40)
+        self.network.pump()
+        self.assertEqual(self.sizes(), [[2], [2]])
 
     def test_sync(self) -> None:
         """producer.type=sync: each call is sent at once, whatever lingers."""
@@ -140,7 +145,9 @@ class SendTests(ProducerTestCase):
 
     def test_elsewhere_when_full(self) -> None:
         """The record that does not fit is the first of the next partition's batch, not alone in its own."""
-        producer = self.producer(batch_size=1000, linger_ms=1000, partitioner_class=Alternating())
+        producer = self.producer(
+            batch_size=1000 + HEADER_BYTES, linger_ms=1000, partitioner_class=Alternating()
+        )
         waiting = [producer.send("t", b"x" * 76) for _ in range(11)]
         self.assertEqual([self.result(each, 2).partition for each in waiting], [0] * 10 + [1])
 

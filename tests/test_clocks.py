@@ -20,6 +20,7 @@ TIMESTAMPS = {
     "cli/audit.py": "the window that is not over yet",
     "cli/reset.py": "a time of day, so long ago",
     "client/auditing.py": "sent_ms of announcements",
+    "client/intake.py": "timestamps of records",
     "client/producer.py": "timestamps of records",
     "net/reactors.py": "WallClock: for a log store, which stamps segments",
     "spark/audit.py": "the window that is not over yet",

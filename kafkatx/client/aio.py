@@ -31,6 +31,7 @@ from kafkatx.client.facades import (
 from kafkatx.client.forwarding import Awaiting, Waits
 from kafkatx.client.gathering import Headers
 from kafkatx.client.loops import Lease
+from kafkatx.client.receipts import OnDelivery
 from kafkatx.client.streams import unread
 from kafkatx.clientside.errors import ClientClosed
 from kafkatx.clientside.outgoing import BatchMetadata, RecordMetadata
@@ -137,6 +138,7 @@ class Producer(_Client[producer.Producer]):
 
     ready = Waits(producer.Producer.ready)
     flush = Waits(producer.Producer.flush)
+    send_all = Waits(producer.Producer.send_all)
 
     # Written out, for these are called once per record.
 
@@ -154,6 +156,23 @@ class Producer(_Client[producer.Producer]):
         :return: gives where it is, or raises why it is nowhere.
         """
         return Answer(self.client.send(topic, value, key, partition, headers, timestamp_ms))
+
+    def produce(
+        self,
+        topic: str,
+        value: Any,
+        key: Any = None,
+        partition: int | None = None,
+        headers: Headers = (),
+        timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> None:
+        """Send one record without a future.
+
+        :param on_delivery: called in the loop's thread; it must not block.
+        :raises BufferExhausted: ``await producer.ready()``, and call it again.
+        """
+        self.client.produce(topic, value, key, partition, headers, timestamp_ms, on_delivery)
 
     def send_batch(
         self,

@@ -11,6 +11,7 @@ from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.internet.task import deferLater
 
 from kafkatx.client.connection import Connection
+from kafkatx.client.forks import check_process
 from kafkatx.client.nodes import Lane, Nodes
 from kafkatx.client.protocol import Limits
 from kafkatx.client.sharing import Shared
@@ -185,8 +186,7 @@ class Cluster:
     def _check_open(self) -> None:
         if self._closing is not None:
             raise ClientClosed("the client is closed")
-        if os.getpid() != self._pid:  # it would write to the connections of the other process
-            raise ClientClosed(f"this client belongs to process {self._pid}: make another after a fork")
+        check_process(self._pid)  # else it would write to the connections of the other process
 
     async def _any(self, ask: Callable[[Connection], Awaitable[T]], lane: Lane = "") -> T:
         """Ask one broker after the other until one answers."""

@@ -1,11 +1,12 @@
-"""The hooks around a producer's queue that do nothing: what others may be derived from."""
+"""The hooks around a producer's queue that do nothing, for others to derive from; and calls of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 from zope.interface import implementer
 
 from kafkatx.clientside.batches import Batch
@@ -47,3 +48,23 @@ class EventHandler:
 
     def close(self) -> None:
         """Nothing is to be given back."""
+
+
+_log = Logger()
+
+
+def tell_enqueued(callbacks: Any, records: Iterable[ProducerRecord], added: bool) -> None:
+    """Call ``after_enqueue`` of an ``IProducerCallbacks`` with each record; what it raises is logged."""
+    for record in records:
+        try:
+            callbacks.after_enqueue(record, added)
+        except Exception:
+            _log.failure("a producer's callback failed")
+
+
+def last_records(callbacks: Any) -> Iterator[ProducerRecord]:
+    """Yield the records of ``before_close``; what it raises is logged and ends them."""
+    try:
+        yield from callbacks.before_close()
+    except Exception:
+        _log.failure("a producer's callback failed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -14,20 +14,29 @@ from twisted.logger import Logger
 from kafkatx.client.auditing import auditor
 from kafkatx.client.border import client_cluster
 from kafkatx.client.cluster import Cluster
+from kafkatx.client.drain import Drain
 from kafkatx.client.gathering import Gathering, Headers
+from kafkatx.client.hooks import last_records
+from kafkatx.client.intake import Intake
 from kafkatx.client.parts import encoder, part
-from kafkatx.client.receipts import FlushReceipt, ListReceipt, disappoint
+from kafkatx.client.receipts import (
+    CallbackReceipt,
+    ListReceipt,
+    Losses,
+    OnDelivery,
+    all_settled,
+    fail_batch,
+)
 from kafkatx.client.room import Room
 from kafkatx.client.sending import Manner, Sender
 from kafkatx.client.waiting import Waiters
 from kafkatx.clientside.accumulator import Accumulator
 from kafkatx.clientside.backoff import JITTER, Backoff
-from kafkatx.clientside.batches import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, record_bytes
-from kafkatx.clientside.errors import ClientClosed
-from kafkatx.clientside.outgoing import NO_OFFSET, BatchMetadata, ProducerRecord, RecordMetadata
+from kafkatx.clientside.batches import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Batch, record_bytes
+from kafkatx.clientside.errors import ClientClosed, RecordsLost
+from kafkatx.clientside.outgoing import NO_OFFSET, BatchMetadata, ProducerData, ProducerRecord, RecordMetadata
 from kafkatx.clientside.producing import acks_of, is_idempotent, limits_of
 from kafkatx.clientside.tables import common, producer
-from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IEventHandler, IPartitioner, IProducerCallbacks
 from kafkatx.records.compression import codec_named
 
@@ -48,8 +57,10 @@ class Producer:
     wait is the application's affair: whoever sends faster than the brokers take does
     ``await producer.ready()`` now and then.
 
-    Calls never raise: what is wrong is in the Deferred they return. Cancelling that drops the answer, not the
-    record, unless that waits for room yet. Used from the reactor thread only.
+    Calls that return a Deferred never raise: what is wrong is in the Deferred. Each fires within
+    ``max.block.ms`` and ``delivery.timeout.ms`` together from the call, whatever was passed in and whatever
+    brokers do, and before :meth:`close` ends. Cancelling one drops the answer, not the record, unless that
+    waits for room yet. :meth:`produce` has no Deferred, and is faster. Used from the reactor thread only.
     """
 
     _log = Logger()
@@ -74,18 +85,16 @@ class Producer:
         self._idempotent = is_idempotent(chosen)
         limits = limits_of(chosen)
         partitioner = part(chosen, producer.PARTITIONER_CLASS, IPartitioner)
-        self._encode_key = encoder(chosen, producer.KEY_SERIALIZER)
-        self._encode_value = encoder(chosen, producer.VALUE_SERIALIZER)
         self._callbacks = part(chosen, producer.CALLBACK_HANDLER, IProducerCallbacks)
         self._handler = part(chosen, producer.EVENT_HANDLER, IEventHandler)
         self._owns_cluster = cluster is None
         self._reactor = self.cluster.reactor
         self._seconds: Callable[[], float] = self._reactor.seconds
-        self._largest = limits.most_bytes
+        block_s = (chosen[producer.MAX_BLOCK_MS] or chosen[common.DEFAULT_API_TIMEOUT_MS]) / 1000
+        self._losses = Losses()
         self._accumulator = Accumulator(
             limits,
             codec_named(chosen[producer.COMPRESSION_TYPE]),
-            partitioner.batch_sent,
             backoff=Backoff(1, chosen[common.RETRY_BACKOFF_MS], chosen[common.RETRY_BACKOFF_MAX_MS], JITTER),
         )
         manner = Manner(
@@ -99,6 +108,7 @@ class Producer:
             self.cluster,
             self._accumulator,
             manner,
+            self._losses,
             callbacks=self._callbacks,
             handler=self._handler,
             auditor=self._auditor,
@@ -108,12 +118,26 @@ class Producer:
             self._accumulator,
             self._sender,
             partitioner,
+            self._losses,
+            block_s=block_s,
             ignore_keys=chosen[producer.PARTITIONER_IGNORE_KEYS],
             sync=chosen[producer.PRODUCER_TYPE] == "sync",
         )
         longest_s = chosen[producer.MAX_BLOCK_MS] / 1000
-        self._room = Room(self._reactor, self._accumulator, longest_s, self._sender.press)
+        self._room = Room(self._reactor, self._accumulator, longest_s, self._losses, self._sender.press)
         self._sender.settled = self._room.relieve
+        self._drain = Drain(self._room, self._gathering, self._accumulator, self._sender, self._losses)
+        self._intake = Intake(
+            self._accumulator,
+            self._gathering,
+            self._room,
+            self._seconds,
+            callbacks=self._callbacks,
+            encode_key=encoder(chosen, producer.KEY_SERIALIZER),
+            encode_value=encoder(chosen, producer.VALUE_SERIALIZER),
+            block_s=block_s,
+        )
+        self._open_batches: dict[str, Batch] = self._gathering.open_batches if self._intake.plain else {}
         self._started = self._closing = self._closed = False
         self._ends: Waiters[None] = Waiters()
 
@@ -130,7 +154,7 @@ class Producer:
     async def _start(self) -> Producer:
         await self.cluster.start()
         if self._idempotent:
-            await self._sender.identify()
+            await self._sender.identities.identify()
         else:
             self._accumulator.identify(NOT_IDEMPOTENT)
         self._started = True
@@ -155,60 +179,84 @@ class Producer:
         :param value: what the value's encoder takes: bytes, unless ``value.serializer`` says otherwise.
         :param partition: None: the partitioner chooses.
         :param headers: pairs of a name and bytes or None.
-        :param timestamp_ms: None: now.
+        :param timestamp_ms: milliseconds since the epoch, an int from 0 to 2^63 - 1; None: now.
         :return: fires with where it is when it is there as ``acks`` says. Fails with ProduceFailed: it was
             refused, or not delivered within ``delivery.timeout.ms``. UnknownTopic, RequestError: it cannot be
-            sent there. BufferExhausted: there was no room within ``max.block.ms``. ClientClosed. What the
-            encoder raised.
+            sent there. BufferExhausted: there was no room within ``max.block.ms``. ClientClosed. TypeError,
+            ValueError: an argument is wrong. What the encoder raised.
         """
         waiting: Deferred[RecordMetadata] = Deferred()
         try:
-            if self._callbacks is None:
-                self._send(topic, value, key, partition, headers, timestamp_ms, waiting)
-            else:
-                given = ProducerRecord(topic, value, key, partition, headers, timestamp_ms)
-                record = self._callbacks.before_enqueue(given)
-                self._told([record], self._send, *record, waiting)
+            if (
+                value.__class__ is bytes
+                and key is None
+                and partition is None
+                and timestamp_ms is None
+                and not headers
+                and self._append(topic, value, waiting)
+            ):
+                return waiting
+            self._intake.send(topic, value, key, partition, headers, timestamp_ms, waiting)
         except Exception:
             return fail()
         return waiting
 
-    def _send(
+    def produce(
         self,
         topic: str,
         value: Any,
-        key: Any,
-        partition: int | None,
-        headers: Headers,
-        timestamp_ms: int | None,
-        waiting: Deferred[RecordMetadata],
-    ) -> Deferred[bool] | None:
-        """Encode and enqueue; raises what the Deferred shall fail with.
+        key: Any = None,
+        partition: int | None = None,
+        headers: Headers = (),
+        timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> None:
+        """Send one record without a Deferred.
 
-        :return: None: it is enqueued. Else it waits for room, and this fires with whether it came to be.
+        With ``buffer.memory`` full it raises BufferExhausted: ``await producer.ready()``, and call it again.
+
+        :param on_delivery: called once with (None, RecordMetadata) when the record is there as ``acks`` says,
+            or with (error, None) when it is given up; the errors are those of :meth:`send`. What it raises is
+            logged. Without it the next :meth:`flush`, or :meth:`close`, fails with RecordsLost if any record
+            was given up.
+        :raises BufferExhausted: there is no room, or other callers wait for it.
+        :raises Exception: it cannot be sent, as in :meth:`send`.
         """
-        if self._encode_value is not None:
-            value = self._encode_value(topic, value)
-        if key is not None and self._encode_key is not None:
-            key = self._encode_key(topic, key)
-        now_s = self._seconds()
-        if timestamp_ms is None:
-            timestamp_ms = int(time.time() * 1000)
-        if headers or key is not None or value is None:
-            size = record_bytes(key, value, headers)
-        else:
-            size = len(value) + RECORD_OVERHEAD_BYTES
-        if size > self._largest:
-            raise RequestError(
-                ErrorCode.MESSAGE_TOO_LARGE,
-                f"a record of up to {size} bytes is above max.request.size, which leaves {self._largest}",
-            )
+        if (
+            value.__class__ is bytes
+            and key is None
+            and partition is None
+            and timestamp_ms is None
+            and on_delivery is None
+            and not headers
+            and self._append(topic, value, None)
+        ):
+            return
+        receipt = None if on_delivery is None else CallbackReceipt(on_delivery)
+        self._intake.send(topic, value, key, partition, headers, timestamp_ms, receipt, False)
+
+    def _append(self, topic: str, value: bytes, waiting: Deferred[RecordMetadata] | None) -> bool:
+        """Append a value to the open batch of its topic, if there is one and both have room."""
+        batch = self._open_batches.get(topic)
+        if batch is None:
+            return False
+        size = len(value) + RECORD_OVERHEAD_BYTES
+        total = batch.size_bytes + size
         accumulator = self._accumulator
-        if accumulator.used_bytes >= accumulator.open_below:
-            record = (topic, key, value, partition, headers, timestamp_ms, size, waiting)
-            return self._room.enter(size, waiting, self._put, *record)
-        self._gathering.put(topic, key, value, partition, headers, timestamp_ms, size, waiting, now_s)
-        return None
+        if total >= batch.most_bytes or accumulator.used_bytes >= accumulator.open_below:
+            return False
+        rows = batch.rows
+        values = rows.values
+        now_ms = int(time.time() * 1000)
+        if now_ms != rows.last_ms:
+            rows.times += (len(values), now_ms)
+            rows.last_ms = now_ms
+        if waiting is not None:
+            batch.entries += (waiting, len(values), 1, now_ms)
+        values.append(value)
+        batch.size_bytes = total
+        accumulator.used_bytes += size
+        return True
 
     def send_batch(
         self,
@@ -220,9 +268,6 @@ class Producer:
     ) -> Deferred[BatchMetadata]:
         """Send a list of values at once.
 
-        With lists of 50 a record of 200 bytes takes 0.52 us of the client's processor time, with :meth:`send`
-        4.8 us (``benchmarks.clients_twisted``).
-
         All go to one partition, in order: the partitioner is asked once. Without a key they are one batch,
         whatever ``batch.size`` says, unless they are more than ``max.request.size``.
 
@@ -230,72 +275,31 @@ class Producer:
         :param key: of all of them.
         :return: fires with where they are when all of them are there; fails as :meth:`send` if one is not.
         """
-        receipt = ListReceipt(len(values))
         try:
-            if not values:
+            if not len(values):
                 return succeed(BatchMetadata(topic, NO_OFFSET, NO_OFFSET, NO_OFFSET, 0))
-            if self._callbacks is None:
-                self._send_batch(topic, values, key, partition, timestamp_ms, receipt)
-            else:
-                given = [ProducerRecord(topic, value, key, partition, (), timestamp_ms) for value in values]
-                records = [self._callbacks.before_enqueue(record) for record in given]
-                values = [record.value for record in records]
-                self._told(records, self._send_batch, topic, values, key, partition, timestamp_ms, receipt)
+            receipt = ListReceipt(len(values))
+            self._intake.send_values(topic, values, key, partition, timestamp_ms, receipt)
         except Exception:
             return fail()
         return receipt.deferred
 
-    def _send_batch(
-        self,
-        topic: str,
-        values: Sequence[Any],
-        key: Any,
-        partition: int | None,
-        timestamp_ms: int | None,
-        receipt: ListReceipt,
-    ) -> Deferred[bool] | None:
-        """Encode and enqueue; as :meth:`_send`."""
-        encode = self._encode_value
-        if encode is not None:
-            values = [encode(topic, value) for value in values]
-        if key is not None and self._encode_key is not None:
-            key = self._encode_key(topic, key)
-        if timestamp_ms is None:
-            timestamp_ms = int(time.time() * 1000)
-        accumulator = self._accumulator
-        if accumulator.used_bytes >= accumulator.open_below:
-            values = list(values)  # the caller may change it meanwhile
-            size = sum(map(len, values)) + RECORD_OVERHEAD_BYTES * len(values)
-            records = (topic, key, values, partition, timestamp_ms, receipt)
-            return self._room.enter(size, receipt.deferred, self._gathering.put_values, *records)
-        self._gathering.put_values(topic, key, values, partition, timestamp_ms, receipt)
-        return None
+    def send_all(self, data: Iterable[ProducerData]) -> Deferred[list[BatchMetadata]]:
+        """Send lists of values for any topics and keys at once: Kafka 0.7's ``send(List<ProducerData>)``.
 
-    def _told(self, records: list[ProducerRecord], enqueue: Any, *arguments: Any) -> None:
-        """Enqueue, and tell the callbacks of each record whether that was done, once it is known."""
+        Those of one broker leave in one request, also with ``producer.type=sync``.
 
-        def tell(added: bool) -> None:
-            for record in records:
-                try:
-                    self._callbacks.after_enqueue(record, added)
-                except Exception:
-                    self._log.failure("a producer's callback failed")
-
+        :return: fires with where each list is, in order, when all of them are there. Fails when all are
+            settled, as :meth:`send_batch`, with the error of the first list that failed.
+        """
         try:
-            entering = enqueue(*arguments)
+            lists = [ProducerData(*each) for each in data]
         except Exception:
-            tell(False)
-            raise
-        if entering is None:
-            tell(True)
-        else:
-            entering.addCallback(tell)
-
-    def _put(self, *record: Any) -> None:
-        """Enqueue a record that has waited for room."""
-        topic, key, value, partition, headers, timestamp_ms, size, waiting = record
-        now_s = self._seconds()
-        self._gathering.put(topic, key, value, partition, headers, timestamp_ms, size, waiting, now_s)
+            return fail()
+        self._gathering.hold()
+        sent = [self.send_batch(topic, values, key) for topic, values, key in lists]
+        self._gathering.release()
+        return all_settled(sent)
 
     def ready(self) -> Deferred[None]:
         """Wait for room: fires when less than ``buffer.memory`` is on its way, at once if that is so.
@@ -310,43 +314,23 @@ class Producer:
     def flush(self) -> Deferred[None]:
         """Send what is gathered without lingering, and wait for it.
 
-        Fires when all that was sent before is in the log or has failed; who sent it hears which.
+        Fires when all that was sent before is in the log or has failed; the callers of :meth:`send` hear
+        which. Fails with RecordsLost, at that time, if records without a receipt were given up since the last
+        flush: those of :meth:`produce` without ``on_delivery``.
         """
-        return Deferred.fromCoroutine(self._flush())
+        return Deferred.fromCoroutine(self._drain.flush())
 
-    async def _flush(self) -> None:
-        self._sender.hurry += 1
-        try:
-            await self._room.entered()
-            await self._gathering.learned()
-            await self._settled()
-        finally:
-            self._sender.hurry -= 1
-
-    async def _settled(self) -> None:
-        """Wait for all that is gathered now."""
-        receipt = FlushReceipt()
-        for batch in self._accumulator.unsettled():
-            count = batch.records if batch.builder is None else batch.builder.count
-            batch.entries += (receipt, 0, count, 0)
-            receipt.cut()
-        receipt.delivered()
-        self._sender.turn()
-        await receipt.deferred
-
-    async def _flush_all(self) -> None:
-        """Flush, and then the announcement of that."""
-        await self._flush()
+    async def _drain_all(self) -> None:
+        await self._drain.run()
         if self._auditor is not None:
             self._auditor.announce()
-            await self._flush()
+            await self._drain.run()
 
     def _put_announcement(self, topic: str, key: bytes, value: bytes) -> Deferred[Any]:
         """Send a record for the audit: it is encoded, and small, and sent though the producer is closing."""
         waiting: Deferred[Any] = Deferred()
-        now_s = self._seconds()
-        size = record_bytes(key, value)
-        self._gathering.put(topic, key, value, None, (), int(now_s * 1000), size, waiting, now_s)
+        now_ms = int(time.time() * 1000)
+        self._gathering.put(topic, key, value, None, (), now_ms, record_bytes(key, value), waiting)
         return waiting
 
     def close(self, timeout_s: float | None = None) -> Deferred[None]:
@@ -354,22 +338,28 @@ class Producer:
 
         :param timeout_s: how long that may take; what is not done then fails with ClientClosed. None: as long
             as ``delivery.timeout.ms`` lets it.
-        :return: fires when it is closed. Cancelling it does not stop the closing.
+        :return: fires when it is closed; fails with RecordsLost, when it is closed, as :meth:`flush`.
+            Cancelling it does not stop the closing.
         """
+        if self._room.fork is not None:
+            return fail(self._room.fork)
         if self._closed:
             return succeed(None)
         waiting = self._ends.wait()
         if not self._closing:
-            Deferred.fromCoroutine(self._close(timeout_s)).addErrback(self._bug).addCallback(self._ends.fire)
+            Deferred.fromCoroutine(self._close(timeout_s)).addErrback(self._bug).addCallbacks(
+                self._ends.fire, self._ends.fail
+            )
         return waiting
 
     async def _close(self, timeout_s: float | None) -> None:
         if self._callbacks is not None and self._started:
-            self._send_last()
+            for record in last_records(self._callbacks):
+                self._send_last(record)
         self._closing = True
         self._room.shut(ClientClosed("the producer is closed"))
         if self._started and timeout_s != 0:
-            flushing = Deferred.fromCoroutine(self._flush_all())
+            flushing = Deferred.fromCoroutine(self._drain_all())
             if timeout_s is not None:
                 flushing.addTimeout(timeout_s, self._reactor)
             try:
@@ -385,23 +375,26 @@ class Producer:
         error = ClientClosed("the producer was closed before this was delivered")
         self._gathering.close(error)
         for batch in self._accumulator.abandon():
-            disappoint(batch, error)
+            fail_batch(batch, error, self._losses)
         if self._handler is not None:
             self._handler.close()
         if self._owns_cluster:
             await self.cluster.close()
         self._closed = True
+        self._drain.check()
 
-    def _send_last(self) -> None:
-        """What the callbacks want to be sent before the end."""
+    def _send_last(self, record: ProducerRecord) -> None:
+        """Send what the callbacks want to be sent before the end."""
+
+        told = "a callback's last record was not sent"
         try:
-            for record in self._callbacks.before_close():
-                self.send(*record).addErrback(
-                    lambda failure: self._log.failure("a callback's last record was not sent", failure)
-                )
+            self.send(*record).addErrback(lambda failure: self._log.failure(told, failure))
         except Exception:
             self._log.failure("a producer's callback failed")
 
-    def _bug(self, failure: Any) -> None:
-        self._log.failure("a producer could not be closed", failure)
+    def _bug(self, failure: Any) -> Any:
         self._closed = True
+        if failure.check(RecordsLost):
+            return failure
+        self._log.failure("a producer could not be closed", failure)
+        return None

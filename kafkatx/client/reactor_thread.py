@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
+from kafkatx.client.forks import check_process
 from kafkatx.clientside.errors import ClientClosed, RequestTimedOut
 from kafkatx.errors import KafkaTXError
 from kafkatx.net.reactors import close_reactor, new_reactor, spare_exit
@@ -29,10 +30,10 @@ class ReactorThread:
         self.reactor = new_reactor()
         self.reactor._registerAsIOThread = False  # another reactor may be the process's own
         spare_exit(self.reactor)
-        self._pid = os.getpid()
         self._lock = threading.Lock()
         self._asked: set[_Asking] = set()
         self._ended = False
+        self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -50,6 +51,7 @@ class ReactorThread:
         :param late: called in the reactor's thread with a result that came when nobody waited any more.
         :raises RequestTimedOut: it took longer.
         :raises ClientClosed: the thread has ended, perhaps meanwhile.
+        :raises ForkedClient: this is a fork of the process that made it, and has no such thread.
         :raises KafkaTXError: this is the reactor's own thread, which must not wait for itself.
         """
         if threading.current_thread() is self._thread:
@@ -71,11 +73,7 @@ class ReactorThread:
         return result
 
     def _ask(self, asking: _Asking) -> None:
-        if os.getpid() != self._pid:  # and nobody will ever release the lock, if a thread had it
-            raise ClientClosed(
-                f"this client belongs to process {self._pid}, and its thread is not in this one: "
-                "make another client after a fork"
-            )
+        check_process(self._pid)
         with self._lock:
             if self._ended:
                 raise ClientClosed("the client's thread has ended")
@@ -96,7 +94,7 @@ class ReactorThread:
 
     def stop(self) -> None:
         """End the thread; a second call does nothing."""
-        if self._ended or os.getpid() != self._pid:
+        if self._ended or self._pid != os.getpid():
             return
         self.tell(self.reactor.stop)
         self._thread.join(STOP_S)

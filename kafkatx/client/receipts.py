@@ -1,15 +1,65 @@
-"""Telling those who sent records what became of them.
+"""Receipts: how the callers of a producer hear what became of their records.
 
-Who sent one record waits for a bare Deferred. Who sent a list has one :class:`ListReceipt`, for it may have
-been put into several batches, and these may be cut.
+``send`` gives a bare Deferred for its record. ``send_batch`` has one :class:`ListReceipt`, since a list may
+be put into several batches, and these may be cut. ``produce`` has a :class:`CallbackReceipt` or none:
+:class:`Losses` counts the records of failed batches that have no receipt.
 """
 
 from __future__ import annotations
 
-from twisted.internet.defer import Deferred
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.logger import Logger
 
 from kafkatx.clientside.batches import Batch
+from kafkatx.clientside.errors import RecordsLost
 from kafkatx.clientside.outgoing import NO_OFFSET, BatchMetadata, RecordMetadata
+
+OnDelivery = Callable[["Exception | None", "RecordMetadata | None"], object]
+"""Called with (None, where the record is) or (why it is not in the log, None)."""
+
+_log = Logger()
+
+T = TypeVar("T")
+
+
+class CallbackReceipt:
+    """Calls a function with the outcome of one record. What it raises is logged."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: OnDelivery) -> None:
+        self._call = call
+
+    def delivered(self, batch: Batch, base_offset: int, count: int, timestamp_ms: int) -> None:
+        """The record is in the log."""
+        self._call(None, RecordMetadata(batch.topic, batch.partition, base_offset, timestamp_ms))
+
+    def failed(self, error: Exception) -> None:
+        """The record was given up."""
+        self._call(error, None)
+
+
+class Losses:
+    """Records that were given up and had no receipt, until :meth:`take` gives them to a flush."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._first: BaseException | None = None
+
+    def add(self, count: int, error: BaseException) -> None:
+        """Count records that were given up because of *error*."""
+        if count:
+            self._count += count
+            self._first = self._first or error
+
+    def take(self) -> RecordsLost | None:
+        """Return the error for what was counted, and begin anew; None: nothing was lost."""
+        count, first = self._count, self._first
+        self._count, self._first = 0, None
+        return None if first is None else RecordsLost(count, first)
 
 
 class ListReceipt:
@@ -55,7 +105,7 @@ class ListReceipt:
             )
         )
 
-    def failed(self, error: BaseException) -> None:
+    def failed(self, error: Exception) -> None:
         """Some of the records were given up."""
         self._left -= 1
         self._error = self._error or error
@@ -86,25 +136,80 @@ class FlushReceipt:
 
 
 def deliver(batch: Batch, base_offset: int, append_time_ms: int) -> None:
-    """Tell all whose records are in a batch that they are in the log.
+    """Tell the callers whose records are in a batch that they are in the log.
+
+    An error of one caller is logged; the others are told nevertheless.
 
     :param base_offset: of the batch's first record; -1: unknown.
     :param append_time_ms: the broker's time where it replaced the records', else -1.
     """
     topic, partition = batch.topic, batch.partition
+    make = tuple.__new__
     for receipt, first, count, timestamp_ms in batch.each_entry():
         offset = base_offset + first if base_offset >= 0 else NO_OFFSET
         when_ms = timestamp_ms if append_time_ms < 0 else append_time_ms
-        if receipt.__class__ is Deferred:
-            receipt.callback(RecordMetadata(topic, partition, offset, when_ms))
-        else:
-            receipt.delivered(batch, offset, count, when_ms)
+        try:
+            if receipt.__class__ is Deferred:
+                receipt.callback(make(RecordMetadata, (topic, partition, offset, when_ms)))
+            else:
+                receipt.delivered(batch, offset, count, when_ms)
+        except Exception:
+            _log.failure("a caller of the producer could not be told of its record")
 
 
-def disappoint(batch: Batch, error: BaseException) -> None:
-    """Tell all whose records are in a batch that it was given up."""
-    for receipt in batch.entries[::4]:
+def fail_batch(batch: Batch, error: Exception, losses: Losses) -> None:
+    """Tell the callers whose records are in a batch that it was given up."""
+    entries = batch.entries
+    receipts = entries[::4]
+    waited_for = sum(
+        count
+        for receipt, count in zip(receipts, entries[2::4], strict=True)
+        if receipt.__class__ is not FlushReceipt
+    )
+    losses.add(batch.count - waited_for, error)  # before a flush hears that all are settled
+    for receipt in receipts:
+        fail_receipt(receipt, error)
+
+
+def fail_receipt(receipt: Any, error: Exception) -> None:
+    """Tell one caller that its records were given up."""
+    try:
         if receipt.__class__ is Deferred:
             receipt.errback(error)
         else:
             receipt.failed(error)
+    except Exception:
+        _log.failure("a caller of the producer could not be told of its record")
+
+
+def cancelled(receipt: Any) -> bool:
+    """True if the caller has cancelled its Deferred."""
+    if receipt.__class__ is Deferred:
+        return bool(receipt.called)
+    return receipt.__class__ is ListReceipt and bool(receipt.deferred.called)
+
+
+def refuse(receipt: Any, error: Exception, losses: Losses) -> None:
+    """Tell one caller that none of its records was put into a batch; unless it has cancelled that.
+
+    :param receipt: None: one record without a receipt.
+    """
+    if receipt is None:
+        losses.add(1, error)
+    elif not cancelled(receipt):
+        fail_receipt(receipt.deferred if receipt.__class__ is ListReceipt else receipt, error)
+
+
+def all_settled(waiting: Sequence[Deferred[T]]) -> Deferred[list[T]]:
+    """Return a Deferred of all results, in order; once all have fired it fails with the first error.
+
+    Cancelling it cancels all of them.
+    """
+
+    def done(found: Any) -> Any:
+        for succeeded, result in found:
+            if not succeeded:
+                return result
+        return [result for _, result in found]
+
+    return DeferredList(waiting, consumeErrors=True).addCallback(done)

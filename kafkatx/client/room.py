@@ -1,4 +1,4 @@
-"""Back-pressure: who wants to send waits until a producer has room."""
+"""Back-pressure: callers wait until a producer has room."""
 
 from __future__ import annotations
 
@@ -8,29 +8,49 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from twisted.internet.defer import Deferred, fail, succeed
-from twisted.python.failure import Failure
 
+from kafkatx.client.forks import watch
+from kafkatx.client.receipts import Losses, cancelled, refuse
 from kafkatx.clientside.accumulator import Accumulator
 from kafkatx.clientside.errors import BufferExhausted
 from kafkatx.errors import KafkaTXError
 
+READY_BATCHES = 5
+READY_BYTES = 1 << 18
+"""A caller of :meth:`Room.wait` goes on when so many batches, but no more than so many bytes and a quarter of
+the buffer, have room: to go on after each record would cost more than the record."""
+
+Told = Callable[[bool], None]
+"""Called with True when a record was enqueued, with False when it was given up."""
+
 
 class _Waiter(NamedTuple):
-    """``size``: how many bytes it will put in."""
+    """A caller that waits: for room alone, or to have *put* called with *arguments*.
 
-    deferred: Deferred[None]
+    A plain tuple without closures: many may wait.
+
+    :ivar size: how many bytes it will put in.
+    :ivar receipt: a Deferred, or a ListReceipt.
+    :ivar told: None: nobody wants to hear of it.
+    """
+
     until_s: float
     size: int
+    receipt: Any
+    put: Callable[..., None] | None
+    arguments: tuple[Any, ...]
+    told: Told | None
 
 
 class Room:
-    """Those who wait, first come first served, each for *longest_s* at most.
+    """Callers that wait for room, first come first served, each for *longest_s* at most.
 
-    While somebody waits nobody else passes without asking here (:attr:`Accumulator.open_below`), and nothing
-    lingers: the batches that others wait for are sent at once, as by Apache Kafka's client. There is one
-    timer for all of them, as somebody waits most of the time where much is sent.
+    While any caller waits nobody else passes without asking here (:attr:`Accumulator.open_below`), and
+    nothing lingers: the batches that others wait for are sent at once, as by Apache Kafka's client. There is
+    one timer for all of them, since somebody waits most of the time where much is sent.
 
-    :param press: called with True when somebody waits, with False when nobody does any more.
+    :ivar fork: the error of all calls in a fork of the process; None in the process itself.
+    :param press: called with True when the first caller waits, with False when none does any more.
     """
 
     def __init__(
@@ -38,11 +58,16 @@ class Room:
         reactor: Any,
         accumulator: Accumulator,
         longest_s: float,
+        losses: Losses,
         press: Callable[[bool], None] = lambda waits: None,
     ) -> None:
         self._longest_s = longest_s
         self._reactor = reactor
         self._accumulator = accumulator
+        self._losses = losses
+        limits = accumulator.limits
+        slack = min(READY_BATCHES * limits.batch_bytes, READY_BYTES, limits.buffer_bytes // 4)
+        self._ready_bytes = limits.buffer_bytes - slack
         self._press = press
         self._pressed = False
         self._waiting: deque[_Waiter] = deque()
@@ -50,89 +75,115 @@ class Room:
         self._timer: Any = None
         self._shut: KafkaTXError | None = None
         self._error: KafkaTXError | None = None
+        self.fork: KafkaTXError | None = None
+        watch(self)
 
     def __bool__(self) -> bool:
-        """Whether somebody waits."""
+        """True if any caller is waiting."""
         return bool(self._waiting)
 
-    def wait(self, size: int = 0) -> Deferred[None]:
-        """Fires when there is room, at once if there is.
+    def wait(self) -> Deferred[None]:
+        """Wait for room: fires when there is some, at once if there is.
 
-        Fails with BufferExhausted when the time is up, or as :meth:`close` says. Who was called then may send
-        at once.
+        Fails with BufferExhausted when the time is up, or as :meth:`close` says. The caller may send as soon
+        as the Deferred fires.
         """
         if self._error is not None:
             return fail(self._error)
         if not self._waiting and not self._accumulator.full:
             return succeed(None)
         waiting: Deferred[None] = Deferred()
-        self._waiting.append(_Waiter(waiting, self._reactor.seconds() + self._longest_s, size))
+        self._add(0, waiting, None, (), None)
+        return waiting
+
+    def enter(
+        self, size: int, receipt: Any, put: Callable[..., None], arguments: tuple[Any, ...], told: Told | None
+    ) -> None:
+        """Have *put* called when there is room, unless the receipt's Deferred was cancelled by then.
+
+        :param size: how many bytes it puts in.
+        :param receipt: is told if it is not put in.
+        :raises KafkaTXError: it will not be: :meth:`shut` was called, or no caller may wait.
+        """
+        self.check()
+        if not self._longest_s:
+            raise self.exhausted("max.block.ms is 0: wait for Producer.ready() before you send more")
+        self._add(size, receipt, put, arguments, told)
+
+    def check(self) -> None:
+        """Raise the error of :meth:`shut`, if it was called."""
+        if self._shut is not None:
+            raise self._shut
+
+    def _add(
+        self, size: int, receipt: Any, put: Callable[..., None] | None, arguments: tuple[Any, ...], told: Any
+    ) -> None:
+        until_s = self._reactor.seconds() + self._longest_s
+        self._waiting.append(_Waiter(until_s, size, receipt, put, arguments, told))
         self._waiting_bytes += size
         if self._timer is None:
             self._timer = self._reactor.callLater(self._longest_s, self._look)
         self._mind()
-        return waiting
-
-    def enter(
-        self, size: int, waiting: Deferred[Any], put: Callable[..., None], *arguments: Any
-    ) -> Deferred[bool]:
-        """Have something put in when there is room, unless *waiting* was cancelled by then.
-
-        :param size: how much room it takes.
-        :param waiting: is told why it is not put in.
-        :return: fires with whether it is.
-        :raises KafkaTXError: it will not be: :meth:`shut` was called, or nobody may wait.
-        """
-        if self._shut is not None:
-            raise self._shut
-        if not self._longest_s:
-            raise self.exhausted("max.block.ms is 0: wait for Producer.ready() before you send more")
-
-        def enter(_: None) -> bool:
-            if waiting.called:
-                return False
-            put(*arguments)
-            return True
-
-        def failed(failure: Failure) -> bool:
-            if not waiting.called:
-                waiting.errback(failure)
-            return False
-
-        return self.wait(size).addCallback(enter).addErrback(failed)
 
     async def entered(self) -> None:
-        """Wait until all who wait now are in, or have given up."""
+        """Wait until all that wait now are in, or have given up."""
         if self._waiting:
             with suppress(KafkaTXError):
                 await self.wait()
 
+    def forked(self, error: KafkaTXError) -> None:
+        """Fail all callers in a fork of the process; see :mod:`kafkatx.client.forks`."""
+        self.fork = self._shut = self._error = error
+        self._accumulator.open_below = 0
+        self._waiting.clear()
+
     def shut(self, error: KafkaTXError) -> None:
-        """From now on who wants to enter fails with *error*; who waits may yet."""
+        """Reject new callers with *error*; those that wait may still be admitted."""
         self._shut = error
         self._mind()
 
     def relieve(self) -> None:
-        """Records were settled: let in as many as there is room for.
+        """Admit as many callers as there is room for, after records were settled.
 
         Each may send at once, and fill it again.
         """
         if not self._waiting:
             return
-        while self._waiting and not self._accumulator.full:
-            waiting = self._next()
-            if not waiting.called:  # else it was cancelled
-                self._let_pass(self._shut is None)
-                waiting.callback(None)
+        accumulator = self._accumulator
+        while self._waiting and not accumulator.full:
+            if self._waiting[0].put is None and accumulator.used_bytes > self._ready_bytes:
+                break
+            waiter = self._next()
+            if cancelled(waiter.receipt):
+                self._tell(waiter, False)
+                continue
+            self._let_pass(self._shut is None)
+            self._admit(waiter)
         self._mind()
 
-    def _next(self) -> Deferred[None]:
+    def _admit(self, waiter: _Waiter) -> None:
+        if waiter.put is None:
+            waiter.receipt.callback(None)
+            return
+        try:
+            waiter.put(*waiter.arguments)
+        except Exception as error:
+            refuse(waiter.receipt, error, self._losses)
+            self._tell(waiter, False)
+        else:
+            self._tell(waiter, True)
+
+    def _tell(self, waiter: _Waiter, added: bool) -> None:
+        if waiter.told is not None:
+            waiter.told(added)
+
+    def _next(self) -> _Waiter:
         waiter = self._waiting.popleft()
         self._waiting_bytes -= waiter.size
-        return waiter.deferred
+        return waiter
 
     def _mind(self) -> None:
-        """See to it that nobody overtakes those who wait."""
+        """Keep waiters in first-in, first-out order: nobody overtakes them."""
         waits = bool(self._waiting)
         self._let_pass(not waits and self._shut is None)
         if waits != self._pressed:
@@ -150,14 +201,17 @@ class Room:
             late.append(self._next())
         error = self.exhausted(f"none came within {self._longest_s:g} s (max.block.ms)")
         self._mind()
-        for waiting in late:
-            if not waiting.called:
-                waiting.errback(error)
+        self._fail(late, error)
         if self._waiting and self._timer is None:
             self._timer = self._reactor.callLater(max(0.0, self._waiting[0].until_s - now), self._look)
 
+    def _fail(self, waiters: list[_Waiter], error: KafkaTXError) -> None:
+        for waiter in waiters:
+            refuse(waiter.receipt, error, self._losses)
+            self._tell(waiter, False)
+
     def exhausted(self, advice: str) -> BufferExhausted:
-        """The error of one who found no room."""
+        """The error of a caller that found no room."""
         used, limit = self._accumulator.used_bytes, self._accumulator.limits.buffer_bytes
         others = f", {self._waiting_bytes} more wait" if self._waiting_bytes else ""
         return BufferExhausted(
@@ -165,13 +219,11 @@ class Room:
         )
 
     def close(self, error: KafkaTXError) -> None:
-        """Who waits, and who will, fails with *error*."""
+        """Fail all that wait, and all that will, with *error*."""
         self._error = error
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while self._waiting:
-            waiting = self._next()
-            if not waiting.called:
-                waiting.errback(error)
+        waiters = [self._next() for _ in range(len(self._waiting))]
+        self._fail(waiters, error)
         self._mind()

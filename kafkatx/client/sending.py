@@ -16,27 +16,20 @@ from twisted.python.failure import Failure
 
 from kafkatx.client.auditing import Auditor
 from kafkatx.client.cluster import Cluster
-from kafkatx.client.receipts import deliver, disappoint
+from kafkatx.client.identity import IdentitySource
+from kafkatx.client.receipts import Losses, deliver, fail_batch
 from kafkatx.clientside.accumulator import Accumulator, Outcome
-from kafkatx.clientside.batches import NOT_IDEMPOTENT, Batch, Identity
+from kafkatx.clientside.batches import Batch
 from kafkatx.clientside.errors import ConnectionFailed
 from kafkatx.clientside.outbox import Outbox
 from kafkatx.clientside.outgoing import NO_OFFSET
-from kafkatx.clientside.produce import (
-    answers,
-    error_of,
-    given_up,
-    identity_request,
-    identity_told,
-    moved,
-    produce_request,
-    too_late,
-)
-from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.clientside.produce import given_up, moved, produce_request, results_of, too_late
+from kafkatx.errors import KafkaTXError
 from kafkatx.types import NO_TIMESTAMP
 from kafkatx.wire.messages.produce import ProduceRequest
 
 _NEVER = float("inf")
+_AFTER_A_BUG_S = 0.1
 
 
 @attrs.frozen
@@ -70,6 +63,7 @@ class Sender:
     """Sends what is due, and looks again when something else may be.
 
     :ivar hurry: above 0 nothing lingers.
+    :ivar identities: gets the producer's identity.
     :ivar settled: called after records were settled: their memory is free.
     """
 
@@ -80,6 +74,7 @@ class Sender:
         cluster: Cluster,
         accumulator: Accumulator,
         manner: Manner,
+        losses: Losses,
         *,
         callbacks: Any = None,
         handler: Any = None,
@@ -92,6 +87,7 @@ class Sender:
         self._reactor = cluster.reactor
         self._accumulator = accumulator
         self._manner = manner
+        self._losses = losses
         self._callbacks = callbacks
         self._handler = handler
         self._auditor = auditor
@@ -101,7 +97,7 @@ class Sender:
         self._timer: Any = None
         self._timer_at = _NEVER
         self._refreshing = False
-        self._identifying = False
+        self.identities = IdentitySource(cluster, accumulator, self.wake, self._keep)
         self._turning = False
         self._stopped = False
 
@@ -132,13 +128,19 @@ class Sender:
         self.turn()
 
     def turn(self) -> None:
-        """Give up what is too late, and send what is due. Within itself: once more, soon."""
+        """Give up what is too late, and send what is due. Within itself: once more, soon.
+
+        Raises nothing, and never ends without a timer while anything is gathered.
+        """
         if self._turning:
             self.wake()
             return
         self._turning = True
         try:
             self._turn()
+        except Exception:
+            self._log.failure("a producer could not send, it tries again in {s} s", s=_AFTER_A_BUG_S)
+            self.wake_at(self._reactor.seconds() + _AFTER_A_BUG_S)
         finally:
             self._turning = False
 
@@ -155,7 +157,7 @@ class Sender:
         if again_s <= now:
             late = accumulator.expire(now)
             for batch in late:
-                disappoint(batch, too_late(batch, accumulator.limits.delivery_s))
+                fail_batch(batch, too_late(batch, accumulator.limits.delivery_s), self._losses)
             if late:
                 self.settled()
                 if self._stopped:
@@ -205,18 +207,35 @@ class Sender:
         limit = self._accumulator.limits.in_flight
         while outboxes and node.in_flight < self._manner.in_flight:
             batches: list[Batch] = []
+            again: list[Outbox] = []
             size = 0
-            for outbox in outboxes:
+            for at, outbox in enumerate(outboxes):
                 following = outbox.waiting[0] if outbox.waiting else outbox.open
                 assert following is not None
                 size += len(following.data) or following.size_bytes
                 if batches and size > self._manner.request_bytes:
+                    again = outboxes[at:] + again
                     break
                 outbox.node_id = node.node_id
-                batches.append(self._accumulator.take(outbox))
-            taken, rest = outboxes[: len(batches)], outboxes[len(batches) :]
-            outboxes = rest + [outbox for outbox in taken if outbox.waiting and outbox.sendable(limit)]
-            self._send(node, version, batches)
+                batch = self._take(outbox)
+                if batch is not None:
+                    batches.append(batch)
+                if outbox.waiting and outbox.sendable(limit):
+                    again.append(outbox)
+            outboxes = again
+            if batches:
+                self._send(node, version, batches)
+
+    def _take(self, outbox: Outbox) -> Batch | None:
+        """Take a batch; None: it could not be sealed, and was given up."""
+        try:
+            return self._accumulator.take(outbox)
+        except Exception as error:
+            self._log.failure("a batch could not be encoded")
+            batch = self._accumulator.drop(outbox)
+            fail_batch(batch, given_up(batch, error), self._losses)
+            self.settled()
+            return None
 
     def _send(self, node: _Node, version: int, batches: list[Batch]) -> None:
         node.in_flight += 1
@@ -255,15 +274,14 @@ class Sender:
         if response is None:
             self._settle([(batch, None, NO_OFFSET, NO_TIMESTAMP) for batch in batches])
             return
-        if response.throttle_time_ms:
-            node.not_before_s = self._reactor.seconds() + response.throttle_time_ms / 1000
-        results: list[Any] = []
-        for batch, answer in zip(batches, answers(batches, response), strict=True):
-            error = error_of(answer)
-            if error is None:
-                results.append((batch, None, answer.base_offset, answer.log_append_time_ms))  # type: ignore[union-attr]
-            else:
-                results.append((batch, error, NO_OFFSET, NO_TIMESTAMP))
+        results: Sequence[tuple[Batch, Any, int, int]]
+        try:
+            if response.throttle_time_ms:
+                node.not_before_s = self._reactor.seconds() + response.throttle_time_ms / 1000
+            results = results_of(batches, response)
+        except Exception as error:  # an event handler may fire with anything
+            self._log.failure("the answer to a produce request cannot be read")
+            results = [(batch, error, NO_OFFSET, NO_TIMESTAMP) for batch in batches]
         self._settle(results)
 
     def _lost(self, failure: Failure, request: Deferred[Any], node: _Node, batches: list[Batch]) -> None:
@@ -297,7 +315,7 @@ class Sender:
             if outcome is Outcome.DELIVERED:
                 deliver(batch, base_offset, time_ms)
             elif outcome is Outcome.REFUSED:
-                disappoint(batch, given_up(batch, error))
+                fail_batch(batch, given_up(batch, error), self._losses)
             else:
                 self._log.debug(
                     "{topic} [{partition}]: {records} records are sent again: {error}",
@@ -307,12 +325,13 @@ class Sender:
                     error=error,
                 )
         if Outcome.REFUSED in outcomes or Outcome.AGAIN in outcomes:
-            self._check_identity()
+            self.identities.check()
         self.settled()
-        self.turn()
+        self.wake()  # several answers come in one read: what they let go leaves together
 
     def _bug(self, failure: Failure) -> None:
         self._log.failure("an answer to a produce request was not handled", failure)
+        self.turn()
 
     def _tell(self, callback: Callable[..., Any], *arguments: Any) -> None:
         try:
@@ -328,9 +347,13 @@ class Sender:
             return
         self._refreshing = True
 
-        def refreshed(_: object) -> None:
+        def refreshed(result: object) -> None:
             self._refreshing = False
-            self.turn()
+            if isinstance(result, Failure):  # the cluster is closed: asking again at once would not help
+                pause_s = self._accumulator.backoff.longest_ms / 1000 or 1.0
+                self.wake_at(self._reactor.seconds() + pause_s)
+            else:
+                self.turn()
 
         self._keep(self._cluster.refreshed()).addBoth(refreshed)
 
@@ -367,33 +390,3 @@ class Sender:
 
         self._requests.add(request)
         return request.addBoth(forget)
-
-    async def identify(self) -> None:
-        """Get an identity; a broker that has none to give is written to without, one batch at a time.
-
-        :raises KafkaTXError: none could be had within ``max.block.ms``.
-        """
-
-        async def ask() -> Identity:
-            return identity_told(await self._cluster.request_any(identity_request()))
-
-        try:
-            identity = await self._cluster.retrying(ask)
-        except RequestError as error:
-            if error.code is not ErrorCode.UNSUPPORTED_VERSION:
-                raise
-            identity = NOT_IDEMPOTENT
-            self._accumulator.limits = attrs.evolve(self._accumulator.limits, in_flight=1)
-        self._accumulator.identify(identity)
-        self.wake()
-
-    def _check_identity(self) -> None:
-        """Ask for another identity if one is used up: after 32,767 batches of a partition were given up."""
-        if self._identifying or not self._accumulator.wants_identity():
-            return
-        self._identifying = True
-
-        def done(_: object) -> None:
-            self._identifying = False
-
-        self._keep(Deferred.fromCoroutine(self.identify())).addBoth(done)

@@ -12,7 +12,7 @@ thread, but not from functions that the client itself calls: encoders, callbacks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from types import MappingProxyType
@@ -35,9 +35,10 @@ from kafkatx.client.forwarding import Blocking
 from kafkatx.client.gathering import Headers
 from kafkatx.client.handover import Handover
 from kafkatx.client.reactor_thread import ReactorThread
+from kafkatx.client.receipts import OnDelivery
 from kafkatx.client.streams import unread
 from kafkatx.clientside.errors import ClientClosed
-from kafkatx.clientside.outgoing import BatchMetadata, RecordMetadata
+from kafkatx.clientside.outgoing import BatchMetadata, ProducerData, RecordMetadata
 from kafkatx.clientside.position import Hand
 from kafkatx.clientside.record import Record
 from kafkatx.types import TopicPartition
@@ -170,6 +171,26 @@ class Producer(_Client[producer.Producer]):
         send = self.client.send
         return self._handover.put(lambda: send(topic, value, key, partition, headers, timestamp_ms))
 
+    def produce(
+        self,
+        topic: str,
+        value: Any,
+        key: Any = None,
+        partition: int | None = None,
+        headers: Headers = (),
+        timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> None:
+        """Send one record without a future; waits for room as :meth:`send` does.
+
+        What is wrong with the arguments reaches *on_delivery*, or else :meth:`flush`, like all other errors.
+
+        :param on_delivery: called in the reactor's thread; it must not block, nor call the producer.
+        :raises ClientClosed: the producer is closed.
+        """
+        record = (topic, value, key, partition, headers, timestamp_ms, on_delivery)
+        self._handover.tell(self.client.produce, record, on_delivery)
+
     def send_batch(
         self,
         topic: str,
@@ -182,11 +203,17 @@ class Producer(_Client[producer.Producer]):
         send = self.client.send_batch
         return self._handover.put(lambda: send(topic, values, key, partition, timestamp_ms))
 
+    def send_all(self, data: Iterable[ProducerData]) -> Future[list[BatchMetadata]]:
+        """Send lists of values for any topics and keys at once; otherwise as :meth:`send`."""
+        send, lists = self.client.send_all, list(data)
+        return self._handover.put(lambda: send(lists))
+
     def flush(self, timeout_s: float | None = None) -> None:
         """Wait until all that was sent before is in the log or has failed; the futures say which.
 
         :param timeout_s: None: as long as any call may take.
         :raises RequestTimedOut: it took longer.
+        :raises RecordsLost: records of :meth:`produce` without a callback are not in the log.
         """
         timeout_s = self.timeout_s if timeout_s is None else timeout_s
         self.thread.call(lambda: Deferred.fromCoroutine(self._flush()), timeout_s)
@@ -194,6 +221,7 @@ class Producer(_Client[producer.Producer]):
     async def _flush(self) -> None:
         await self._handover.rest()
         await self.client.flush()
+        self._handover.check()
 
     def _end(self, **options: Any) -> Deferred[None]:
         return Deferred.fromCoroutine(self._send_all(**options))
@@ -208,6 +236,7 @@ class Producer(_Client[producer.Producer]):
         await resting
         left = None if timeout_s is None else max(0.0, timeout_s - (reactor.seconds() - before))
         await self.client.close(left)
+        self._handover.check()
 
 
 class Consumer(_Client[consumer.Consumer], ConsumerMethods):

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from kafkatx.clientside.arguments import check_timestamp, checked_bytes, checked_headers, checked_values
 from kafkatx.clientside.backoff import Backoff
 from kafkatx.clientside.batches import RECORD_OVERHEAD_BYTES, Batch, Identity, pieces, record_bytes
 from kafkatx.clientside.errors import retriable
@@ -23,10 +24,6 @@ from kafkatx.records.compression import Codec
 BATCH_BYTES = 1_000_000
 """Below Kafka's default ``max.message.bytes`` of 1 MiB and 12 bytes, by more than a header."""
 
-FILLS_S = 1.0
-"""For how long a full batch may go on filling. A batch's age is that of its first record, and the others are
-given up with it."""
-
 NO_PAUSE = Backoff(first_ms=0, longest_ms=0)
 
 
@@ -34,9 +31,9 @@ NO_PAUSE = Backoff(first_ms=0, longest_ms=0)
 class Limits:
     """When a batch is closed and when it is sent.
 
-    :ivar batch_bytes: a batch that has so much is closed and sent, if none waits before it already. If one
-        does it goes on filling for another second: what cannot leave now will leave in fewer requests.
-    :ivar most_bytes: a batch has at most so much, unless one record has more.
+    :ivar batch_bytes: a batch has at most so much, unless one record or one list has more; it is closed when
+        the next record does not fit, and sent at once.
+    :ivar most_bytes: a list that is sent at once is cut into batches of at most so much.
     :ivar linger_s: how long an open batch waits for more.
     :ivar buffer_bytes: how much may be gathered and under way.
     :ivar delivery_s: how long a record may be on its way.
@@ -66,6 +63,7 @@ class Accumulator:
 
     :ivar busy: the outboxes that hold anything, in the order in which they got it.
     :ivar used_bytes: what all records that are not settled take.
+    :ivar closed: called with the topic whenever a batch is closed; it must not raise.
     :ivar open_below: the owner may append without further ado while less than this is used; it is the owner's
         to change.
     """
@@ -90,7 +88,7 @@ class Accumulator:
         self.used_bytes = 0
         self.open_below = limits.buffer_bytes
         self._codec = codec
-        self._closed = closed
+        self.closed = closed
         self._identity = identity
         self._outboxes: dict[tuple[str, int], Outbox] = {}
 
@@ -123,21 +121,7 @@ class Accumulator:
     def fits(self, outbox: Outbox, size: int) -> bool:
         """Whether records of *size* bytes do not make a full batch of what is open, if anything is."""
         batch = outbox.open
-        return batch is None or batch.size_bytes + size <= min(self.limits.batch_bytes, outbox.most_bytes)
-
-    def full_up(self, outbox: Outbox) -> None:
-        """Nothing more should be added to what is open, as records can go to another partition."""
-        if outbox.waiting:
-            self._closed(outbox.topic)
-        else:
-            self.close(outbox)
-
-    def _most(self, outbox: Outbox, batch: Batch, now_s: float) -> int:
-        """How much an open batch may have."""
-        limits = self.limits
-        fills = outbox.waiting and now_s < batch.due_s + FILLS_S
-        most = limits.most_bytes if fills else limits.batch_bytes
-        return most if most < outbox.most_bytes else outbox.most_bytes
+        return batch is None or batch.size_bytes + size <= batch.most_bytes
 
     def append(
         self,
@@ -151,23 +135,28 @@ class Accumulator:
     ) -> bool:
         """Add one record; a batch that it does not fit in is closed before.
 
+        :param receipt: None: nobody waits for it.
         :return: whether there is something to send, or something more to wait for: :meth:`due` tells.
-        :raises TypeError: key, value or a header is not bytes; nothing was added.
+        :raises TypeError: key, value, a header or the timestamp is of another type; nothing was added.
+        :raises ValueError: the timestamp is out of range; nothing was added.
         """
-        payload = (0 if value is None else len(value)) + (0 if key is None else len(key))
-        size = record_bytes(key, value, headers) if headers else payload + RECORD_OVERHEAD_BYTES
+        if value is not None and value.__class__ is not bytes:
+            value = checked_bytes("value", value)
+        if key is not None and key.__class__ is not bytes:
+            key = checked_bytes("key", key)
+        if headers:
+            headers = checked_headers(headers)
+        check_timestamp(timestamp_ms)
+        size = record_bytes(key, value, headers)
         batch = outbox.open
-        if batch is None or batch.size_bytes + size > self._most(outbox, batch, now_s):
+        if batch is None or batch.size_bytes + size > batch.most_bytes:
             batch = self._begin(outbox, now_s)
-        builder = batch.builder
-        assert builder is not None
-        index = builder.count
-        builder.append(key, value, timestamp_ms, headers)
-        batch.entries += (receipt, index, 1, timestamp_ms)
-        batch.payload_bytes += payload
+        index = batch.rows.append(key, value, timestamp_ms, headers)
+        if receipt is not None:
+            batch.entries += (receipt, index, 1, timestamp_ms)
         batch.size_bytes += size
         self.used_bytes += size
-        return index == 0 or batch.size_bytes >= self.limits.batch_bytes
+        return index == 0 or batch.size_bytes >= batch.most_bytes
 
     def append_values(
         self, outbox: Outbox, values: Sequence[bytes], timestamp_ms: int, receipt: Any, now_s: float
@@ -180,20 +169,16 @@ class Accumulator:
         :return: in how many batches they are; the receipt hears of each.
         :raises TypeError: a value is not bytes; nothing was added.
         """
+        check_timestamp(timestamp_ms)
+        values = checked_values(values)
         parts = list(pieces(values, min(self.limits.most_bytes, outbox.most_bytes)))
-        if len(parts) > 1:
-            b"".join(values)  # raises before the first part is added if the last cannot be
         for piece, payload in parts:
             size = payload + RECORD_OVERHEAD_BYTES * len(piece)
             batch = outbox.open
-            if batch is None or batch.size_bytes + size > self._most(outbox, batch, now_s):
+            if batch is None or batch.size_bytes + size > batch.most_bytes:
                 batch = self._begin(outbox, now_s)
-            builder = batch.builder
-            assert builder is not None
-            index = builder.count
-            builder.append_values(piece, timestamp_ms)
+            index = batch.rows.extend(piece, timestamp_ms)
             batch.entries += (receipt, index, len(piece), timestamp_ms)
-            batch.payload_bytes += payload
             batch.size_bytes += size
             self.used_bytes += size
         return len(parts)
@@ -214,7 +199,8 @@ class Accumulator:
         batch = self._begin(outbox, 0.0)
         assert batch.builder is not None
         batch.builder.append_encoded(records, count, timestamp_ms)
-        batch.entries += (None, 0, count, timestamp_ms)
+        batch.rows.times += (0, timestamp_ms)
+        batch.records = count
         batch.payload_bytes = payload_bytes
         batch.size_bytes = len(records)
         self.used_bytes += batch.size_bytes
@@ -222,9 +208,6 @@ class Accumulator:
 
     def _begin(self, outbox: Outbox, now_s: float) -> Batch:
         """Close what is open and open the next batch."""
-        batch = outbox.open
-        if batch is not None and not batch.entries:
-            return batch  # what should have been its first record was refused
         self.close(outbox)
         limits = self.limits
         batch = outbox.open = Batch(
@@ -233,6 +216,7 @@ class Accumulator:
             BatchBuilder(self._codec),
             now_s + limits.linger_s,
             now_s + limits.delivery_s,
+            most_bytes=min(limits.batch_bytes, outbox.most_bytes),
         )
         self.busy[outbox] = None
         return batch
@@ -240,12 +224,11 @@ class Accumulator:
     def close(self, outbox: Outbox) -> None:
         """Nothing more is added to what is open."""
         batch = outbox.open
-        if batch is not None and batch.entries:
-            assert batch.builder is not None
-            batch.records = batch.builder.count
+        if batch is not None:
+            batch.close()
             outbox.waiting.append(batch)
             outbox.open = None
-            self._closed(outbox.topic)
+            self.closed(outbox.topic)
 
     def close_all(self) -> None:
         """Nothing more is added to whatever is open."""
@@ -262,27 +245,34 @@ class Accumulator:
         """
         ready = []
         again_s = math.inf
-        limit, full_bytes = self.limits.in_flight, self.limits.batch_bytes
+        limit = self.limits.in_flight
         for outbox in self.busy:
             again_s = min(again_s, outbox.deadline_s())
             if outbox.not_before_s > now_s:
                 again_s = min(again_s, outbox.not_before_s)
             elif outbox.sendable(limit):
                 batch = None if outbox.waiting or hurry else outbox.open
-                if batch is None or batch.due_s <= now_s or batch.size_bytes >= full_bytes:
+                if batch is None or batch.due_s <= now_s or batch.size_bytes >= batch.most_bytes:
                     ready.append(outbox)
                 else:
                     again_s = min(again_s, batch.due_s)
         return ready, again_s
 
     def take(self, outbox: Outbox) -> Batch:
-        """The batch that an outbox of :meth:`due` sends now; others have their turn before its next one."""
+        """The batch that an outbox of :meth:`due` sends now; others have their turn before its next one.
+
+        :raises Exception: it cannot be sealed: :meth:`drop` it.
+        """
         if not outbox.waiting:
             self.close(outbox)
         if len(self.busy) > 1:
             del self.busy[outbox]
             self.busy[outbox] = None
         return outbox.take()
+
+    def drop(self, outbox: Outbox) -> Batch:
+        """Give up the batch that :meth:`take` could not seal; its memory is free."""
+        return self._released([outbox.drop()])[0]
 
     def answered(self, batch: Batch, error: Exception | None, now_s: float) -> Outcome:
         """Act upon the answer to a batch that was taken.
@@ -347,5 +337,5 @@ class Accumulator:
             for batch in (*outbox.in_flight, *outbox.waiting):
                 if not batch.abandoned:
                     yield batch
-            if outbox.open is not None and outbox.open.entries:
+            if outbox.open is not None:
                 yield outbox.open

@@ -138,16 +138,15 @@ class Audit:
         if append_time_ms >= 0:
             self._add(batch.topic, append_time_ms, batch.records)
             return
-        times = batch.entries[3::4]
-        earliest_ms = min(times)
-        if earliest_ms // self.interval_ms == max(times) // self.interval_ms:
+        times = batch.rows.times
+        stamps = times[1::2]
+        earliest_ms = min(stamps)
+        if earliest_ms // self.interval_ms == max(stamps) // self.interval_ms:
             self._add(batch.topic, earliest_ms, batch.records)
             return
-        counted = 0
-        for _, first, count, timestamp_ms in batch.each_entry():
-            if first >= counted:  # else it is a flush, which waits for records that others sent
-                self._add(batch.topic, timestamp_ms, count)
-                counted = first + count
+        ends = [*times[2::2], batch.records]
+        for first, timestamp_ms, end in zip(times[0::2], stamps, ends, strict=True):
+            self._add(batch.topic, timestamp_ms, end - first)
 
     def _add(self, topic: str, timestamp_ms: int, count: int) -> None:
         window = topic, timestamp_ms // self.interval_ms

@@ -12,6 +12,7 @@ from kafkatx.records.batch import iter_records, parse_header
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.header import ATTRIBUTES_AT, HEADER, HEADER_BYTES
+from kafkatx.records.rows import Rows
 from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 
 RECORD_OVERHEAD_BYTES = 24
@@ -77,13 +78,17 @@ def pieces(values: Sequence[bytes], limit: int) -> Iterator[tuple[Sequence[bytes
 class Batch:
     """Records for one partition.
 
-    First it has a ``builder``; once sealed ``data``, a batch of magic 2. Times are the owner's clock's, in
-    seconds.
+    First it has a ``builder`` and ``rows``; once sealed ``data``, a batch of magic 2. Times are the owner's
+    clock's, in seconds.
 
+    :ivar rows: the records, until they are encoded; its ``times`` stay.
+    :ivar most_bytes: the size up to which records may be added; 0 unless the batch is open.
+    :ivar records: how many there are, once it is closed; see :attr:`count`.
     :ivar size_bytes: the room that its records take at most, before compression.
-    :ivar payload_bytes: those of keys and values.
+    :ivar payload_bytes: those of keys and values, once it is closed.
     :ivar entries: the items of each :data:`Entry`, one after the other: a tuple per record would be one
-        object more for the garbage collector to look at again and again. See :meth:`each_entry`.
+        object more for the garbage collector to look at again and again. Records that nobody waits for have
+        none. See :meth:`each_entry`.
     :ivar due_s: when it is sent though it is not full.
     :ivar deadline_s: when it is given up.
     :ivar again: it has been sent once: it may be in the log though it failed.
@@ -99,6 +104,8 @@ class Batch:
     builder: BatchBuilder | None = None
     due_s: float = math.inf
     deadline_s: float = math.inf
+    rows: Rows = attrs.Factory(Rows)
+    most_bytes: int = 0
     records: int = 0
     size_bytes: int = 0
     payload_bytes: int = 0
@@ -120,8 +127,26 @@ class Batch:
             return
         builder.producer_id, builder.producer_epoch = identity
         builder.base_sequence = sequence
+        rows = self.rows
+        if rows.values and not builder.count:
+            times = rows.times
+            builder.append_encoded(rows.encode(), len(rows.values), times[1], max(times[1::2]))
         self.data = builder.build()
         self.builder = None
+        rows.clear()
+
+    @property
+    def count(self) -> int:
+        """How many records it has, open or closed."""
+        return self.records or len(self.rows.values)
+
+    def close(self) -> None:
+        """Take no more records."""
+        self.most_bytes = 0
+        rows = self.rows
+        if rows.values:
+            self.records = len(rows.values)
+            self.payload_bytes = rows.payload_bytes()
 
     def each_entry(self) -> Iterator[Entry]:
         """The entries, in order."""
@@ -139,11 +164,11 @@ class Batch:
         cut = []
         for start, part in ((0, records[:middle]), (middle, records[middle:])):
             builder = BatchBuilder(header.codec)
-            half = Batch(self.topic, self.partition, builder, self.due_s, self.deadline_s, len(part))
+            half = Batch(self.topic, self.partition, builder, self.due_s, self.deadline_s)
             for record in part:
-                builder.append(record.key, record.value, record.timestamp, record.headers)
-                half.payload_bytes += len(record.key or b"") + len(record.value or b"")
+                half.rows.append(record.key, record.value, record.timestamp, record.headers)
                 half.size_bytes += record_bytes(record.key, record.value, record.headers)
+            half.close()
             half.attempts, half.again, half.overtaken = self.attempts, self.again, self.overtaken
             identity = Identity(header.producer_id, header.producer_epoch)
             half.seal(identity, sequence_after(header.base_sequence, start))

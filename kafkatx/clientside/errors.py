@@ -27,6 +27,16 @@ class ClientClosed(KafkaTXError):
     """The client was closed before this was done, or is used after it was closed."""
 
 
+class ForkedClient(KafkaTXError):
+    """A client is used in a fork of the process that made it."""
+
+    def __init__(self, made_in: int, used_in: int) -> None:
+        super().__init__(
+            f"this client was made in process {made_in} and is used in {used_in}, a fork, which has none of"
+            " its connections: make a client after the fork"
+        )
+
+
 class BufferExhausted(KafkaTXError):
     """A producer had no room (``buffer.memory``) within ``max.block.ms``: more comes than leaves."""
 
@@ -38,6 +48,22 @@ class ProduceFailed(RequestError):
         super().__init__(code, f"{topic} [{partition}]: {message or describe(code)}")
         self.topic = topic
         self.partition = partition
+
+
+class RecordsLost(KafkaTXError):
+    """Records that ``produce`` was given, without a callback, are not in the log as far as is known.
+
+    :ivar count: how many since the last flush.
+    :ivar first: why the first of them is not; also the ``__cause__``.
+    """
+
+    def __init__(self, count: int, first: BaseException) -> None:
+        super().__init__(
+            f"{count} records that were sent with produce() are not in the log; the first error: {first}"
+        )
+        self.count = count
+        self.first = first
+        self.__cause__ = first
 
 
 class OffsetOutOfRange(RequestError):

@@ -108,7 +108,7 @@ class Outbox:
         waiting, in_flight = self.waiting, self.in_flight
         if self.identity is None or self._gap:
             return False
-        if not waiting and (self.open is None or not self.open.entries):
+        if not waiting and self.open is None:
             return False
         if not in_flight:
             return True
@@ -117,17 +117,25 @@ class Outbox:
         return not (self._doubt or not self._known or in_flight[0].again)
 
     def take(self) -> Batch:
-        """The batch to send now, sealed; :meth:`sendable` must have said so."""
-        batch = self.waiting.popleft()
+        """The batch to send now, sealed; :meth:`sendable` must have said so.
+
+        :raises Exception: it cannot be sealed, and is still the first of those that wait: :meth:`drop` it.
+        """
+        batch = self.waiting[0]
         if not batch.data:
             assert self.identity is not None
             batch.seal(self.identity, self.sequence)
             self.sequence = sequence_after(self.sequence, batch.records)
+        self.waiting.popleft()
         batch.failed = False
         batch.attempts += 1
         self.in_flight.append(batch)
         self._unanswered += 1
         return batch
+
+    def drop(self) -> Batch:
+        """Give up the batch that :meth:`take` could not seal; it has used no sequence numbers."""
+        return self.waiting.popleft()
 
     def delivered(self, batch: Batch) -> None:
         """A batch that was taken is in the log."""
@@ -175,6 +183,8 @@ class Outbox:
             self.in_flight.insert(at, half)
         self._unanswered -= 1
         self.most_bytes = min(self.most_bytes, max(len(half.data) for half in halves))
+        if self.open is not None:
+            self.open.most_bytes = min(self.open.most_bytes, self.most_bytes)
         if not self._unanswered:
             self._turn_back()
         return halves
@@ -227,8 +237,7 @@ class Outbox:
             self._doubt = self._doubt or bool(batch.data)
             expired.append(batch)
         if self.open is not None and self.open.deadline_s <= now_s:
-            expired.append(self.open)
-            self.open = None
+            expired.append(self._give_up_open(self.open))
         return expired
 
     def deadline_s(self) -> float:
@@ -243,11 +252,15 @@ class Outbox:
         """Give up everything: the producer is closed. Answers that still come are to be ignored."""
         batches = [batch for batch in (*self.in_flight, *self.waiting) if not batch.abandoned]
         if self.open is not None:
-            batches.append(self.open)
+            batches.append(self._give_up_open(self.open))
         self.in_flight.clear()
         self.waiting.clear()
-        self.open = None
         return batches
+
+    def _give_up_open(self, batch: Batch) -> Batch:
+        batch.close()
+        self.open = None
+        return batch
 
     def _lose(self, at: int) -> None:
         """There is a gap before what is under way from *at* on: that is not in the log."""

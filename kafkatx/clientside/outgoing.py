@@ -46,3 +46,14 @@ class BatchMetadata(NamedTuple):
     last_offset: int
     records: int
     timestamp_ms: int = NO_TIMESTAMP
+
+
+class ProducerData(NamedTuple):
+    """Values for one topic, with one key: what Kafka 0.7's ``Producer.send`` takes a list of.
+
+    The key is that of all values and chooses their partition; None: the partitioner chooses.
+    """
+
+    topic: str
+    values: Sequence[Any]
+    key: Any = None

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from kafkatx.clientside.batches import Batch, Identity
 from kafkatx.clientside.errors import ConnectionFailed, ProduceFailed, check, retriable
+from kafkatx.clientside.outgoing import NO_OFFSET
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.records.convert import down_convert
-from kafkatx.types import Records
+from kafkatx.types import NO_TIMESTAMP, Records
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafkatx.wire.messages.produce import (
     PartitionProduceData,
@@ -100,6 +101,20 @@ def error_of(answer: PartitionProduceResponse | ConnectionFailed) -> KafkaTXErro
     if answer.error_code in _IN_THE_LOG:
         return None
     return RequestError(ErrorCode.of(answer.error_code), answer.error_message or "")
+
+
+def results_of(
+    batches: Sequence[Batch], response: ProduceResponse
+) -> list[tuple[Batch, KafkaTXError | None, int, int]]:
+    """Return of each batch why it is not in the log, or its base offset and the broker's timestamp."""
+    results: list[tuple[Batch, KafkaTXError | None, int, int]] = []
+    for batch, answer in zip(batches, answers(batches, response), strict=True):
+        error = error_of(answer)
+        if error is None and not isinstance(answer, ConnectionFailed):
+            results.append((batch, None, answer.base_offset, answer.log_append_time_ms))
+        else:
+            results.append((batch, error, NO_OFFSET, NO_TIMESTAMP))
+    return results
 
 
 def code_of(error: BaseException) -> ErrorCode:

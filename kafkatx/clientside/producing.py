@@ -59,7 +59,7 @@ def limits_of(settings: ClientSettings) -> Limits:
     pipelined = is_idempotent(settings) or acks_of(settings) == 0
     most_bytes = max(1, settings[producer.MAX_REQUEST_SIZE] - HEADER_BYTES)
     return Limits(
-        batch_bytes=min(settings[producer.BATCH_SIZE], most_bytes),
+        batch_bytes=max(1, min(settings[producer.BATCH_SIZE] - HEADER_BYTES, most_bytes)),
         most_bytes=most_bytes,
         linger_s=linger_ms / 1000,
         buffer_bytes=settings[producer.BUFFER_MEMORY],

@@ -91,21 +91,10 @@ class BatchBuilder:
             self._base_timestamp = self._max_timestamp = timestamp_ms
         elif timestamp_ms > self._max_timestamp:
             self._max_timestamp = timestamp_ms
-        delta = timestamp_ms - self._base_timestamp
-        body = b"".join(
-            (
-                b"\0",
-                encode(delta),
-                encode(self.count),
-                _NULL if key is None else encode(len(key)) + key,
-                _NULL if value is None else encode(len(value)) + value,
-                encode_headers(headers) if headers else b"\0",
-            )
-        )
-        length = encode(len(body))
-        self._parts += (length, body)
+        record = encode_record(self.count, timestamp_ms - self._base_timestamp, key, value, headers)
+        self._parts.append(record)
         self.count += 1
-        self.size_bytes += len(length) + len(body)
+        self.size_bytes += len(record)
 
     def append_values(self, values: Sequence[bytes], timestamp_ms: int) -> None:
         """Add records, at least one, that have a value and nothing else, all of one time: the fast path."""
@@ -118,12 +107,17 @@ class BatchBuilder:
         self.count += len(values)
         self.size_bytes += len(encoded)
 
-    def append_encoded(self, records: bytes | memoryview, count: int, timestamp_ms: int) -> None:
-        """Add records that are encoded already, before any others; all of one time.
+    def append_encoded(
+        self, records: bytes | memoryview, count: int, timestamp_ms: int, max_timestamp_ms: int = NO_TIMESTAMP
+    ) -> None:
+        """Add records that are encoded already, before any others.
 
-        :param records: with offset deltas from 0 on and timestamp deltas of 0; not to be changed later.
+        :param records: with offset deltas from 0 on and timestamp deltas from *timestamp_ms*; not to be
+            changed later.
+        :param max_timestamp_ms: the latest timestamp; -1: all records have *timestamp_ms*.
         """
-        self._base_timestamp = self._max_timestamp = timestamp_ms
+        self._base_timestamp = timestamp_ms
+        self._max_timestamp = max(timestamp_ms, max_timestamp_ms)
         self._parts.append(records)
         self.count += count
         self.size_bytes += len(records)
@@ -149,6 +143,30 @@ class BatchBuilder:
             base_offset,
             leader_epoch,
         )
+
+
+def encode_record(
+    index: int,
+    timestamp_delta: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Iterable[tuple[str, bytes | None]] = (),
+) -> bytes:
+    """Encode one record, its length first.
+
+    :param index: its offset delta.
+    """
+    body = b"".join(
+        (
+            b"\0",
+            encode(timestamp_delta),
+            encode(index),
+            _NULL if key is None else encode(len(key)) + key,
+            _NULL if value is None else encode(len(value)) + value,
+            encode_headers(headers) if headers else b"\0",
+        )
+    )
+    return encode(len(body)) + body
 
 
 def encode_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes:

@@ -14,6 +14,7 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.batch import iter_records, parse_header
 from kafkatx.records.builder import encode_values
 from kafkatx.records.compression import Codec
+from kafkatx.records.header import HEADER_BYTES
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from kafkatx.wire.messages.metadata import MetadataRequest
@@ -107,7 +108,7 @@ class EncodedWriterTests(SynchronousTestCase):
         """A batch that the topic does not take is cut, and the next ones are to be smaller."""
         self.fake.topics["t"][0].most_bytes = 400
         with self.writer(batch_size="1000") as writer:
-            self.assertEqual(writer.most_bytes(), 1000)
+            self.assertEqual(writer.most_bytes(), 1000 - HEADER_BYTES)
             self.send(writer, "t", 0, *[b"x" * 100] * 8)
             writer.flush()
             self.assertLessEqual(writer.most_bytes(), 600)

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import handover
 from kafkatx.client.handover import Handover
-from kafkatx.clientside.errors import BufferExhausted, ClientClosed
+from kafkatx.clientside.errors import BufferExhausted, ClientClosed, RecordsLost
 
 
 class Turns:
@@ -72,6 +72,31 @@ class HandoverTests(SynchronousTestCase):
         self.reactor.turn()
         self.assertRaises(ZeroDivisionError, outcome.result, 0)
         self.assertEqual(other.result(0), 1)
+
+    def test_tell(self) -> None:
+        """Calls that give nothing keep the order; what they raise reaches a callback or the check."""
+        heard: list[Any] = []
+
+        def raising(what: str) -> None:
+            raise ZeroDivisionError(what)
+
+        def on_delivery(error: Any, metadata: Any) -> None:
+            heard.append((str(error), metadata))
+
+        self.put(0)
+        self.handover.tell(self.made.append, (1,), None)
+        self.handover.tell(raising, ("heard",), on_delivery)
+        self.handover.tell(raising, ("counted",), None)
+        self.put(2)
+        self.reactor.turn()
+        self.assertEqual((self.made, heard), ([0, 1, 2], [("heard", None)]))
+        self.room = fail(BufferExhausted("full"))
+        self.handover.tell(self.made.append, (3,), on_delivery)
+        self.reactor.turn()
+        self.assertEqual(heard[1:], [("full", None)])
+        error = self.assertRaises(RecordsLost, self.handover.check)
+        self.assertEqual((error.count, str(error.first)), (1, "counted"))
+        self.handover.check()
 
     def test_no_room(self) -> None:
         """While there is no room no call is made, and those that come meanwhile follow."""

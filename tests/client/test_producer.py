@@ -9,9 +9,11 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
+from kafkatx.client import intake as intake_module
 from kafkatx.client import producer as producer_module
 from kafkatx.client.hooks import EventHandler, ProducerCallbacks
 from kafkatx.client.producer import Producer
+from kafkatx.clientside.batches import RECORD_OVERHEAD_BYTES
 from kafkatx.clientside.errors import (
     BufferExhausted,
     ClientClosed,
@@ -24,6 +26,7 @@ from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.partitioners import RoundRobinPartitioner, murmur2
 from kafkatx.records.batch import parse_header
 from kafkatx.records.convert import iter_any
+from kafkatx.records.header import HEADER_BYTES
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from kafkatx.wire.messages.metadata import MetadataRequest
 from kafkatx.wire.messages.produce import ProduceRequest
@@ -41,7 +44,8 @@ class SendTests(ProducerTestCase):
     def test_fields(self) -> None:
         """Key, value, headers and timestamp arrive; without one it is the wall clock's time."""
         now_ms = 1_700_000_000_123
-        self.patch(producer_module, "time", SimpleNamespace(time=lambda: now_ms / 1000))
+        for module in (producer_module, intake_module):
+            self.patch(module, "time", SimpleNamespace(time=lambda: now_ms / 1000))
         producer = self.producer()
         first = producer.send("one", b"v", b"k", headers=[("h", b"x"), ("n", None)], timestamp_ms=5)
         second = producer.send("one", None)
@@ -73,14 +77,17 @@ class SendTests(ProducerTestCase):
 
     def test_full_does_not_linger(self) -> None:
         """A full batch leaves at once."""
-        producer = self.producer(linger_ms=10_000, batch_size=100)
+        size = HEADER_BYTES + 2 * (40 + RECORD_OVERHEAD_BYTES)
+        producer = self.producer(linger_ms=10_000, batch_size=size)
         for _ in range(3):
             producer.send("one", b"x" * 40)
         self.network.pump()
-        self.assertEqual(self.sizes(), [[1], [2]])
-        producer.send("one", b"x" * 40)
+        self.assertEqual(self.sizes(), [[2]])
         self.network.pump(1)
-        self.assertEqual(len(self.requests()), 2)
+        self.assertEqual(self.sizes(), [[2]])
+        producer.send("one", b"x" * 40)
+        self.network.pump()
+        self.assertEqual(self.sizes(), [[2], [2]])
 
     def test_sync(self) -> None:
         """producer.type=sync: each call is sent at once, whatever lingers."""
@@ -143,7 +150,9 @@ class SendTests(ProducerTestCase):
 
     def test_elsewhere_when_full(self) -> None:
         """The record that does not fit is the first of the next partition's batch, not alone in its own."""
-        producer = self.producer(batch_size=1000, linger_ms=1000, partitioner_class=Alternating())
+        producer = self.producer(
+            batch_size=1000 + HEADER_BYTES, linger_ms=1000, partitioner_class=Alternating()
+        )
         waiting = [producer.send("t", b"x" * 76) for _ in range(11)]
         self.assertEqual([self.result(each, 2).partition for each in waiting], [0] * 10 + [1])
 

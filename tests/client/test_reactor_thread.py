@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import reactor_thread
 from kafkatx.client.reactor_thread import ReactorThread
-from kafkatx.clientside.errors import ClientClosed, RequestTimedOut
+from kafkatx.clientside.errors import ClientClosed, ForkedClient, RequestTimedOut
 from kafkatx.errors import KafkaTXError
 
 SOON_S = 10.0
@@ -106,14 +106,14 @@ class ReactorThreadTests(SynchronousTestCase):
             try:
                 self.thread.tell(lambda: None)
                 self.thread.call(lambda: succeed(1), timeout_s=SOON_S)
-            except ClientClosed as error:
+            except ForkedClient as error:
                 os.write(writing, str(error).encode())
             finally:
                 self.thread.stop()
                 os._exit(0)
         os.close(writing)
         with open(reading, "rb") as pipe:
-            self.assertIn(b"make another client after a fork", pipe.read())
+            self.assertIn(b"make a client after the fork", pipe.read())
         os.waitpid(pid, 0)
         self.assertEqual(self.thread.call(lambda: succeed(1)), 1)
 

@@ -13,7 +13,7 @@ from kafkatx.clientside.backoff import Backoff
 from kafkatx.clientside.batches import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Batch, Identity
 from kafkatx.clientside.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.records.batch import iter_records
+from kafkatx.records.batch import iter_records, parse_header
 from kafkatx.records.compression import Codec
 from tests.clientside.partition import Partition
 
@@ -70,19 +70,54 @@ class AccumulatorTests(SynchronousTestCase):
         self.add(1)
         self.assertEqual([self.take().records for _ in range(2)], [1, 1])
 
-    def test_backlog_goes_together(self) -> None:
-        """Behind a batch that waits the open one fills up to most_bytes."""
-        for _ in range(1 + 1000 // (100 + RECORD_OVERHEAD_BYTES) + 1):
-            self.add(100)
-        self.assertEqual([batch.records for batch in self.outbox.waiting], [1, 8])
+    def test_bounded_behind_others(self) -> None:
+        """Behind batches that wait none becomes larger than batch_bytes either."""
+        for _ in range(9):
+            self.add(60)
+        self.assertEqual([batch.records for batch in self.outbox.waiting], [2, 2, 2, 2])
 
-    def test_backlog_not_for_long(self) -> None:
-        """A batch that has been open for long does not go on filling: late records are not given up early."""
-        self.add(200, now_s=0.0)
-        self.add(200, now_s=0.0)
-        self.add(100, now_s=1.9)
-        self.add(100, now_s=2.1)
-        self.assertEqual([batch.records for batch in self.outbox.waiting], [1, 2])
+    def test_lists_do_not_grow(self) -> None:
+        """Behind a batch that waits lists share one up to batch_bytes; a larger list has its own."""
+        for count in (4, 2, 2, 1, 5):
+            self.accumulator.append_values(self.outbox, [b"x" * 20] * count, 5, None, 0.0)
+        self.accumulator.close(self.outbox)
+        self.assertEqual([batch.records for batch in self.outbox.waiting], [4, 4, 1, 5])
+
+    def test_closed_takes_nothing(self) -> None:
+        """A batch that is closed, or was given up while open, has no room: nobody may append to it."""
+        self.add(10)
+        first = self.outbox.open
+        assert first is not None
+        self.assertGreater(first.most_bytes, 0)
+        self.accumulator.close(self.outbox)
+        self.add(10)
+        second = self.outbox.open
+        assert second is not None
+        self.accumulator.expire(31.0)
+        self.assertEqual((first.most_bytes, second.most_bytes), (0, 0))
+
+    def test_bad_time(self) -> None:
+        """A timestamp that the format cannot hold is refused and leaves nothing behind."""
+        for wrong, error in ((-1, ValueError), (1 << 63, ValueError), (1.5, TypeError)):
+            bad: Any = wrong
+            self.assertRaises(error, self.accumulator.append, self.outbox, None, b"v", bad, (), None, 0.0)
+            self.assertRaises(error, self.accumulator.append_values, self.outbox, [b"v"], bad, None, 0.0)
+        self.assertEqual((self.accumulator.used_bytes, self.outbox.open), (0, None))
+
+    def test_drop(self) -> None:
+        """A batch that cannot be sealed is given up alone, gives its room back and uses no sequence."""
+        self.accumulator = Accumulator(LIMITS, identity=Identity(7, 0))
+        self.outbox = self.accumulator.outbox("t", 0)
+        for size in (1, 200, 2):
+            self.add(size)
+        used = self.accumulator.used_bytes
+        bad = self.outbox.waiting[0]
+        wrong: Any = "text"
+        bad.rows.values[0] = wrong
+        self.assertRaises(TypeError, self.take)
+        self.assertIs(self.accumulator.drop(self.outbox), bad)
+        self.assertEqual(self.accumulator.used_bytes, used - bad.size_bytes)
+        self.assertEqual(parse_header(self.take().data).base_sequence, 0)
 
     def test_list_is_one_batch(self) -> None:
         """A list leaves as one batch whatever batch_bytes says; one above most_bytes is cut."""
@@ -178,17 +213,6 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual(self.accumulator.due(9.0)[0], [self.outbox, other])
         self.take()
         self.assertEqual(list(self.accumulator.busy), [other, self.outbox])
-
-    def test_full_up(self) -> None:
-        """Where records can go elsewhere a full batch is closed, unless one waits already."""
-        self.add(100)
-        self.assertFalse(self.accumulator.fits(self.outbox, 100))
-        self.accumulator.full_up(self.outbox)
-        self.add(100)
-        self.accumulator.full_up(self.outbox)
-        self.assertEqual((len(self.outbox.waiting), self.closed), (1, ["t", "t"]))
-        assert self.outbox.open is not None
-        self.assertEqual(self.outbox.open.size_bytes, 100 + RECORD_OVERHEAD_BYTES)
 
 
 class FaultsTests(SynchronousTestCase):

@@ -25,7 +25,7 @@ class ProducingTests(SynchronousTestCase):
         self.assertEqual((acks_of(settings()), is_idempotent(settings())), (-1, True))
         self.assertEqual(
             limits_of(settings()),
-            Limits(16384, 1048576 - HEADER_BYTES, 0.005, 33554432, 120.0, 5, 2**31 - 1),
+            Limits(16384 - HEADER_BYTES, 1048576 - HEADER_BYTES, 0.005, 33554432, 120.0, 5, 2**31 - 1),
         )
 
     def test_acks(self) -> None:

@@ -11,7 +11,14 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import aio, loops, threads
-from kafkatx.clientside.errors import BufferExhausted, ClientClosed, OffsetOutOfRange, RequestTimedOut
+from kafkatx.clientside.errors import (
+    BufferExhausted,
+    ClientClosed,
+    OffsetOutOfRange,
+    RecordsLost,
+    RequestTimedOut,
+)
+from kafkatx.clientside.outgoing import ProducerData
 from kafkatx.clientside.record import Record
 from kafkatx.clientside.subscription import Whitelist
 from kafkatx.clientside.tables import consumer
@@ -73,6 +80,24 @@ class AsyncioTests(FacadeCase):
             return [record.value for record in (*records, *rest)]
 
         self.assertEqual(self.run_async(main), [b"first", *self.values, b"x", b"y"])
+
+    def test_produce(self) -> None:
+        """Records without a future arrive in order; a callback hears where; lists go to several topics."""
+        heard: list[Any] = []
+
+        async def main() -> Any:
+            async with aio.Producer(self.at) as producer:
+                for value in self.values:
+                    producer.produce(self.topic, value)
+                producer.produce(self.topic, b"last", on_delivery=lambda *told: heard.append(told))
+                await producer.flush()
+                data = [ProducerData(self.topic, [b"1"]), ProducerData(new_topic(), [b"2", b"3"])]
+                return await producer.send_all(data)
+
+        found = self.run_async(main)
+        self.assertEqual([metadata.last_offset for metadata in found], [RECORDS + 1, 1])
+        ((error, metadata),) = heard
+        self.assertEqual((error, metadata.offset), (None, RECORDS))
 
     def test_process(self) -> None:
         """A coroutine function of asyncio processes records; it ends with the consumer."""
@@ -207,6 +232,21 @@ class AsyncioTests(FacadeCase):
 
 
 class ThreadTests(FacadeCase):
+    def test_produce(self) -> None:
+        """Records without a future arrive in order; what is wrong reaches the callback or the flush."""
+        heard: list[Any] = []
+        bad: Any = "text"
+        with threads.Producer(self.at) as producer:
+            for value in self.values:
+                producer.produce(self.topic, value)
+            producer.produce(self.topic, bad, on_delivery=lambda *told: heard.append(told))
+            producer.flush()
+            producer.produce(self.topic, bad)
+            self.assertRaises(RecordsLost, producer.flush)
+            found = producer.send_all([ProducerData(self.topic, [b"1"])]).result(DEADLINE_S)
+        self.assertEqual(found[0].last_offset, RECORDS)
+        self.assertIsInstance(heard[0][0], TypeError)
+
     def test_there_and_back(self) -> None:
         """Records are sent from several threads; a group's iteration gives each thread's in order."""
         with threads.Producer(self.at) as producer:

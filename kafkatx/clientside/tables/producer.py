@@ -49,7 +49,8 @@ BATCHES = Section("Batches", "What is sent together.")
 PRODUCER_TYPE = BATCHES.string(
     "producer.type",
     "async",
-    "Kafka 0.7's: with sync every call is sent at once, whatever `linger.ms` says.",
+    "Kafka 0.7's: with sync the records of each call are batches of their own, sent at once, whatever "
+    "`linger.ms` says.",
     choices=("async", "sync"),
 )
 LINGER_MS = BATCHES.long(
@@ -62,7 +63,12 @@ LINGER_MS = BATCHES.long(
     aliases=("queue.time",),
 )
 BATCH_SIZE = BATCHES.integer(
-    "batch.size", 16_384, "A batch that has so much is sent at once.", low=0, unit="bytes"
+    "batch.size",
+    16_384,
+    "The largest batch before compression, unless a single record or a list that is sent at once is larger. "
+    "A full batch does not linger.",
+    low=0,
+    unit="bytes",
 )
 MAX_REQUEST_SIZE = BATCHES.integer(
     "max.request.size", 1_048_576, "The largest request, and so the largest record.", low=0, unit="bytes"

@@ -1,0 +1,105 @@
+"""Checks of what an application passes to a producer: a wrong argument fails its own call and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+TIMESTAMP_MAX = (1 << 63) - 1
+PARTITION_MAX = (1 << 31) - 1
+
+
+def checked_bytes(what: str, value: object) -> bytes:
+    """Return *value* as bytes; a buffer that may change is copied.
+
+    :param what: names the argument in the message.
+    :raises TypeError: it is not bytes-like.
+    """
+    if type(value) is bytes:
+        return value
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    try:
+        return bytes(memoryview(cast("bytes", value)))
+    except TypeError:
+        raise TypeError(
+            f"a record's {what} must be bytes after serialization, not {_kind(value)}:"
+            f" encode it, or set {what}.serializer"
+        ) from None
+
+
+def checked_values(values: Sequence[object]) -> Sequence[bytes]:
+    """Return the values of a list as bytes; the list itself if all are.
+
+    :raises TypeError: one is not bytes-like.
+    """
+    if {*map(type, values)} <= {bytes}:
+        return cast("Sequence[bytes]", values)
+    return [checked_bytes("value", value) for value in values]
+
+
+def checked_header_value(name: str, value: object) -> bytes | None:
+    """Return the value of the header *name*; raises as :func:`checked_headers`."""
+    if value is None:
+        return None
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise TypeError(f"the value of header {name!r} must be bytes or None, not {_kind(value)}")
+
+
+def checked_headers(headers: Iterable[tuple[str, bytes | None]]) -> tuple[tuple[str, bytes | None], ...]:
+    """Return headers as a tuple that nobody changes.
+
+    :raises TypeError: they are not pairs of a str and bytes or None.
+    :raises ValueError: a name has no encoding in UTF-8.
+    """
+    checked = []
+    try:
+        pairs = [(name, value) for name, value in headers]
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"a record's headers must be pairs of a name and bytes, not {_kind(headers)}"
+        ) from None
+    for name, value in pairs:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a header must be str, not {_kind(name)}")
+        name.encode()
+        checked.append((name, checked_header_value(name, value)))
+    return tuple(checked)
+
+
+def check_timestamp(timestamp_ms: object) -> None:
+    """Check a record's timestamp: milliseconds since the epoch, from 0 to 2^63 - 1.
+
+    :raises TypeError: it is not an int; ``time.time() * 1000`` is a float.
+    :raises ValueError: it is out of range.
+    """
+    if not isinstance(timestamp_ms, int):
+        raise TypeError(
+            f"timestamp_ms must be an int, milliseconds since the epoch, not {_kind(timestamp_ms)}:"
+            " int(time.time() * 1000)"
+        )
+    if not 0 <= timestamp_ms <= TIMESTAMP_MAX:
+        raise ValueError(f"timestamp_ms must be from 0 to 2^63 - 1, not {timestamp_ms}")
+
+
+def check_partition(partition: object) -> None:
+    """Check that *partition* is an int; whether the topic has it is known later.
+
+    :raises TypeError: it is not.
+    """
+    if not isinstance(partition, int):
+        raise TypeError(f"partition must be an int, not {_kind(partition)}")
+
+
+def check_topic(topic: object) -> None:
+    """Check that *topic* is a str.
+
+    :raises TypeError: it is not.
+    """
+    if not isinstance(topic, str):
+        raise TypeError(f"topic must be a str, not {_kind(topic)}")
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

@@ -255,6 +255,7 @@ class MemoryLogStore:
     ) -> None:
         self._clock = clock
         self._find_retention = find_retention
+        self.unavailable: Mapping[TopicPartition, str] = {}
         self._logs: dict[TopicPartition, MemoryLog] = {}
         self._topic_ids: dict[TopicPartition, uuid.UUID] = {}
         self.dirs: tuple[ILogDir, ...] = ()

@@ -210,6 +210,13 @@ class CorruptRecords(RequestError):
         super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
 
 
+class PartitionUnavailable(KafkaTXError):
+    """The files of one partition cannot be used; the other partitions of the log dir can.
+
+    The message names the file, what is wrong with it, and what the operator can do.
+    """
+
+
 class UnsupportedCompression(RequestError):
     """The batch names a codec that is unknown, not installed, or not readable by this request's version."""
 

@@ -1,4 +1,4 @@
-"""What stands in a partition for a log whose directory is offline."""
+"""What stands in a partition for a log that is offline: its log dir failed, or its own files did."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ class NoLog:
     size_bytes = 0
     segments = ()
 
-    def __init__(self, topic_partition: TopicPartition, config: LogConfig) -> None:
+    def __init__(
+        self, topic_partition: TopicPartition, config: LogConfig, reason: str = "its log dir is offline"
+    ) -> None:
         self.topic_partition = topic_partition
         self.config = config
+        self.reason = reason
 
     def configure(self, config: LogConfig) -> None:
         """Keep the settings, for whoever asks."""
@@ -42,7 +45,7 @@ class NoLog:
         """There is nothing to be read ahead."""
 
     def _error(self) -> OSError:
-        return OSError(errno.EIO, "the log dir is offline", str(self.topic_partition))
+        return OSError(errno.EIO, self.reason, str(self.topic_partition))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -50,4 +53,4 @@ class NoLog:
         return self._refuse
 
     def _refuse(self, *args: Any) -> NoReturn:
-        raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log dir of {self.topic_partition} is offline")
+        raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition} is offline: {self.reason}")

@@ -94,6 +94,9 @@ class Topics:
 
     async def _find_log(self, name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> Any:
         """The log of a partition that is not new; one that is missing may be in a dir that is offline."""
+        reason = self._store.unavailable.get(name)
+        if reason is not None:
+            return NoLog(name, config, reason)
         lost = name not in self._store.logs and any(one.error is not None for one in self._store.dirs)
         if not lost:
             try:

@@ -171,6 +171,10 @@ class ILogStore(Interface):
 
     logs = Attribute("Mapping[TopicPartition, IPartitionLog]: every open log; none of a dir that is offline.")
     durable = Attribute("bool: records outlive the process, and so must what the cluster knows of topics.")
+    unavailable = Attribute(
+        "Mapping[TopicPartition, str]: the partitions whose files cannot be used, and why; they are not in "
+        "logs. create() fails with OSError for one of them, delete() takes it away."
+    )
     dirs = Attribute("Sequence of ILogDir, in the order of log.dirs; empty where there are none.")
     on_offline = Attribute(
         "Callable[[ILogDir], None] or None: called in the reactor thread when a dir has gone offline while "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import attrs
@@ -76,6 +77,7 @@ class BatchLogStore:
     """
 
     dirs: tuple[ILogDir, ...] = ()
+    unavailable: Mapping[TopicPartition, str] = MappingProxyType({})
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ import attrs
 from twisted.logger import Logger
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.errors import SettingError
+from kafkatx.errors import PartitionUnavailable, SettingError
 from kafkatx.log.checkpoint import (
     CLEAN_SHUTDOWN,
     CLEANED_OFFSETS,
@@ -35,6 +35,7 @@ from kafkatx.log.checkpoint import (
     encode_offsets,
     encode_partition_metadata,
 )
+from kafkatx.log.faults import ONE_FILES
 from kafkatx.log.files import Files
 from kafkatx.log.progress import Progress
 from kafkatx.log.recovery import Loaded, load
@@ -54,7 +55,10 @@ class Found:
 
 
 class LogDir:
-    """One entry of ``log.dirs``."""
+    """One entry of ``log.dirs``.
+
+    :ivar unavailable: the partitions that could not be loaded: what the checkpoints say of them is kept.
+    """
 
     log = Logger()
 
@@ -67,6 +71,7 @@ class LogDir:
         self._recovery_points: Mapping[TopicPartition, int] = {}
         self._log_starts: Mapping[TopicPartition, int] = {}
         self._cleaned: Mapping[TopicPartition, int] = {}
+        self.unavailable: set[TopicPartition] = set()
 
     def _join(self, *names: str) -> str:
         return os.path.join(self.path, *names)
@@ -158,8 +163,10 @@ class LogDir:
             self.log.warn("{path} is damaged and passed over: {error}", path=path, error=error)
             return NO_TOPIC_ID
 
-    def load(self, found: Sequence[Found], configs: Sequence[LogConfig], now_ms: int) -> list[Loaded]:
-        """Open the logs of these partitions.
+    def load(
+        self, found: Sequence[Found], configs: Sequence[LogConfig], now_ms: int
+    ) -> list[Loaded | PartitionUnavailable]:
+        """Open the logs of these partitions; an error stands for one that cannot be used.
 
         :raises OSError: files cannot be read or written.
         """
@@ -168,23 +175,41 @@ class LogDir:
                 "{path}: no clean shutdown, {count} logs are checked", path=self.path, count=len(found)
             )
         progress = Progress(self.path, len(found))
-        loaded = []
+        loaded: list[Loaded | PartitionUnavailable] = []
         for one, config in zip(found, configs, strict=True):
-            loaded.append(
-                load(
-                    self._files,
-                    self._join(str(one.topic_partition)),
-                    config,
-                    now_ms,
-                    self._clean,
-                    self._log_starts.get(one.topic_partition, 0),
-                    self._recovery_points.get(one.topic_partition, 0),
-                    self._cleaned.get(one.topic_partition, 0),
-                    progress.read,
-                )
-            )
+            try:
+                loaded.append(self._load(one.topic_partition, config, now_ms, progress))
+            except PartitionUnavailable as error:
+                self.unavailable.add(one.topic_partition)
+                loaded.append(error)
             progress.opened()
         return loaded
+
+    def _load(self, name: TopicPartition, config: LogConfig, now_ms: int, progress: Progress) -> Loaded:
+        try:
+            return load(
+                self._files,
+                self._join(str(name)),
+                config,
+                now_ms,
+                self._clean,
+                self._log_starts.get(name, 0),
+                self._recovery_points.get(name, 0),
+                self._cleaned.get(name, 0),
+                progress.read,
+            )
+        except OSError as error:
+            if error.errno not in ONE_FILES:
+                raise
+            raise PartitionUnavailable(
+                f"{error.filename}: {error.strerror}; give the broker access to the file and start it again"
+            ) from error
+
+    def _with_unavailable(
+        self, new: Mapping[TopicPartition, int], old: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int]:
+        """Keep what a checkpoint said of the partitions that could not be loaded."""
+        return {**{name: old[name] for name in self.unavailable if name in old}, **new}
 
     # --- checkpoints
 
@@ -198,7 +223,8 @@ class LogDir:
 
         :raises OSError: one could not be written; it is as it was.
         """
-        self._files.replace(self._join(RECOVERY_POINTS), encode_offsets(recovery_points))
+        points = self._with_unavailable(recovery_points, self._recovery_points)
+        self._files.replace(self._join(RECOVERY_POINTS), encode_offsets(points))
         self.save_log_starts(log_starts)
         self._files.replace(self._join(HIGH_WATERMARKS), encode_offsets(high_watermarks))
 
@@ -207,17 +233,21 @@ class LogDir:
 
         :raises OSError: it could not be written; it is as it was.
         """
-        self._files.replace(self._join(LOG_STARTS), encode_offsets(log_starts))
+        starts = self._with_unavailable(log_starts, self._log_starts)
+        self._files.replace(self._join(LOG_STARTS), encode_offsets(starts))
 
     def save_cleaned(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Write down up to where each log was compacted.
 
         :raises OSError: it could not be written; it is as it was, and too much will be compacted again.
         """
-        self._files.replace(self._join(CLEANED_OFFSETS), encode_offsets(offsets))
+        cleaned = self._with_unavailable(offsets, self._cleaned)
+        self._files.replace(self._join(CLEANED_OFFSETS), encode_offsets(cleaned))
 
     def mark_clean(self) -> None:
-        """Say that all is on the disk, for the next start."""
+        """Say that all is on the disk, for the next start; not where a partition is still to be checked."""
+        if self.unavailable:
+            return
         self._files.replace(self._join(CLEAN_SHUTDOWN), b"")
 
     # --- partitions

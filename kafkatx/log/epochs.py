@@ -9,7 +9,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
+import attrs
+
 from kafkatx.types import NO_LEADER_EPOCH
+
+_NO_LIMIT = 1 << 31
 
 
 class LeaderEpochs:
@@ -77,3 +81,85 @@ def _epoch(entry: tuple[int, int]) -> int:
 
 def _start(entry: tuple[int, int]) -> int:
     return entry[1]
+
+
+@attrs.define
+class _Run:
+    """Batches that lie one after the other and name the same epoch."""
+
+    epoch: int
+    start_offset: int
+    batches: int = 1
+
+
+class EpochEvidence:
+    """What the batches of a log say of its leader epochs, weighed against ``leader-epoch-checkpoint``.
+
+    No checksum covers the epoch in a batch's header, nor the checkpoint. The third witness is the order:
+    epochs never fall. No batch is cut for its epoch; the worst that a wrong one does is that the offsets of a
+    batch count as another epoch's. With *before* and *after* the epochs of the batches around it, and
+    *checkpoint* what a sound checkpoint says of its offset:
+
+    ============================  ====================================  =====================
+    a batch names                 and the checkpoint                    its offsets belong to
+    ============================  ====================================  =====================
+    the epoch of a neighbour      says anything, or is missing          what the batch names
+    an epoch of its own           before <= checkpoint <= after         the checkpoint's
+    an epoch of its own, between  is missing, damaged, or does not fit  what the batch names
+    an epoch of its own, beyond   is missing, damaged, or does not fit  *before*
+    ============================  ====================================  =====================
+
+    So one bit that flips, in a batch or in the checkpoint, changes nothing where two batches or more
+    were written in each epoch. Memory is bounded by the number of epochs, unless many are damaged.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[_Run] = []
+
+    def note(self, epoch: int, base_offset: int) -> None:
+        """Add the next batch of the log; one without an epoch says nothing."""
+        if epoch == NO_LEADER_EPOCH:
+            return
+        if self._runs and self._runs[-1].epoch == epoch:
+            self._runs[-1].batches += 1
+        else:
+            self._runs.append(_Run(epoch, base_offset))
+
+    def entries(self, checkpoint: LeaderEpochs, latest: int = NO_LEADER_EPOCH) -> list[tuple[int, int]]:
+        """Return the epochs and their start offsets, by the table above.
+
+        :param checkpoint: a sound one, or an empty one.
+        :param latest: the epoch before the first batch that was noted.
+        """
+        found: list[tuple[int, int]] = []
+        for number, run in enumerate(self._runs):
+            epoch = run.epoch
+            if run.batches == 1:
+                after = self._after(number)
+                told = checkpoint.at(run.start_offset)
+                if max(latest, 0) <= told <= after:
+                    epoch = told
+                elif epoch > after:
+                    continue
+            if epoch > latest:
+                latest = epoch
+                found.append((epoch, run.start_offset))
+        return found
+
+    def _after(self, number: int) -> int:
+        """Return the epoch that follows a run, a single batch that names a lower one apart."""
+        epoch = self._runs[number].epoch
+        following = self._runs[number + 1 : number + 3]
+        if len(following) == 2 and following[0].batches == 1 and following[0].epoch < epoch:
+            return following[1].epoch
+        return following[0].epoch if following else _NO_LIMIT
+
+    def contradicts(self, checkpoint: LeaderEpochs) -> bool:
+        """True if several batches in a row name another epoch than the checkpoint says."""
+        first_known = checkpoint.entries[0][1] if checkpoint.entries else 0
+        return any(
+            run.batches > 1
+            and run.start_offset >= first_known
+            and checkpoint.at(run.start_offset) != run.epoch
+            for run in self._runs
+        )

@@ -17,6 +17,9 @@ PASSING = frozenset(
 )
 """What may be otherwise at the next attempt, and leaves what was written before as it was."""
 
+ONE_FILES = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
+"""What opening fails with where one file is at fault, and not the disk."""
+
 
 class SyncFailed(OSError):
     """A sync failed: the kernel may have dropped the pages, and a second one would succeed without them."""

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -164,6 +165,13 @@ class Files:
     def is_dir(self, path: str) -> bool:
         """Whether there is a directory of this name."""
         return os.path.isdir(path)
+
+    def is_regular(self, path: str) -> bool:
+        """True if there is a regular file of this name: no directory, and no link to one elsewhere."""
+        try:
+            return stat.S_ISREG(os.lstat(path).st_mode)
+        except FileNotFoundError:
+            return False
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or directory of this name."""

@@ -20,9 +20,10 @@ from kafkatx.interfaces import IPartitionLog, Worker
 from kafkatx.log.checkpoint import LEADER_EPOCHS, encode_epochs
 from kafkatx.log.files import Files
 from kafkatx.log.producers import ProducerState, encode_snapshot
-from kafkatx.log.recovery import Loaded, load_producers
+from kafkatx.log.recovery import Loaded
 from kafkatx.log.segment import MAX_RELATIVE_OFFSET, MAX_SEGMENT_BYTES, Segment
 from kafkatx.log.segment_files import SNAPSHOT, file_name
+from kafkatx.log.snapshots import load_producers
 from kafkatx.log.staging import FindRetention
 from kafkatx.log.syncing import OnFailure, SyncedLog, ignore, run_all, watched
 from kafkatx.types import TopicPartition

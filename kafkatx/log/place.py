@@ -110,6 +110,15 @@ class Place:
                 error=error.strerror,
             )
 
+    def offsets(self) -> tuple[dict[TopicPartition, int], ...]:
+        """Return the recovery points, log starts and ends of the logs."""
+        logs = self.logs.values()
+        return (
+            {log.topic_partition: log.flushed_offset for log in logs},
+            {log.topic_partition: log.log_start_offset for log in logs},
+            {log.topic_partition: log.log_end_offset for log in logs},
+        )
+
     def checkpoint_log_starts(self) -> Deferred[None]:
         """Write down where the logs start; fails with OSError."""
         return self._starts.join()

@@ -1,46 +1,64 @@
 """Opening a log: its segments are found, checked as far as needed, and its state read or rebuilt.
 
-After a clean shutdown nothing is scanned: the sizes and last entries of the indexes must be right. After a
-crash everything from the recovery point on is read. There each batch must follow the one before:
+After a clean shutdown nothing is scanned: the ends of segments and indexes must fit each other. After a crash
+everything from the recovery point on is read. There each batch must follow the one before:
 
 *   whole and with the right checksum;
-*   with the next offset (on a topic that is or was compacted: not below it), which no checksum protects;
-*   with the leader epoch that ``leader-epoch-checkpoint`` gives for the offset; that file is written
-    before the first batch of a new epoch is.
+*   with the next offset (on a topic that is or was compacted: not below it), which no checksum protects.
 
-The log is cut before the first batch that does not, and later segments go. Below the recovery point
-everything was synced, the indexes too.
+The log is cut before the first batch that does not follow, and later segments go; what is cut is kept
+(:mod:`kafkatx.log.kept`). No batch goes for its leader epoch (:class:`kafkatx.log.epochs.EpochEvidence`).
+
+Below the recovery point everything was synced: a crash takes nothing of that, so what is missing there was
+lost otherwise, and cutting would only make it worse. (Only after a clean shutdown is the log sure to reach
+it: a log that was truncated on purpose may end below.) :class:`~kafkatx.errors.PartitionUnavailable` is
+raised, no ``.log`` is changed, and an operator decides:
+
+=====================================================  ==========================================
+seen                                                   done
+=====================================================  ==========================================
+a batch does not follow, after a crash                 cut there, keep the rest
+offsets missing between segments, above it             cut there, keep the rest: a power cut does that
+offsets missing between segments, below it             the partition is offline
+a segment's index without its ``.log``                 the partition is offline
+the log ends below it, after a clean shutdown          the partition is offline
+no segment at all, but a recovery point or an index    the partition is offline
+a name that no segment can have, no regular file       passed over with a warning
+an empty file that is not where the log ends           passed over with a warning
+=====================================================  ==========================================
+
+Offsets may be missing on a topic that is or was compacted: there a segment that is lost with its indexes, and
+was neither the first nor the last, cannot be told from one that was compacted away.
 
 All functions block: they run in a worker. Logs are handed out only afterwards.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 import attrs
 from twisted.logger import Logger
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.errors import CorruptRecords
-from kafkatx.log.checkpoint import LEADER_EPOCHS, CheckpointDamaged, decode_epochs, encode_epochs
-from kafkatx.log.cleaner import swap
-from kafkatx.log.epochs import LeaderEpochs
+from kafkatx.errors import CorruptRecords, PartitionUnavailable
+from kafkatx.log import kept
+from kafkatx.log.epoch_recovery import EpochRecovery
+from kafkatx.log.epochs import EpochEvidence, LeaderEpochs
 from kafkatx.log.files import Files
+from kafkatx.log.found_segments import find_segments, pass_over, unavailable
 from kafkatx.log.index import IndexDamaged
-from kafkatx.log.producers import Producers, ProducerState, SnapshotDamaged, decode_snapshot
-from kafkatx.log.scan import Shallow, walk_whole
+from kafkatx.log.producers import Producers
+from kafkatx.log.scan import ALWAYS_SPARSE, follows, walk_whole
 from kafkatx.log.segment import Segment
-from kafkatx.log.segment_files import DELETED, LOG, SNAPSHOT, file_name
-from kafkatx.types import NO_PRODUCER_ID, NO_TIMESTAMP
+from kafkatx.log.segment_files import INDEX, LOG, TIME_INDEX
+from kafkatx.log.snapshots import load_producers
+from kafkatx.log.soundness import Tail, sound_tail, tail_of
 
-_LEFTOVERS = (DELETED, ".tmp")
-_NAME = re.compile(r"(\d{20})(\.log|\.snapshot)")
-_EVERY_HEADER_BYTES = 16 << 20
-"""How much of a segment is walked to see whether its time index is complete; beyond that, samples."""
-_SAMPLES = 256
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @attrs.define
@@ -65,7 +83,10 @@ def _nobody_counts(size: int) -> None:
 
 
 class _Recovery:
-    """The log of one directory while it is being opened."""
+    """The log of one directory while it is being opened.
+
+    :ivar tails: the ends of segments that were not scanned, by base offset, as far as they can be told.
+    """
 
     log = Logger()
 
@@ -75,6 +96,8 @@ class _Recovery:
         directory: str,
         config: LogConfig,
         now_ms: int,
+        clean: bool,
+        recovery_point: int,
         first_dirty_offset: int,
         checked: Callable[[int], None],
     ) -> None:
@@ -82,65 +105,165 @@ class _Recovery:
         self.directory = directory
         self.config = config
         self.now_ms = now_ms
-        self.first_dirty_offset = first_dirty_offset
+        self.clean = clean
+        self.recovery_point = recovery_point
+        self.sparse_below = ALWAYS_SPARSE if config.compacted else first_dirty_offset
         self.checked = checked
-        self.epochs, self.epochs_known = read_epochs(files, directory)
+        self.evidence = EpochEvidence()
+        self.scanned_from: int | None = None
         self.segments: list[Segment] = []
+        self.tails: dict[int, Tail] = {}
 
     def find_segments(self) -> None:
-        names = self.files.names(self.directory)
-        if swap.recover(self.files, self.directory, names):
-            names = self.files.names(self.directory)
-        for name in names:
-            if name.endswith(_LEFTOVERS):
-                self.files.unlink(os.path.join(self.directory, name))
-        for base_offset in _offsets(names, LOG):
-            path = os.path.join(self.directory, file_name(base_offset, LOG))
-            size = self.files.size(path)
-            created_ms = self.files.mtime_ms(path)
-            self.segments.append(Segment(self.files, self.directory, base_offset, size, created_ms))
+        """Find the segments.
+
+        :raises PartitionUnavailable: one is missing.
+        """
+        self.segments = find_segments(self.files, self.directory, self.sparse_below, self.recovery_point)
+
+    # --- after a clean shutdown
 
     def check(self, segment: Segment) -> None:
         """See that a segment's indexes can be its own; build them anew if not."""
-        try:
-            sound = segment.size == 0 or indexes_sound(segment, self.config)
-        except (IndexDamaged, CorruptRecords):
-            sound = False
-        if not sound:
+        tail: Tail | None = None
+        with contextlib.suppress(IndexDamaged, CorruptRecords):
+            tail = sound_tail(segment, self.config)
+        if tail is None:
             self.log.warn("{path}: indexes are damaged and built anew", path=segment.path(LOG))
             segment.reindex(self.config.index_interval_bytes)
+            try:
+                tail = tail_of(segment)
+            except (IndexDamaged, CorruptRecords) as error:
+                self.log.warn("{path}: {error}", path=segment.path(LOG), error=error)
+                return
+        self.tails[segment.base_offset] = tail
 
-    def recover(self, recovery_point: int) -> int:
-        """Scan from the recovery point on, cut the log where it ceases to be valid; return its end."""
-        first = max((i for i, s in enumerate(self.segments) if s.base_offset <= recovery_point), default=0)
+    def check_all(self) -> int | None:
+        """Check every segment and that each follows the one before.
+
+        :return: where the log ends; None if that must be found by a scan.
+        :raises PartitionUnavailable: offsets are missing.
+        """
+        last = self.segments[-1]
+        if not last.size and 0 < self.recovery_point < last.base_offset and len(self.segments) > 1:
+            pass_over(last.path(LOG), f"it is empty, and the log ended at {self.recovery_point}")
+            self.segments.pop()
+        for segment in self.segments:
+            self.check(segment)
+        for before, after in zip(self.segments, self.segments[1:], strict=False):
+            self._check_follows(before, after)
+        tail = self.tails.get(self.segments[-1].base_offset)
+        if tail is None or 0 < self.recovery_point < tail.next_offset:
+            self.log.warn("{directory}: damaged in spite of a clean shutdown", directory=self.directory)
+            return None
+        return tail.next_offset
+
+    def _check_follows(self, before: Segment, after: Segment) -> None:
+        tail = self.tails.get(before.base_offset)
+        if tail is None or (not after.size and after.base_offset == self.recovery_point):
+            return  # an empty one is where the log ended
+        if not self._continues(after.base_offset, tail.next_offset):
+            raise self._gap(after, tail.next_offset)
+
+    def _continues(self, base_offset: int, expected: int) -> bool:
+        return base_offset == expected or (base_offset > expected and expected < self.sparse_below)
+
+    def _gap(self, segment: Segment, expected: int) -> PartitionUnavailable:
+        name = os.path.basename(segment.path(LOG))
+        return unavailable(
+            self.directory,
+            f"{name} begins where offset {expected} was to be: a segment is missing, or no part of this log",
+        )
+
+    # --- after a crash
+
+    def recover(self) -> int:
+        """Scan from the recovery point on, cut the log where it ceases to be valid; return its end.
+
+        :raises PartitionUnavailable: what was synced is missing, or what is to be cut cannot be kept.
+        """
+        point = self.recovery_point
+        first = max((i for i, s in enumerate(self.segments) if s.base_offset <= point), default=0)
         for segment in self.segments[:first]:
             self.check(segment)
+        for before, after in zip(self.segments[:first], self.segments[1:], strict=False):
+            self._check_follows(before, after)
         expected: int | None = None
         for number in range(first, len(self.segments)):
             segment = self.segments[number]
-            if expected is not None and not self._follows(segment.base_offset, expected):
+            if expected is not None and not self._continues(segment.base_offset, expected):
+                if expected < point:
+                    raise self._gap(segment, expected)
                 self._cut(number, expected)
                 break
-            start = max(recovery_point, segment.base_offset)
-            expected, whole = self._recover_segment(segment, start)
-            if not whole:
+            expected, position = self._recover_segment(segment, max(point, segment.base_offset))
+            if position is not None:
+                self.check_end(expected)
                 self._cut(number + 1, expected)
+                self._cut_off(segment, position, expected)
                 break
         return self.segments[-1].base_offset if expected is None else expected
 
-    def _follows(self, offset: int, expected: int) -> bool:
-        if self.config.compacted or expected < self.first_dirty_offset:
-            return offset >= expected
-        return offset == expected
+    def check_end(self, end_offset: int) -> None:
+        if self.clean and end_offset < self.recovery_point:
+            raise unavailable(
+                self.directory,
+                f"the log ends at offset {end_offset}, and it was on the disk up to {self.recovery_point}",
+            )
 
     def _cut(self, number: int, end_offset: int) -> None:
-        for segment in self.segments[number:]:
-            self.log.warn("{path}: removed, the log ends at {end}", path=segment.path(LOG), end=end_offset)
+        """Put the segments from *number* on aside, the last one first."""
+        for segment in reversed(self.segments[number:]):
+            path = segment.path(LOG)
+            if segment.size:
+                aside = kept.free_name(self.files, path, 0)
+                for suffix in (INDEX, TIME_INDEX):
+                    self.files.unlink(segment.path(suffix))
+                kept.keep_whole(self.files, path, aside)
+                self.log.warn(
+                    "{path}: the log ends at offset {end}; all {size} bytes are kept as {kept}",
+                    path=path,
+                    end=end_offset,
+                    size=segment.size,
+                    kept=aside,
+                )
             segment.remove()
         del self.segments[number:]
 
-    def _recover_segment(self, segment: Segment, start_offset: int) -> tuple[int, bool]:
-        """Scan one segment; return the offset after its last valid batch and whether that was its end."""
+    def _cut_off(self, segment: Segment, position: int, end_offset: int) -> None:
+        """Cut a segment's file at *position*.
+
+        :raises PartitionUnavailable: the disk has no room for what is cut; nothing was cut.
+        """
+        path, size = segment.path(LOG), self.files.size(segment.path(LOG))
+        where = "nothing but zeros"
+        if not kept.is_zero(self.files, path, position):
+            where = kept.free_name(self.files, path, position)
+            try:
+                kept.keep_rest(self.files, path, position, where)
+            except OSError as error:
+                if error.errno not in _FULL:
+                    raise
+                raise PartitionUnavailable(
+                    f"{path}: the {size - position} bytes from {position} on are damaged, and there is no"
+                    f" room to keep them as {where}: {error.strerror}; make room and start the broker again"
+                ) from error
+            where = f"kept as {where}"
+        self.log.warn(
+            "{path}: cut from {size} to {position} bytes, the log ends at {end}; the rest is {where}",
+            path=path,
+            size=size,
+            position=position,
+            end=end_offset,
+            where=where,
+        )
+        self.files.truncate(segment.file, position)
+
+    def _recover_segment(self, segment: Segment, start_offset: int) -> tuple[int, int | None]:
+        """Scan one segment.
+
+        :return: the offset after its last valid batch; and where that ends if the file does not.
+        """
         file_size = segment.size
         position, expected = self._scan_start(segment, start_offset)
         try:
@@ -148,27 +271,19 @@ class _Recovery:
         except CorruptRecords:
             position, expected = 0, segment.base_offset
             segment.rewind(position, expected)
+        if self.scanned_from is None:
+            self.scanned_from = expected
         for batch, _ in walk_whole(self.files, segment.file, position, file_size):
-            if not self._valid(batch, expected):
+            if not follows(batch, expected, self.sparse_below):
                 break
             self.checked(batch.size)
             segment.note(batch, self.config.index_interval_bytes)
-            if not self.epochs_known:
-                self.epochs.assign(batch.leader_epoch, batch.base_offset)
+            self.evidence.note(batch.leader_epoch, batch.base_offset)
             position = batch.position + batch.size
             segment.size = position
             expected = batch.last_offset + 1
-        if position < file_size:
-            self.log.warn(
-                "{path}: cut from {size} to {position} bytes, the log ends at {end}",
-                path=segment.path(LOG),
-                size=file_size,
-                position=position,
-                end=expected,
-            )
-            self.files.truncate(segment.file, position)
         segment.unsynced = True
-        return expected, position == file_size
+        return expected, position if position < file_size else None
 
     def _scan_start(self, segment: Segment, offset: int) -> tuple[int, int]:
         """Position and offset to scan from: *offset*'s batch, or the start where that cannot be trusted."""
@@ -181,19 +296,6 @@ class _Recovery:
             except CorruptRecords:
                 pass
         return 0, segment.base_offset
-
-    def _valid(self, batch: Shallow, expected: int) -> bool:
-        if batch.magic < 2:
-            wrapper = batch.attributes & 7
-            return batch.last_offset >= expected if wrapper else self._follows(batch.last_offset, expected)
-        if not self._follows(batch.base_offset, expected):
-            return False
-        if not self.epochs_known:
-            return batch.leader_epoch >= self.epochs.latest
-        if self.epochs.entries and batch.base_offset < self.epochs.entries[0][1]:
-            # Below the log's start the epochs were forgotten.
-            return batch.leader_epoch <= self.epochs.entries[0][0]
-        return batch.leader_epoch == self.epochs.at(batch.base_offset)
 
 
 def load(
@@ -214,32 +316,29 @@ def load(
     :param first_dirty_offset: what is below it was compacted; swaps of segments that a crash cut short are
         carried through.
     :raises OSError: files cannot be read or written.
+    :raises PartitionUnavailable: files that were synced are missing or damaged; nothing was cut.
     """
-    recovery = _Recovery(files, directory, config, now_ms, first_dirty_offset, checked)
+    recovery = _Recovery(files, directory, config, now_ms, clean, recovery_point, first_dirty_offset, checked)
     recovery.find_segments()
     created = not recovery.segments
     if created:
-        recovery.segments.append(Segment.create(files, directory, log_start_offset, now_ms))
-        recovery.epochs.cut_end(log_start_offset)
-    end_offset = -1
-    if clean:
-        for segment in recovery.segments:
-            recovery.check(segment)
-        try:
-            end_offset = recovery.segments[-1].next_offset()
-        except CorruptRecords:
-            recovery.log.warn("{directory}: damaged in spite of a clean shutdown", directory=directory)
-            recovery_point = recovery.segments[-1].base_offset
-    if end_offset < 0:
+        segment = Segment.create(files, directory, log_start_offset, now_ms)
+        segment.sparse_below = recovery.sparse_below
+        recovery.segments.append(segment)
+    end_offset = recovery.check_all() if clean else None
+    if end_offset is None:
         clean = False
-        end_offset = recovery.recover(recovery_point)
-    segments, epochs = recovery.segments, recovery.epochs
+        end_offset = recovery.recover()
+    if not created:
+        recovery.check_end(end_offset)
+    segments = recovery.segments
+    segments[-1].make_ready()
     # Nothing was ever read below the log's start, nor can it begin beyond the end.
     start_offset = min(max(log_start_offset, segments[0].base_offset), end_offset)
-    epochs.cut_end(end_offset)
+    epochs = EpochRecovery(files, directory, segments, recovery.evidence, recovery.scanned_from).epochs(
+        [tail.last for tail in recovery.tails.values() if tail.last is not None], start_offset, end_offset
+    )
     _set_age(segments[-1], now_ms)
-    if epochs.version:
-        files.replace(os.path.join(directory, LEADER_EPOCHS), encode_epochs(epochs.entries))
     producers = load_producers(files, directory, segments, end_offset, now_ms)
     flushed_offset = end_offset if clean else min(recovery_point, end_offset)
     for segment in segments:
@@ -267,129 +366,3 @@ def _set_age(segment: Segment, now_ms: int) -> None:
         return
     if first is not None and 0 <= first.max_timestamp <= now_ms:
         segment.created_ms = first.max_timestamp
-
-
-def read_epochs(files: Files, directory: str) -> tuple[LeaderEpochs, bool]:
-    """The epochs that were written down, and whether there was a sound file at all."""
-    data = files.read(os.path.join(directory, LEADER_EPOCHS))
-    if data is None:
-        return LeaderEpochs(), False
-    try:
-        return LeaderEpochs(decode_epochs(data)), True
-    except CheckpointDamaged:
-        return LeaderEpochs(), False
-
-
-def indexes_sound(segment: Segment, config: LogConfig) -> bool:
-    """Whether what the two index files end with fits the segment, which is not empty.
-
-    :raises IndexDamaged: a file is missing or ends inside an entry.
-    :raises CorruptRecords: an index points where no batch is.
-    """
-    entry = segment.index.last_entry()
-    position, offset = 0, segment.base_offset
-    if entry is not None:
-        position, offset = entry[1], segment.base_offset + entry[0]
-        if not 0 < position < segment.size:
-            return False
-        if next(segment.walk(position)).last_offset > offset:
-            return False
-    # A longer rest should have got an entry: the index is short, or older than the log.
-    longest = config.index_interval_bytes + 2 * max(config.max_message_bytes, 1 << 20)
-    if segment.size - position > longest:
-        return False
-    return _time_index_sound(segment, position, offset)
-
-
-def _time_index_sound(segment: Segment, position: int, offset: int) -> bool:
-    """Whether the last time entry is the segment's newest batch; *position* and *offset* as indexed last."""
-    entry = segment.time_index.last_entry()
-    timestamp, at = (NO_TIMESTAMP, segment.base_offset - 1)
-    if entry is not None:
-        timestamp, at = entry[0], segment.base_offset + entry[1]
-    seen = entry is None
-    rest: Iterable[Shallow] = segment.walk(position)
-    if at < offset:
-        rest = _early_newest(segment, at)
-    for batch in rest:
-        if batch.max_timestamp > timestamp:
-            return False
-        if batch.base_offset <= at <= batch.last_offset:
-            seen = batch.max_timestamp == timestamp
-    if not seen:
-        return False
-    segment.max_timestamp, segment.max_timestamp_offset = timestamp, max(at, segment.base_offset)
-    return True
-
-
-def _early_newest(segment: Segment, offset: int) -> Iterator[Shallow]:
-    """The batch of the time index's last entry and those after it; in a long rest only samples of them."""
-    holder = segment.find(max(offset, segment.base_offset))
-    if holder is None:
-        return
-    yield holder
-    if segment.size - holder.position <= _EVERY_HEADER_BYTES:
-        yield from segment.walk(holder.position)
-        return
-    entries = segment.index.entries_in_file()
-    for number in range(0, entries, entries // _SAMPLES + 1):
-        _, position = segment.index.entry_in_file(number)
-        if position > holder.position:
-            yield next(segment.walk(position))
-
-
-def load_producers(
-    files: Files, directory: str, segments: list[Segment], end_offset: int, now_ms: int
-) -> Producers:
-    """The producers' state at *end_offset*: the latest snapshot, and the batches written after it.
-
-    Snapshots beyond the end, those that are no snapshots, and older ones without a segment are removed.
-    """
-    states: dict[int, ProducerState] | None = None
-    start_offset = segments[0].base_offset
-    bases = {segment.base_offset for segment in segments}
-    for offset in reversed(_offsets(files.names(directory), SNAPSHOT)):
-        path = os.path.join(directory, file_name(offset, SNAPSHOT))
-        if states is None and offset <= end_offset:
-            try:
-                states, start_offset = decode_snapshot(files.read(path) or b""), offset
-            except SnapshotDamaged:
-                files.unlink(path)
-        elif states is None or offset not in bases:
-            files.unlink(path)
-    if start_offset < segments[0].base_offset:
-        # Between the two, records were deleted before the next snapshot was there: of a producer that wrote
-        # some of them the sequence would be wrong. All that is forgotten was deleted, too.
-        states, start_offset = None, segments[0].base_offset
-    producers = Producers(states)
-    for number, segment in enumerate(segments):
-        last = number == len(segments) - 1
-        if start_offset < (end_offset if last else segments[number + 1].base_offset):
-            try:
-                _replay(segment, start_offset, producers, now_ms)
-            except CorruptRecords as error:
-                # A sequence gap is the worst that can come of it; a reader will be told of the damage.
-                _Recovery.log.warn("{path}: {error}", path=segment.path(LOG), error=error)
-    return producers
-
-
-def _replay(segment: Segment, start_offset: int, producers: Producers, now_ms: int) -> None:
-    first = segment.find(max(start_offset, segment.base_offset))
-    if first is None:
-        return
-    for batch in segment.walk(first.position):
-        if batch.producer_id != NO_PRODUCER_ID and batch.base_sequence >= 0:
-            producers.record(
-                batch.producer_id,
-                batch.producer_epoch,
-                batch.base_sequence,
-                batch.base_offset,
-                batch.last_offset,
-                now_ms,
-            )
-
-
-def _offsets(names: list[str], suffix: str) -> list[int]:
-    """The offsets in the names of the files with a suffix, rising."""
-    matches = (_NAME.fullmatch(name) for name in names)
-    return sorted(int(match[1]) for match in matches if match and match[2] == suffix)

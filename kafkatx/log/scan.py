@@ -25,6 +25,8 @@ _LEGACY = Struct(">qiIbbq")
 _LEGACY_BYTES = (26, 34)
 """The least that a message of magic 0 or 1 takes: null key, null value."""
 
+_CODEC = 7
+ALWAYS_SPARSE = 2**63 - 1
 _CHUNK_BYTES = 8192
 _WHOLE_CHUNK_BYTES = 1 << 20
 
@@ -86,6 +88,17 @@ def parse(buffer: bytes | memoryview, at: int, position: int) -> Shallow:
     except (IndexError, StructError):
         raise CorruptRecords(f"the header at {position} is cut off") from None
     raise CorruptRecords(f"no batch begins at {position}")
+
+
+def follows(batch: Shallow, expected: int, sparse_below: int) -> bool:
+    """True if a batch can follow one that ends before *expected*; no checksum covers its offset.
+
+    :param sparse_below: up to this offset compaction may have left gaps.
+    """
+    if batch.magic < 2 and batch.attributes & _CODEC:
+        return batch.last_offset >= expected
+    offset = batch.base_offset
+    return offset == expected or (offset > expected and expected < sparse_below)
 
 
 def walk(files: Reads, file: SharedFile, position: int, end: int) -> Iterator[Shallow]:

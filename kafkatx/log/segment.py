@@ -18,7 +18,7 @@ from kafkatx.errors import CorruptRecords
 from kafkatx.interfaces import ISegmentFacts
 from kafkatx.log.files import Buffers, Files, Reads
 from kafkatx.log.index import IndexDamaged
-from kafkatx.log.scan import Shallow, walk
+from kafkatx.log.scan import ALWAYS_SPARSE, Shallow, walk
 from kafkatx.log.segment_files import LOG, SegmentFiles
 from kafkatx.types import NO_TIMESTAMP
 
@@ -54,6 +54,7 @@ class Segment(SegmentFiles):
     ``known`` remembers positions of batch boundaries by the offset that follows them: a consumer's next
     fetch begins where its last one ended.
 
+    :ivar sparse_below: up to this offset batches may follow a gap, for compaction may have been there.
     :ivar written_from: what lies from this position on was written by this process.
     """
 
@@ -66,6 +67,7 @@ class Segment(SegmentFiles):
         "max_timestamp_offset",
         "since_index_bytes",
         "size",
+        "sparse_below",
         "written_from",
     )
 
@@ -78,6 +80,7 @@ class Segment(SegmentFiles):
         self.max_timestamp_offset = base_offset
         self.since_index_bytes = 0
         self.written_from = size
+        self.sparse_below = ALWAYS_SPARSE
         self._trusts_indexes = False
         self.known: dict[int, int] = {base_offset: 0}
 
@@ -105,6 +108,7 @@ class Segment(SegmentFiles):
         """
         twin = Segment(self._files, self.directory, self.base_offset, self.size, self.created_ms)
         twin.max_timestamp, twin.max_timestamp_offset = self.max_timestamp, self.max_timestamp_offset
+        twin.sparse_below = self.sparse_below
         twin._file = self._file
         if self._ready:
             twin.index, twin.time_index = self.index, self.time_index

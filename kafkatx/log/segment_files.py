@@ -122,6 +122,6 @@ class SegmentFiles:
         return paths
 
     def remove(self) -> None:
-        """Unlink its files."""
-        for suffix in _SUFFIXES:
+        """Unlink its files, the ``.log`` last: an index without one tells of a segment that is missing."""
+        for suffix in reversed(_SUFFIXES):
             self._files.unlink(self.path(suffix))

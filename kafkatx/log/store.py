@@ -25,7 +25,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.errors import SettingError
+from kafkatx.errors import PartitionUnavailable, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.checkpoint import NO_TOPIC_ID
 from kafkatx.log.descriptors import Descriptors, affordable_segments
@@ -35,6 +35,7 @@ from kafkatx.log.log import FileLog
 from kafkatx.log.place import Place
 from kafkatx.log.recovery import Loaded
 from kafkatx.log.staging import FindRetention
+from kafkatx.log.unavailable import UnavailableLogs
 from kafkatx.types import TopicPartition
 
 if TYPE_CHECKING:  # imported with the first pass: a start need not wait for it
@@ -87,6 +88,7 @@ class FileLogStore:
         ]
         self._entries: dict[TopicPartition, _Entry] = {}
         self._logs: dict[TopicPartition, FileLog] = {}
+        self._unavailable = UnavailableLogs()
         self._descriptors = Descriptors(affordable_segments())
         self._changing = DeferredLock()
         self._removing: set[IDelayedCall] = set()
@@ -102,6 +104,11 @@ class FileLogStore:
     def logs(self) -> Mapping[TopicPartition, FileLog]:
         """As ILogStore says."""
         return self._logs
+
+    @property
+    def unavailable(self) -> Mapping[TopicPartition, str]:
+        """As ILogStore says."""
+        return self._unavailable.reasons
 
     def _now_ms(self) -> int:
         return int(self._clock.seconds() * 1000)
@@ -169,6 +176,7 @@ class FileLogStore:
         self._is_open = False
         self._entries.clear()
         self._logs.clear()
+        self._unavailable.clear()
         for place in self._places:
             place.logs.clear()
 
@@ -177,15 +185,20 @@ class FileLogStore:
         topics = {one.topic_partition.topic for one in found}
         by_topic = {topic: log_config(topic) for topic in topics}
         configs = [by_topic[one.topic_partition.topic] for one in found]
-        loaded: list[Loaded] = await place.worker(partial(place.dir.load, found, configs, self._now_ms()))
+        loaded: list[Loaded | PartitionUnavailable] = await place.worker(
+            partial(place.dir.load, found, configs, self._now_ms())
+        )
         for one, config, state in zip(found, configs, loaded, strict=True):
-            twice = self._entries.get(one.topic_partition)
+            name = one.topic_partition
+            twice = self._entries[name].place if name in self._entries else self._unavailable.place_of(name)
             if twice is not None:
                 raise SettingError(
-                    f"log.dirs: {one.topic_partition} is both in {twice.place.dir.path} and in "
-                    f"{place.dir.path}; move one of them away"
+                    f"log.dirs: {name} is both in {twice.path} and in {place.path}; move one of them away"
                 )
-            self._add(place, one, config, state)
+            if isinstance(state, PartitionUnavailable):
+                self._unavailable.add(name, place, one.topic_id, state)
+            else:
+                self._add(place, one, config, state)
 
     def _add(self, place: Place, found: Found, config: LogConfig, loaded: Loaded) -> FileLog:
         log = FileLog(
@@ -208,7 +221,7 @@ class FileLogStore:
     def checkpoint(self) -> Deferred[None]:
         """As ILogStore says. Fails with OSError if one cannot be written."""
         saves = [
-            place.run(partial(place.dir.save, *_offsets(place)), "writing checkpoints")
+            place.run(partial(place.dir.save, *place.offsets()), "writing checkpoints")
             for place in self._online()
         ]
         return Deferred.fromCoroutine(_settle(saves))
@@ -290,7 +303,7 @@ class FileLogStore:
         try:
             finishes = [log.close() for log in place.logs.values()]
             await place.worker(lambda: [finish() for finish in finishes])
-            await place.worker(partial(place.dir.save, *_offsets(place)))
+            await place.worker(partial(place.dir.save, *place.offsets()))
             await place.worker(place.dir.mark_clean)
         finally:
             place.dir.unlock()
@@ -319,8 +332,8 @@ class FileLogStore:
             await entry.place.run(adopt, f"writing to {topic_partition}")
             entry.topic_id = topic_id
             return entry.log
-        if entry is not None:
-            await self._delete(topic_partition)
+        self._unavailable.check(topic_partition, topic_id)
+        await self._delete(topic_partition)
         return await self._create_somewhere(Found(topic_partition, topic_id), config)
 
     async def _create_somewhere(self, found: Found, config: LogConfig) -> FileLog:
@@ -354,29 +367,25 @@ class FileLogStore:
     async def _delete(self, topic_partition: TopicPartition) -> None:
         entry = self._entries.pop(topic_partition, None)
         if entry is None:
+            place = self._unavailable.pop(topic_partition)
+            if place is not None and place.error is None:
+                await self._put_aside(place, topic_partition, 0)
+                place.dir.unavailable.discard(topic_partition)
             return
         del self._logs[topic_partition]
         entry.log.abandon()
         del entry.place.logs[topic_partition]
-        put_aside = partial(entry.place.dir.put_aside, topic_partition)
-        doomed = await entry.place.run(put_aside, f"deleting {topic_partition}")
-        delay = entry.log.config.file_delete_delay_ms / 1000
-        call = self._clock.callLater(delay, self._remove, entry.place, doomed)
+        await self._put_aside(entry.place, topic_partition, entry.log.config.file_delete_delay_ms)
+
+    async def _put_aside(self, place: Place, name: TopicPartition, delay_ms: int) -> None:
+        """Take a partition's directory away; its files go after a delay."""
+        doomed = await place.run(partial(place.dir.put_aside, name), f"deleting {name}")
+        call = self._clock.callLater(delay_ms / 1000, self._remove, place, doomed)
         self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
 
     def _remove(self, place: Place, path: str) -> None:
         done = place.run(partial(self._files.remove_tree, path), f"removing {path}")
         done.addErrback(lambda failure: self.log.failure("removing {path} failed", failure, path=path))
-
-
-def _offsets(place: Place) -> tuple[dict[TopicPartition, int], ...]:
-    """Recovery points, log starts and ends of the logs in one dir."""
-    logs = place.logs.values()
-    return (
-        {log.topic_partition: log.flushed_offset for log in logs},
-        {log.topic_partition: log.log_start_offset for log in logs},
-        {log.topic_partition: log.log_end_offset for log in logs},
-    )
 
 
 async def _settle(deferreds: list[Deferred[Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
@@ -110,6 +111,27 @@ class OfflineTests(OfflineTestCase):
         asked = [OffsetForLeaderTopic("t", [OffsetForLeaderPartition(n, -1, 0) for n in (0, 1)])]
         (topic,) = self.ask(23, 4, OffsetForLeaderEpochRequest(-1, asked)).topics
         self.assertEqual([part.error_code for part in topic.partitions], [STORAGE, 0])
+
+    def test_one_partition(self) -> None:
+        """A partition whose own files cannot be used is offline by itself; its topic can be deleted."""
+        path = os.path.join(self.dirs[0], "t-0")
+        real = self.files.open
+
+        def denied(name: str, *rest: Any) -> Any:
+            if name.startswith(path):
+                raise OSError(errno.EACCES, "Permission denied", name)
+            return real(name, *rest)
+
+        self.patch(self.files, "open", denied)
+        self.restart()
+        self.assertEqual(self.send(0, 1, 2, 3), [STORAGE, 0, 0, 0])
+        self.assertEqual([self.fetch(n).error_code for n in range(4)], [STORAGE, 0, 0, 0])
+        self.assertEqual([self.list_offset(n).error_code for n in range(4)], [STORAGE, 0, 0, 0])
+        (topic,) = self.ask(3, 12, MetadataRequest([MetadataRequestTopic(name="t")])).topics
+        self.assertEqual([part.error_code for part in topic.partitions], [STORAGE, 0, 0, 0])
+        self.assertTrue(os.path.exists(path))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.assertFalse(os.path.exists(path))
 
     def test_metadata(self) -> None:
         """Metadata shows the partitions that are lost, and on which broker."""

@@ -83,8 +83,18 @@ class PartitionCheck:
             yield self._epochs_fault(
                 f"epoch {epoch} begins at offset {start}, the log ends at {self.end_offset}"
             )
+        yield from self._orphans()
         yield from self._snapshots()
         yield from self._metadata()
+
+    def _orphans(self) -> Iterator[Fault]:
+        """Indexes without their ``.log``: it is missing, and a broker does not serve the partition."""
+        if self.bases:
+            for kind in ("index", "timeindex"):
+                for base_offset in base_offsets(self.directory, kind):
+                    if self.bases[0] < base_offset and base_offset not in self.bases:
+                        path = segment_path(self.directory, base_offset, kind)
+                        yield Fault(path, None, f"{base_offset:020d}.log is missing", Remedy.REMOVE)
 
     def _beyond(self, offset: int) -> bool:
         """Whether an offset is after the log's end. Nobody knows where a damaged log ended."""

@@ -1,9 +1,8 @@
 """Mending a partition: what would be done, step by step, and doing it.
 
 The log is cut before its first fault, as recovery does it after a crash; what follows goes, too, for offsets
-in a log have no holes. Nothing is thrown away that cannot be built anew: what is cut off
-``FILE`` at byte ``P`` is kept as ``FILE.cut-P``, a file that goes as a whole as ``FILE.cut-0``. No broker
-looks at these names.
+in a log have no holes. Nothing is thrown away that cannot be built anew: :mod:`kafkatx.log.kept` says under
+which names it is kept.
 
 The order is such that a repair that is broken off can be begun again: the clean-shutdown marker goes first,
 then segments from the last one back, then the cut; indexes, epochs and checkpoints follow.
@@ -32,10 +31,9 @@ from kafkatx.log.inspect.places import (
     segment_path,
 )
 from kafkatx.log.inspect.segment import Advance
+from kafkatx.log.kept import free_name, keep_rest, keep_whole
 from kafkatx.log.scan import walk
 from kafkatx.types import TopicPartition
-
-_COPY_BYTES = 1 << 20
 
 
 class Step(NamedTuple):
@@ -140,14 +138,14 @@ class _Planner:
             base for base in found.bases if base > cut.base_offset or (whole and base == cut.base_offset)
         ]
         for base_offset in reversed(going):
-            for suffix in ("log", "txnindex"):
-                path = segment_path(self._directory, base_offset, suffix)
-                if files.exists(path):
-                    plan.steps.append(_put_aside(files, path))
             paths = [segment_path(self._directory, base_offset, suffix) for suffix in ("index", "timeindex")]
             plan.steps.append(
                 Step(f"remove the indexes of {base_offset:020d}.log", partial(_unlink, files, paths))
             )
+            for suffix in ("log", "txnindex"):
+                path = segment_path(self._directory, base_offset, suffix)
+                if files.exists(path):
+                    plan.steps.append(_put_aside(files, path))
         self._indexes -= set(going)
         if not whole:
             path = segment_path(self._directory, cut.base_offset, "log")
@@ -187,44 +185,23 @@ class _Planner:
 
 def _put_aside(files: Files, path: str) -> Step:
     """Rename a file as a whole."""
-    kept = _free(files, path, 0)
-
-    def run() -> None:
-        files.rename(path, kept)
-        files.sync_dir(os.path.dirname(path) or os.curdir)
-
-    size = files.size(path)
-    return Step(f"put {os.path.basename(path)}, {size:,} bytes, aside as {os.path.basename(kept)}", run)
+    kept, size = free_name(files, path, 0), files.size(path)
+    what = f"put {os.path.basename(path)}, {size:,} bytes, aside as {os.path.basename(kept)}"
+    return Step(what, partial(keep_whole, files, path, kept))
 
 
 def _cut_off(files: Files, path: str, position: int) -> Step:
     """Copy what follows a position, then cut it off."""
-    kept = _free(files, path, position)
+    kept = free_name(files, path, position)
 
     def run() -> None:
-        file, copy = files.open(path), files.create(kept)
-        at, size = position, files.size(path)
-        while at < size:
-            data = files.pread(file, min(_COPY_BYTES, size - at), at)
-            files.writev(copy, [data], at - position, len(data))
-            at += len(data)
-        files.sync(copy)
-        files.sync_dir(os.path.dirname(path) or os.curdir)
+        keep_rest(files, path, position, kept)
+        file = files.open(path)
         files.truncate(file, position)
         files.sync(file)
 
     name, rest = os.path.basename(path), files.size(path) - position
     return Step(f"cut {name} at byte {position}; keep the {rest:,} bytes as {os.path.basename(kept)}", run)
-
-
-def _free(files: Files, path: str, position: int) -> str:
-    """The name for what is cut off; a number follows where an earlier repair had the same one."""
-    kept = wanted = f"{path}.cut-{position}"
-    number = 1
-    while files.exists(kept):
-        number += 1
-        kept = f"{wanted}-{number}"
-    return kept
 
 
 def _reach(epochs: LeaderEpochs, end_offset: int) -> bool:

@@ -621,6 +621,7 @@ class LogStoreContract(StoreCase):
     def test_create(self) -> None:
         """A log is made once for a topic id; for another id it is a new one, and the old records are gone."""
         store = self.opened()
+        self.assertEqual(dict(store.unavailable), {})
         first_id, second_id = uuid.uuid4(), uuid.uuid4()
         log = self.result(store.create(TP, first_id, LogConfig()))
         self.put(log, batch([b"a"]))

@@ -14,8 +14,8 @@ from kafkatx.log.cleaner.offset_map import ENTRY_BYTES
 from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Pass, Source
 from kafkatx.log.cleaner.swap import suffix_of
 from kafkatx.log.files import Files
-from kafkatx.log.recovery import indexes_sound
 from kafkatx.log.segment import Segment, Written
+from kafkatx.log.soundness import sound_tail
 from kafkatx.records.batch import Record
 from kafkatx.records.convert import iter_any
 from kafkatx.records.legacy import build
@@ -185,7 +185,7 @@ class CleanTests(SynchronousTestCase):
             path = os.path.join(self.directory, f"{0:020d}{kind}")
             os.replace(path + suffix_of("p"), path)
         segment = Segment(self.files, self.directory, 0, cleaned.size, 0)
-        self.assertTrue(indexes_sound(segment, EAGER))
+        self.assertIsNotNone(sound_tail(segment, EAGER))
         segment.make_ready()
         self.assertGreater(len(segment.index), 5)
         self.assertEqual(cleaned.max_timestamp, NOW)

@@ -149,15 +149,20 @@ class DamageTests(LogCase):
         """Where a segment is missing the next one begins wrongly; in a compacted log it may."""
         self.fill()
         os.unlink(self.file("00000000000000000008.log"))
-        (fault,) = self.faults()
+        fault, *indexes = self.faults()
         self.assertEqual((fault.path, fault.position), (self.file(LAST), 0))
         self.assertIn("offsets 8 to 15 are missing", fault.problem)
+        self.assertEqual({fault.problem for fault in indexes}, {"00000000000000000008.log is missing"})
+        self.assertEqual(self.faults(compacted=True), indexes)
+        for fault in indexes:
+            os.unlink(fault.path)
         self.assertEqual(self.faults(compacted=True), [])
 
     def test_cleaned(self) -> None:
         """Below what the cleaner's checkpoint says offsets may have gaps, above it not."""
         self.fill()
-        os.unlink(self.file("00000000000000000008.log"))
+        for kind in ("log", "index", "timeindex"):
+            os.unlink(self.file(f"00000000000000000008.{kind}"))
         for offset, faults in ((16, 0), (15, 1)):
             with open(os.path.join(self.path, "cleaner-offset-checkpoint"), "wb") as file:
                 file.write(encode_offsets({TP: offset}))

@@ -15,6 +15,12 @@ CONSUMER_OFFSETS = "__consumer_offsets"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, "__transaction_state"})
 """Topics that brokers keep for themselves and show to clients as internal."""
 
+META_PROPERTIES = "meta.properties"
+"""The file in each log dir that says which broker and which cluster it belongs to."""
+
+PARTITION_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9]\d{0,9})")
+"""The name of a partition's directory in a log dir."""
+
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 

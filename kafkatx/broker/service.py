@@ -20,7 +20,7 @@ from kafkatx.broker.handlers import SERVED
 from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
-from kafkatx.errors import SettingError
+from kafkatx.errors import RequestError, SettingError
 from kafkatx.interfaces import Workers
 from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory, Limits
@@ -28,6 +28,8 @@ from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
 
 IDLE_CHECK_S = 5.0
+RECORD_S = 1.0
+"""How long a new log may be without a record of its place."""
 
 
 @attrs.frozen
@@ -146,6 +148,7 @@ class BrokerService(Service):
         chores: list[tuple[Callable[[], Any], float]] = [
             (self._retain, self.config.get("log.retention.check.interval.ms") / 1000),
             (self._checkpoint, self.config.get("log.flush.offset.checkpoint.interval.ms") / 1000),
+            (self._record, RECORD_S),
             (self._factory.close_idle, IDLE_CHECK_S),
             (self._expire_offsets, self.config.get("offsets.retention.check.interval.ms") / 1000),
         ]
@@ -215,6 +218,17 @@ class BrokerService(Service):
         writing: Deferred[None] = self.broker.store.checkpoint()
         return writing.addErrback(failed)
 
+    def _record(self) -> Deferred[None]:
+        """Write down where new logs are; the next time is another chance."""
+
+        def failed(failure: Failure) -> None:
+            if failure.check(OSError, RequestError):
+                self._log.warn("writing down where logs are failed: {error}", error=failure.value)
+            else:
+                self._log.failure("writing down where logs are failed", failure)
+
+        return Deferred.fromCoroutine(self.broker.topics.placements.record()).addErrback(failed)
+
     def stopService(self) -> Deferred[None]:
         """Stop: no new connections, flush, markers, let go. Fires when all is done."""
         super().stopService()
@@ -233,6 +247,7 @@ class BrokerService(Service):
                 self.broker.groups.stop()
                 await self.broker.topics.settled()
                 self.broker.flushes.stop()
+                await self._record()
                 await self.broker.store.close()
                 self.broker.topics.partitions.clear()  # the files close when nobody holds the logs
                 if not self.broker.halted.called:

@@ -19,7 +19,7 @@ from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.producers import Producers
 from kafkatx.log.segment import Written
 from kafkatx.log.staging import FindRetention, StagedLog
-from kafkatx.types import NO_TIMESTAMP, Records, TopicPartition
+from kafkatx.types import NO_TIMESTAMP, Expected, Records, Settled, TopicPartition
 
 
 @implementer(ISegmentFacts)
@@ -265,9 +265,15 @@ class MemoryLogStore:
         """As ILogStore says."""
         return self._logs
 
-    def open(self, log_config: Callable[[str], LogConfig]) -> Deferred[None]:
+    def open(
+        self, log_config: Callable[[str], LogConfig], expected: Expected | None = None
+    ) -> Deferred[None]:
         """As ILogStore says."""
         return succeed(None)
+
+    def settle(self) -> Deferred[Settled]:
+        """As ILogStore says: nothing outlives the process."""
+        return succeed(Settled())
 
     def configure(self, config: Any) -> None:
         """As ILogStore says: nothing of it is needed here."""

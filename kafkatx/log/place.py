@@ -59,6 +59,11 @@ class Place:
         """As ILogDir says."""
         return self.dir.path
 
+    @property
+    def directory_id(self) -> str:
+        """As ILogDir says."""
+        return self.dir.directory_id
+
     def run(self, function: Callable[[], T], doing: str) -> Deferred[T]:
         """Call a function in the dir's worker; where it fails with OSError, judge the disk by that.
 
@@ -87,7 +92,7 @@ class Place:
         self.error = error
         self.log.critical(
             "log dir {path} is offline: {doing} failed: {error}; its {count} partitions answer"
-            " KAFKA_STORAGE_ERROR until the disk is mended and the broker started again",
+            " KAFKA_STORAGE_ERROR until that is mended and the broker started again",
             path=self.path,
             doing=doing,
             error=error.strerror or error,

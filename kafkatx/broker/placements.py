@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from twisted.logger import Logger
@@ -21,6 +22,8 @@ class Placements:
     A partition is on record once its directory is on the disk. One that is on record and missing at a start
     was lost: it is offline, and not made anew. One that is not on record was never made, or was lost in a
     power cut before it was synced: it is made.
+
+    :ivar on_change: called when logs were made; :meth:`record` should be called soon.
     """
 
     _log = Logger()
@@ -30,6 +33,7 @@ class Placements:
         self._coordinator = coordinator
         self._store = store
         self._unrecorded = Settled()
+        self.on_change: Callable[[], None] | None = None
         self._missing: dict[str, list[TopicPartition]] = {}
 
     def expected(self) -> Expected:
@@ -86,6 +90,11 @@ class Placements:
         if log_dirs.items() <= recorded.items() and not self._unrecorded:
             return
         await self._write(log_dirs)
+
+    def changed(self) -> None:
+        """Take note that logs were made."""
+        if self.on_change is not None:
+            self.on_change()
 
     async def record(self) -> None:
         """Write down what was made and deleted; what fails is written down the next time.

@@ -10,7 +10,7 @@ import attrs
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IListeningPort
+from twisted.internet.interfaces import IDelayedCall, IListeningPort
 from twisted.internet.task import Cooperator, LoopingCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -28,8 +28,8 @@ from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
 
 IDLE_CHECK_S = 5.0
-RECORD_S = 1.0
-"""How long a new log may be without a record of its place."""
+RECORD_S = 0.1
+"""How long after new logs were made their places are written down: many at once cost as much as one."""
 
 
 @attrs.frozen
@@ -67,6 +67,7 @@ class BrokerService(Service):
         self._ports: list[IListeningPort] = []
         self._chores: list[LoopingCall] = []
         self._cleaning: LoopingCall | None = None
+        self._recording: IDelayedCall | None = None
         self._sharing = Cooperator(scheduler=partial(reactor.callLater, 0))
         self._opening: Deferred[None] | None = None
         self._registered = self._opened = False
@@ -107,6 +108,7 @@ class BrokerService(Service):
         for listening in self._ports:
             listening.startReading()  # type: ignore[attr-defined]
         self._start_chores()
+        self.broker.topics.placements.on_change = self._record_soon
         self._log.info(
             "kafkatx is ready: broker {id} at {bootstrap}, {topics} topics, cluster {cluster}",
             id=self.broker.node_id,
@@ -148,7 +150,6 @@ class BrokerService(Service):
         chores: list[tuple[Callable[[], Any], float]] = [
             (self._retain, self.config.get("log.retention.check.interval.ms") / 1000),
             (self._checkpoint, self.config.get("log.flush.offset.checkpoint.interval.ms") / 1000),
-            (self._record, RECORD_S),
             (self._factory.close_idle, IDLE_CHECK_S),
             (self._expire_offsets, self.config.get("offsets.retention.check.interval.ms") / 1000),
         ]
@@ -207,7 +208,7 @@ class BrokerService(Service):
             pass
 
     def _checkpoint(self) -> Deferred[None]:
-        """Write checkpoints; the next time is another chance."""
+        """Write checkpoints, and which logs are gone; the next time is another chance."""
 
         def failed(failure: Failure) -> None:
             if failure.check(OSError):
@@ -216,7 +217,12 @@ class BrokerService(Service):
                 self._log.failure("writing checkpoints failed", failure)
 
         writing: Deferred[None] = self.broker.store.checkpoint()
-        return writing.addErrback(failed)
+        return writing.addErrback(failed).addCallback(lambda _: self._record())
+
+    def _record_soon(self) -> None:
+        """Write down where new logs are, in a moment."""
+        if self._recording is None and self.running:
+            self._recording = self._reactor.callLater(RECORD_S, self._record)
 
     def _record(self) -> Deferred[None]:
         """Write down where new logs are; the next time is another chance."""
@@ -227,6 +233,9 @@ class BrokerService(Service):
             else:
                 self._log.failure("writing down where logs are failed", failure)
 
+        if self._recording is not None and self._recording.active():
+            self._recording.cancel()
+        self._recording = None
         return Deferred.fromCoroutine(self.broker.topics.placements.record()).addErrback(failed)
 
     def stopService(self) -> Deferred[None]:

@@ -187,6 +187,7 @@ class Topics:
         finally:
             for waiting in self._creating.pop(name):
                 waiting.callback(None)
+        self.placements.changed()
         self._log.info("created topic {name} with {count} partitions", name=name, count=len(topic.partitions))
         return topic
 
@@ -287,6 +288,7 @@ class Topics:
             ) from error
         added = [Partition(log, state) for log, state in zip(logs, topic.partitions[count:], strict=True)]
         self.partitions[topic.name] += self._still_there(added)
+        self.placements.changed()
         self._configure(topic)
 
     # --- configs

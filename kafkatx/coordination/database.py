@@ -22,6 +22,7 @@ from typing import Any
 
 import attrs
 
+from kafkatx.coordination.finding import make_file, sync_directory
 from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.coordination.seal import Damaged, Seal
 from kafkatx.errors import ErrorCode, RequestError, SettingError
@@ -61,7 +62,7 @@ class ClusterDatabase:
         self._path = path
         directory = os.path.dirname(path)
         try:
-            new = path != IN_MEMORY and _make_file(path)
+            new = path != IN_MEMORY and make_file(path)
             # check_same_thread: a worker may use one thread after another, never two at once
             self._db = sqlite3.connect(path, lock_wait_s, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
@@ -72,7 +73,7 @@ class ClusterDatabase:
         try:
             self._prepare()
             if new:
-                _sync_directory(directory)
+                sync_directory(directory)
         except Damaged as error:
             self._db.close()
             raise self._damaged(error) from None
@@ -164,7 +165,7 @@ class ClusterDatabase:
         try:
             return Loaded(
                 meta["cluster_id"],
-                self._topics(),
+                self.topics(),
                 self._broker_configs(),
                 self._client_quotas(),
                 self._recorded(),
@@ -172,7 +173,8 @@ class ClusterDatabase:
         except ValueError as error:  # from before there was a seal
             raise self._damaged(error) from error
 
-    def _topics(self) -> dict[str, Topic]:
+    def topics(self) -> dict[str, Topic]:
+        """All topics, by name."""
         partitions: dict[str, list[PartitionState]] = {}
         for topic, leader, leader_epoch, replicas, isr in self._db.execute(
             "SELECT topic, leader, leader_epoch, replicas, isr FROM partitions ORDER BY topic, partition"
@@ -333,6 +335,16 @@ class ClusterDatabase:
             if log_dirs is not None:
                 _replace_log_dirs(db, log_dirs)
 
+    def skip_ahead(self, generation: int, producer_id: int) -> None:
+        """Give the next change a higher generation, and the next producer a higher id, than these."""
+        with self._transaction() as db:
+            self._seal.raise_to(generation)
+            db.execute(
+                "INSERT INTO meta VALUES ('next_producer_id', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1"
+                " WHERE CAST(value AS INTEGER) < CAST(?1 AS INTEGER)",
+                (str(producer_id + 1),),
+            )
+
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()
@@ -377,22 +389,3 @@ def _ids(text: str) -> tuple[int, ...]:
 
 def _text(ids: Iterable[int]) -> str:
     return ",".join(map(str, ids))
-
-
-def _make_file(path: str) -> bool:
-    """Make the file, which only its owner may read, unless it is there; return True if it was made."""
-    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return False
-    return True
-
-
-def _sync_directory(path: str) -> None:
-    """Make a new file's name durable: the file's own fsync does not."""
-    fd = os.open(path or ".", os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -75,3 +75,22 @@ def _data(log_dir: str) -> Iterator[str]:
     with contextlib.suppress(OSError), open(os.path.join(log_dir, META_PROPERTIES), "rb") as file:
         if any(line.startswith(b"cluster.id=") for line in file):
             yield f"{file.name} names a cluster"
+
+
+def make_file(path: str) -> bool:
+    """Make the file, which only its owner may read, unless it is there; return True if it was made."""
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return False
+    return True
+
+
+def sync_directory(path: str) -> None:
+    """Make a new file's name durable: the file's own fsync does not."""
+    fd = os.open(path or ".", os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -51,7 +51,7 @@ from kafkatx.types import Expected, SharedFile, TopicPartition
 
 DOOMED = re.compile(r"(.+)\.[0-9a-f]{32}-delete")
 STRAY = re.compile(r"(.+)\.[0-9a-f]{32}-stray")
-_MAX_NAME = 255
+MAX_NAME = 255
 _PID = re.compile(rb"(\d{1,18}\n?)?")
 
 
@@ -356,7 +356,7 @@ class LogDir:
 
     def _rename(self, name: str, kind: str, was: str | None = None) -> str:
         suffix = f".{uuid.uuid4().hex}-{kind}"
-        path = self._join((was or name)[: _MAX_NAME - len(suffix)] + suffix)
+        path = self._join((was or name)[: MAX_NAME - len(suffix)] + suffix)
         self._files.rename(self._join(name), path)
         self._files.sync_dir(self.path)
         return path

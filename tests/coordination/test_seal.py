@@ -132,7 +132,7 @@ class SealTests(SynchronousTestCase):
         while error is None:
             try:
                 self.database.add_partitions(
-                    "t2", len(self.database._topics()["t2"].partitions), big.partitions
+                    "t2", len(self.database.topics()["t2"].partitions), big.partitions
                 )
             except RequestError as full:
                 error = full

@@ -10,6 +10,7 @@ from twisted.logger import Logger
 
 from kafkatx.config import BrokerConfig
 from kafkatx.config import broker as b
+from kafkatx.errors import RequestError
 from kafkatx.types import Expected, Placed, Settled, TopicPartition
 
 NAMED = 5
@@ -80,16 +81,15 @@ class Placements:
             )
 
     async def opened(self) -> None:
-        """Write down which log dirs there are, and what is in them.
-
-        :raises RequestError: KAFKA_STORAGE_ERROR: it cannot be written down.
-        """
+        """Write down which log dirs there are, and what is in them; a full disk does not stop the start."""
         recorded = self._coordinator.recorded.log_dirs
         log_dirs = {one.directory_id: one.path for one in self._store.dirs if one.error is None}
-        await self._settle()
-        if log_dirs.items() <= recorded.items() and not self._unrecorded:
-            return
-        await self._write(log_dirs)
+        try:
+            await self._settle()
+            if log_dirs != recorded or self._unrecorded:
+                await self._write(log_dirs)
+        except (OSError, RequestError) as error:
+            self._log.warn("writing down where logs are failed: {error}", error=error)
 
     def changed(self) -> None:
         """Take note that logs were made."""

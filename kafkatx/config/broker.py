@@ -36,8 +36,8 @@ KAFKATX_STORAGE = IDENTITY.string(
 KAFKATX_COORDINATOR = IDENTITY.string(
     "kafkatx.coordinator",
     "embedded",
-    "The plugin that keeps the cluster's state: embedded (one broker, SQLite in the first of log.dirs), or "
-    "one that is installed.",
+    "The plugin that keeps the cluster's state: embedded (one broker, SQLite in one of log.dirs, "
+    "at first the first), or one that is installed.",
 )
 KAFKATX_START_ANEW = IDENTITY.boolean(
     "kafkatx.start.anew",

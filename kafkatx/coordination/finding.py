@@ -78,17 +78,21 @@ def _data(log_dir: str) -> Iterator[str]:
 
 
 def make_file(path: str) -> bool:
-    """Make the file, which only its owner may read, unless it is there; return True if it was made."""
-    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-    try:
+    """Make the file, which only its owner may read, unless it is there; return True if it is empty.
+
+    What was made above it is on the disk then; the file's own name is not.
+    """
+    directory = os.path.dirname(path)
+    if not os.path.isdir(directory):
+        os.makedirs(directory, 0o700, exist_ok=True)
+        sync_directory(os.path.dirname(os.path.abspath(directory)))
+    with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return False
-    return True
+    return os.path.getsize(path) == 0
 
 
 def sync_directory(path: str) -> None:
-    """Make a new file's name durable: the file's own fsync does not."""
+    """Make the names in a directory durable: a file's own fsync does not."""
     fd = os.open(path or ".", os.O_RDONLY)
     try:
         os.fsync(fd)

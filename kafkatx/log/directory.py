@@ -43,6 +43,7 @@ from kafkatx.log.checkpoint import (
     encode_partition_metadata,
     encode_stray,
 )
+from kafkatx.log.faults import FULL
 from kafkatx.log.files import Files
 from kafkatx.log.progress import Progress
 from kafkatx.log.recovery import Loaded, load
@@ -149,10 +150,15 @@ class LogDir:
         if cluster_id is not None:
             pairs["cluster.id"] = cluster_id
             pairs.setdefault("directory.id", directory_id or _new_directory_id())
-        self.directory_id = pairs.get("directory.id", "")
         if pairs != self._meta:
-            self._files.replace(self._join(META_PROPERTIES), encode_meta_properties(pairs))
+            try:
+                self._files.replace(self._join(META_PROPERTIES), encode_meta_properties(pairs))
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                return  # what is here can be read; the next start is another chance
             self._meta = pairs
+        self.directory_id = pairs.get("directory.id", "")
 
     def note(self, generation: int) -> None:
         """Write down which change of the cluster's state was seen.

@@ -18,6 +18,10 @@ PASSING = frozenset(
 """What may be otherwise at the next attempt, and leaves what was written before as it was."""
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""The disk is full: what is on it can be read."""
+
+
 class SyncFailed(OSError):
     """A sync failed: the kernel may have dropped the pages, and a second one would succeed without them."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -59,7 +60,8 @@ def _claim(place: Place, surveys: dict[str, Survey], expected: Expected | None) 
         place.dir.claim(None, None)
         return
     place.dir.claim(expected.cluster_id, belonging.known_directory_id(place.path, surveys, expected))
-    place.dir.note(expected.generation())
+    with contextlib.suppress(OSError):  # of a full disk: the next checkpoint is another chance
+        place.dir.note(expected.generation())
 
 
 def check_any_online(places: Sequence[Place]) -> None:

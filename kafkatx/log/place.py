@@ -6,7 +6,6 @@ again. A full disk is no failure: what does not fit is refused, and writing resu
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -20,13 +19,12 @@ from zope.interface import implementer
 from kafkatx.interfaces import ILogDir, Worker
 from kafkatx.log.commit import GroupCommit
 from kafkatx.log.directory import LogDir
-from kafkatx.log.faults import is_lasting
+from kafkatx.log.faults import FULL, is_lasting
 from kafkatx.log.log import FileLog
 from kafkatx.types import TopicPartition
 
 T = TypeVar("T")
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
 SAY_FULL_EVERY_S = 60.0
 """A full disk refuses every append: one line a minute says so."""
 

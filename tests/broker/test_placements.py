@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from random import Random
@@ -14,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
+from kafkatx.coordination.database import ClusterDatabase
 from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.coordination.finding import FILE_NAME
 from kafkatx.errors import ErrorCode, RequestError, StateLost
@@ -24,6 +26,7 @@ from kafkatx.testing.contracts.partition_log import find_retention
 from tests.broker.running import NODE, NOW_MS, at_once
 from tests.log.disk import PowerCutFiles
 from tests.log.fakes import QuickFiles, crash
+from tests.log.test_place import BadFiles
 
 
 class StateTestCase(SynchronousTestCase):
@@ -404,6 +407,43 @@ class PowerCutTests(StateTestCase):
 
 
 class FailureTests(StateTestCase):
+    def test_full_disk(self) -> None:
+        """A broker starts on a full disk, also with log dirs of an earlier version."""
+        self.start()
+        self.make()
+        self.kill()
+        for path in self.dirs:
+            with open(os.path.join(path, "meta.properties"), "w") as file:
+                file.write("version=0\nbroker.id=0\n")
+        full = BadFiles()
+        full.bad_dir, full.error, full.failing = "/", errno.ENOSPC, {"create", "write"}
+        real = ClusterDatabase.record
+
+        def record(*args: Any) -> Any:
+            raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "full")
+
+        self.patch(ClusterDatabase, "record", record)
+        with capturedLogs():
+            self.start(full)
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+        self.patch(ClusterDatabase, "record", real)
+        self.start()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+
+    def test_log_dir_is_left_out(self) -> None:
+        """A log dir that holds nothing and is no longer used is forgotten, and deleted topics with it."""
+        self.start()
+        self.make(partitions=1)
+        self.dirs.pop()
+        self.start()
+        self.successResultOf(self.delete())
+        self.clock.advance(1e6)
+        self.record()
+        for _ in range(2):
+            self.start()
+        recorded = self.broker.coordinator.recorded
+        self.assertEqual((list(recorded.log_dirs.values()), recorded.deleted), (self.dirs, frozenset()))
+
     def test_not_written_down(self) -> None:
         """Where writing down fails, it is done the next time."""
         self.start()

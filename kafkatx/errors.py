@@ -10,6 +10,7 @@ Anything else that is raised is our own bug.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 
 
 class ErrorCode(enum.IntEnum):
@@ -222,3 +223,18 @@ class UnsupportedCompression(RequestError):
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
+
+
+class StateLost(SettingError):
+    """The cluster's state is missing or damaged, or is not that of the log dirs; the broker must not start.
+
+    :param problem: what was found, as the beginning of a sentence.
+    """
+
+    def __init__(self, problem: str, log_dirs: Iterable[str]) -> None:
+        super().__init__(
+            f"{problem}; nothing was changed. Restore what is missing; or rebuild the state from the "
+            f"partitions' directories: kafkatx log adopt {' '.join(log_dirs)}; or set "
+            "kafkatx.start.anew=true, which renames the directories that the state does not know to "
+            "...-stray and removes none"
+        )

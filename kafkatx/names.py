@@ -24,6 +24,11 @@ _UNSAFE = re.compile(
     "\ud800-\udfff]"  # no characters: bytes that were not UTF-8
 )
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+META_PROPERTIES = "meta.properties"
+"""The file in each log dir that says which broker and which cluster it belongs to."""
+
+PARTITION_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9]\d{0,9})")
+"""The name of a partition's directory in a log dir."""
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 

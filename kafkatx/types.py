@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -107,6 +107,63 @@ class ClusterState:
     """The quotas of each entity by their names; no entity without any."""
 
 
+class Placed(NamedTuple):
+    """The log dir that holds a partition's log."""
+
+    topic_id: uuid.UUID
+    partition: int
+    directory_id: str | None
+    """``directory.id`` of the log dir; ``""``: an unknown one; None: the log is not known to exist."""
+
+
+@attrs.frozen
+class Recorded:
+    """What a coordinator has on record about the log dirs of this broker.
+
+    :ivar log_dirs: the last known path of each log dir, by its ``directory.id``.
+    :ivar placed: for each topic id the ``directory.id`` of each partition whose directory is known to have
+        been made; as :class:`Placed`.
+    :ivar deleted: ids of deleted topics some of whose directories may still be there.
+    """
+
+    log_dirs: Mapping[str, str] = MappingProxyType({})
+    placed: Mapping[uuid.UUID, Mapping[int, str]] = MappingProxyType({})
+    deleted: frozenset[uuid.UUID] = frozenset()
+
+
+@attrs.frozen
+class Expected:
+    """What a log store should find in its log dirs, as the coordinator has it.
+
+    :ivar empty: the state has no topics.
+    :ivar generation: the coordinator's current ``ICoordinator.generation``.
+    :ivar topic_id: the id of a partition's topic; None if there is no such partition.
+    :ivar anew: put aside what does not belong to this state, also where the store would refuse to open.
+    """
+
+    cluster_id: str
+    empty: bool
+    generation: Callable[[], int]
+    topic_id: Callable[[TopicPartition], uuid.UUID | None]
+    recorded: Recorded
+    anew: bool = False
+
+
+@attrs.frozen
+class Settled:
+    """What a log store has brought to the disk since it was asked last.
+
+    :ivar placed: logs whose directories are on the disk now.
+    :ivar gone: ids of deleted topics of which no directory is left.
+    """
+
+    placed: Sequence[Placed] = ()
+    gone: Sequence[uuid.UUID] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.placed or self.gone)
+
+
 class SharedFile:
     """An open file that closes itself when its last user lets go.
 
@@ -116,7 +173,7 @@ class SharedFile:
 
     __slots__ = ("_fd", "path")
 
-    def __init__(self, path: str, flags: int, mode: int = 0o644) -> None:
+    def __init__(self, path: str, flags: int, mode: int = 0o600) -> None:
         self._fd = -1
         self.path = path
         self._fd = os.open(path, flags | os.O_CLOEXEC, mode)

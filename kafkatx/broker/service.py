@@ -10,7 +10,7 @@ import attrs
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IListeningPort
+from twisted.internet.interfaces import IDelayedCall, IListeningPort
 from twisted.internet.task import Cooperator, LoopingCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -20,7 +20,7 @@ from kafkatx.broker.handlers import SERVED
 from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
-from kafkatx.errors import SettingError
+from kafkatx.errors import RequestError, SettingError
 from kafkatx.interfaces import Workers
 from kafkatx.net.reactors import WallClock
 from kafkatx.net.readahead import ReadAhead
@@ -29,6 +29,8 @@ from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
 
 IDLE_CHECK_S = 5.0
+RECORD_S = 0.1
+"""How long after new logs were made their places are written down: many at once cost as much as one."""
 
 
 @attrs.frozen
@@ -66,6 +68,7 @@ class BrokerService(Service):
         self._ports: list[IListeningPort] = []
         self._chores: list[LoopingCall] = []
         self._cleaning: LoopingCall | None = None
+        self._recording: IDelayedCall | None = None
         self._sharing = Cooperator(scheduler=partial(reactor.callLater, 0))
         self._opening: Deferred[None] | None = None
         self._registered = self._opened = False
@@ -106,6 +109,7 @@ class BrokerService(Service):
         for listening in self._ports:
             listening.startReading()  # type: ignore[attr-defined]
         self._start_chores()
+        self.broker.topics.placements.on_change = self._record_soon
         self._log.info(
             "kafkatx is ready: broker {id} at {bootstrap}, {topics} topics, cluster {cluster}",
             id=self.broker.node_id,
@@ -205,7 +209,7 @@ class BrokerService(Service):
             pass
 
     def _checkpoint(self) -> Deferred[None]:
-        """Write checkpoints; the next time is another chance."""
+        """Write checkpoints, and which logs are gone; the next time is another chance."""
 
         def failed(failure: Failure) -> None:
             if failure.check(OSError):
@@ -214,7 +218,26 @@ class BrokerService(Service):
                 self._log.failure("writing checkpoints failed", failure)
 
         writing: Deferred[None] = self.broker.store.checkpoint()
-        return writing.addErrback(failed)
+        return writing.addErrback(failed).addCallback(lambda _: self._record())
+
+    def _record_soon(self) -> None:
+        """Write down where new logs are, in a moment."""
+        if self._recording is None and self.running:
+            self._recording = self._reactor.callLater(RECORD_S, self._record)
+
+    def _record(self) -> Deferred[None]:
+        """Write down where new logs are; the next time is another chance."""
+
+        def failed(failure: Failure) -> None:
+            if failure.check(OSError, RequestError):
+                self._log.warn("writing down where logs are failed: {error}", error=failure.value)
+            else:
+                self._log.failure("writing down where logs are failed", failure)
+
+        if self._recording is not None and self._recording.active():
+            self._recording.cancel()
+        self._recording = None
+        return Deferred.fromCoroutine(self.broker.topics.placements.record()).addErrback(failed)
 
     def stopService(self) -> Deferred[None]:
         """Stop: no new connections, flush, markers, let go. Fires when all is done."""
@@ -234,6 +257,7 @@ class BrokerService(Service):
                 self.broker.groups.stop()
                 await self.broker.topics.settled()
                 self.broker.flushes.stop()
+                await self._record()
                 await self.broker.store.close()
                 self.broker.topics.partitions.clear()  # the files close when nobody holds the logs
                 if not self.broker.halted.called:

@@ -14,6 +14,7 @@ from kafkatx.broker.changes import Changes
 from kafkatx.broker.flushes import Flushes
 from kafkatx.broker.offline import NoLog
 from kafkatx.broker.partition import Partition
+from kafkatx.broker.placements import Placements
 from kafkatx.config import BrokerConfig, log_config, topic_value
 from kafkatx.config import groups as g
 from kafkatx.config import topic as topic_configs
@@ -35,6 +36,7 @@ class Topics:
     A change that is begun is carried through, whether or not the client that asked for it stays.
 
     :ivar partitions: name -> the partitions by number; what produce and fetch look into.
+    :ivar placements: the record of which log dir has which partition.
     :ivar on_deleted: called with the name of a topic that is gone.
     """
 
@@ -45,6 +47,7 @@ class Topics:
         self._coordinator = coordinator
         self._store = store
         self._flushes = flushes
+        self.placements = Placements(config, coordinator, store)
         self.partitions: dict[str, list[Partition]] = {}
         self.on_deleted: Callable[[str], None] | None = None
         self._creating: dict[str, list[Deferred[None]]] = {}
@@ -52,16 +55,20 @@ class Topics:
         self._growing = DeferredLock()  # no topic goes while partitions are added to one
 
     async def open(self) -> None:
-        """Open every log, and create those that a crash left unmade."""
-        await self._store.open(self._log_config)
-        known = self._coordinator.state.topics
-        for topic in known.values():
+        """Open every log, and create those that a crash left unmade.
+
+        :raises StateLost: the logs are not those of the coordinator's topics.
+        """
+        await self._store.open(self._log_config, self.placements.expected())
+        for topic in self._coordinator.state.topics.values():
             await self._serve(topic, self._find_log)
+        self.placements.say_missing()
+        await self.placements.opened()
         for name in self._store.logs:
-            if name.topic not in known or name.partition >= len(known[name.topic].partitions):
+            if self.find(*name) is None:  # a store that keeps what it does not expect
                 self._log.warn(
                     "the log of {partition} belongs to no topic and is left alone: create the topic again"
-                    " to put it aside, or remove its directory",
+                    " to put it aside, or remove it",
                     partition=name,
                 )
 
@@ -93,12 +100,11 @@ class Topics:
         return partitions
 
     async def _find_log(self, name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> Any:
-        """The log of a partition that is not new; one that is missing may be in a dir that is offline."""
+        """The log of a partition that is not new; one that is lost, or cannot be used, is offline."""
         reason = self._store.unavailable.get(name)
         if reason is not None:
             return NoLog(name, config, reason)
-        lost = name not in self._store.logs and any(one.error is not None for one in self._store.dirs)
-        if not lost:
+        if not self.placements.is_lost(name, topic_id):
             try:
                 log = await self._store.create(name, topic_id, config)
                 if config.exposes_flushed and log.flushed_offset < log.log_end_offset:
@@ -184,6 +190,7 @@ class Topics:
         finally:
             for waiting in self._creating.pop(name):
                 waiting.callback(None)
+        self.placements.changed()
         self._log.info("created topic {name} with {count} partitions", name=name, count=len(topic.partitions))
         return topic
 
@@ -284,6 +291,7 @@ class Topics:
             ) from error
         added = [Partition(log, state) for log, state in zip(logs, topic.partitions[count:], strict=True)]
         self.partitions[topic.name] += self._still_there(added)
+        self.placements.changed()
         self._configure(topic)
 
     # --- configs

@@ -156,6 +156,57 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
     return FAULTY if left else 0
 
 
+@log.command()
+@click.argument(
+    "paths", metavar="DIR...", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False)
+)
+@click.option("-y", "--yes", is_flag=True, help="Do it; otherwise only say what would be done.")
+@click.option(
+    "--stray",
+    "strays",
+    multiple=True,
+    metavar="NAME",
+    help="Also a directory that was put aside, by its name.",
+)
+@click.option("--strays", "all_strays", is_flag=True, help="Also all directories that are named ...-stray.")
+@click.option("--empty", is_flag=True, help="Partitions whose directories are missing start anew, empty.")
+@click.option("--broker-id", type=click.IntRange(min=0), help="The broker's id, where no DIR says it.")
+def adopt(
+    paths: tuple[str, ...],
+    yes: bool,
+    strays: tuple[str, ...],
+    all_strays: bool,
+    empty: bool,
+    broker_id: int | None,
+) -> int:
+    """Rebuild the cluster's state from the directories of the partitions.
+
+    DIR... are all of the broker's log.dirs, in the order of that setting. Topics that the state does not know
+    are made with as many partitions as the highest number says. Their configs are lost: they keep all
+    records until you say otherwise. A damaged state is renamed; one that is sound stays, and is added to. No
+    broker may be running. Exit code 1: nothing was done.
+    """
+    from kafkatx.cli.adopting import Adoption
+
+    with Adoption(paths, None if all_strays else strays, empty, broker_id) as adoption:
+        for line in adoption.lines:
+            click.echo(line)
+        for said in (*adoption.notes, *adoption.problems):
+            _say(said)
+        if adoption.problems:
+            _say("nothing was changed")
+            return FAULTY
+        if not adoption.lines:
+            click.echo("the state has everything that is there")
+            return 0
+        if not yes:
+            _say("nothing was changed; give --yes to do this")
+            return FAULTY
+        adoption.carry_out()
+    _say("done; the broker can be started")
+    return 0
+
+
 def _print_plan(plan: Plan) -> None:
     show(f"{os.path.abspath(plan.directory)}: {_count(plan.faults, 'fault')}")
     if plan.lost is not None:

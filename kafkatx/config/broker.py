@@ -36,8 +36,16 @@ KAFKATX_STORAGE = IDENTITY.string(
 KAFKATX_COORDINATOR = IDENTITY.string(
     "kafkatx.coordinator",
     "embedded",
-    "The plugin that keeps the cluster's state: embedded (one broker, SQLite in the first of log.dirs), or "
-    "one that is installed.",
+    "The plugin that keeps the cluster's state: embedded (one broker, SQLite in one of log.dirs, "
+    "at first the first), or one that is installed.",
+)
+KAFKATX_START_ANEW = IDENTITY.boolean(
+    "kafkatx.start.anew",
+    False,
+    "Start although the cluster's state is lost or damaged, or is not that of log.dirs: with an empty "
+    "state, or with the one that is there. Directories of partitions that it does not know are renamed to "
+    "...-stray, a damaged state file is renamed, and nothing is removed. For one start; to keep the topics, "
+    "use kafkatx log adopt instead.",
 )
 KAFKATX_RETENTION = IDENTITY.string(
     "kafkatx.retention",

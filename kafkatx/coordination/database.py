@@ -1,8 +1,10 @@
 """The embedded coordinator's memory: topics, partitions and configs in one SQLite file.
 
 Every function here blocks; all of a database's calls are made in one worker. Each change is one transaction,
-synced before it returns (write-ahead log, ``synchronous=FULL``): after a ``kill -9`` or a power cut, what
-was returned from is there, and nothing is there by half.
+synced before it returns (``journal_mode=TRUNCATE``, ``synchronous=FULL``): after a ``kill -9`` or a power
+cut, what was returned from is there, and nothing is there by half. Between changes the journal is empty: the
+file alone is the whole state, and a copy of it is complete. :mod:`kafkatx.coordination.seal` tells a damaged
+file, and one that is older than the data beside it.
 
 While it is open, the file is locked (``locking_mode=EXCLUSIVE``): a second broker fails to open it.
 """
@@ -20,13 +22,19 @@ from typing import Any
 
 import attrs
 
+from kafkatx.coordination.finding import make_file, sync_directory
 from kafkatx.coordination.schema import MIGRATIONS
+from kafkatx.coordination.seal import Damaged, Seal
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange
-from kafkatx.types import PartitionState, QuotaEntity, Topic
+from kafkatx.types import PartitionState, Placed, QuotaEntity, Recorded, Topic
 
 IN_MEMORY = ":memory:"
 """The path of a database that is not on the disk."""
+
+
+class DatabaseDamaged(SettingError):
+    """The file is not what was written to it."""
 
 
 @attrs.frozen
@@ -38,6 +46,7 @@ class Loaded:
     broker_configs: dict[str, Mapping[str, str]]
     client_quotas: dict[QuotaEntity, Mapping[str, float]]
     group_configs: dict[str, Mapping[str, str]]
+    recorded: Recorded
 
 
 class ClusterDatabase:
@@ -45,43 +54,58 @@ class ClusterDatabase:
 
     :param path: the file, made with its directory if it is not there; or :data:`IN_MEMORY`.
     :param lock_wait_s: how long to wait for another process to close the file.
-    :raises SettingError: the file cannot be made or opened, is no database, is of a newer kafkatx, or is
-        open in another broker.
+    :raises DatabaseDamaged: the file is no database, or not what was written to it.
+    :raises SettingError: the file cannot be made or opened, is of a newer kafkatx, or is open in another
+        broker.
     """
 
     def __init__(self, path: str, lock_wait_s: float = 1.0) -> None:
         self._path = path
         directory = os.path.dirname(path)
         try:
-            if path != IN_MEMORY:
-                os.makedirs(directory, exist_ok=True)
-            new = not os.path.exists(path)
+            new = path != IN_MEMORY and make_file(path)
             # check_same_thread: a worker may use one thread after another, never two at once
             self._db = sqlite3.connect(path, lock_wait_s, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise SettingError(
                 f"log.dirs={directory}: cannot keep the cluster's state there: {error}"
             ) from None
+        self._seal = Seal(self._db)
         try:
             self._prepare()
-            if path != IN_MEMORY and new:
-                _sync_directory(directory)
+            if new:
+                sync_directory(directory)
+        except Damaged as error:
+            self._db.close()
+            raise self._damaged(error) from None
         except (OSError, sqlite3.Error) as error:
             self._db.close()
             if "locked" in str(error):
                 raise SettingError(
                     f"log.dirs={directory}: in use by another broker; stop it or choose another directory"
                 ) from None
+            if not isinstance(error, (OSError, sqlite3.OperationalError)):
+                raise self._damaged(error) from None
             raise SettingError(f"log.dirs={directory}: {path} cannot be used: {error}") from None
         except SettingError:
             self._db.close()
             raise
 
+    def _damaged(self, error: Exception) -> DatabaseDamaged:
+        return DatabaseDamaged(
+            f"log.dirs={os.path.dirname(self._path)}: the cluster's state, {self._path}, is damaged ({error})"
+        )
+
+    @property
+    def generation(self) -> int:
+        """A number that rises with each change that is committed; any thread may ask."""
+        return self._seal.on_disk
+
     def _prepare(self) -> None:
         db = self._db
-        # before the first access, so that the lock is taken with it and no shared memory file is needed
+        # before the first access, so that the lock is taken with it
         db.execute("PRAGMA locking_mode=EXCLUSIVE")
-        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA journal_mode=TRUNCATE")
         db.execute("PRAGMA synchronous=FULL")
         db.execute("PRAGMA foreign_keys=ON")
         (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -90,15 +114,18 @@ class ClusterDatabase:
                 f"log.dirs={os.path.dirname(self._path)}: {self._path} was written by a newer kafkatx "
                 f"(version {version}, this one knows {len(MIGRATIONS)}); use that one"
             )
-        for number, script in enumerate(MIGRATIONS[version:], version + 1):
-            db.execute("BEGIN IMMEDIATE")
+        self._seal.check(version)
+        # takes the lock of a file that needs no migration; a migration is whole, and sealed, or not done
+        db.execute("BEGIN IMMEDIATE")
+        for script in MIGRATIONS[version:]:
             for statement in script:
                 db.execute(statement)
-            db.execute(f"PRAGMA user_version={number:d}")
-            db.execute("COMMIT")
-        # takes the lock of a file that needed no migration
-        db.execute("BEGIN IMMEDIATE")
+        if version < len(MIGRATIONS):
+            db.execute(f"PRAGMA user_version={len(MIGRATIONS):d}")
+        self._seal.watch()
+        self._seal.write()
         db.execute("COMMIT")
+        self._seal.committed()
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -110,10 +137,13 @@ class ClusterDatabase:
         try:
             db.execute("BEGIN IMMEDIATE")
             yield db
+            self._seal.write()
             db.execute("COMMIT")
+            self._seal.committed()
         except BaseException as error:
             if db.in_transaction:
                 db.execute("ROLLBACK")
+            self._seal.rolled_back()
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.ProgrammingError):
                 raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self._path}: {error}") from error
             raise
@@ -133,15 +163,20 @@ class ClusterDatabase:
                 f"broker.id={broker_id}: the data in {os.path.dirname(self._path)} is that of broker "
                 f"{meta['broker_id']}; set broker.id={meta['broker_id']} or choose other log.dirs"
             )
-        return Loaded(
-            meta["cluster_id"],
-            self._topics(),
-            self._broker_configs(),
-            self._client_quotas(),
-            self._grouped("SELECT group_id, name, value FROM group_configs"),
-        )
+        try:
+            return Loaded(
+                meta["cluster_id"],
+                self.topics(),
+                self._broker_configs(),
+                self._client_quotas(),
+                self._grouped("SELECT group_id, name, value FROM group_configs"),
+                self._recorded(),
+            )
+        except ValueError as error:  # from before there was a seal
+            raise self._damaged(error) from error
 
-    def _topics(self) -> dict[str, Topic]:
+    def topics(self) -> dict[str, Topic]:
+        """All topics, by name."""
         partitions: dict[str, list[PartitionState]] = {}
         for topic, leader, leader_epoch, replicas, isr in self._db.execute(
             "SELECT topic, leader, leader_epoch, replicas, isr FROM partitions ORDER BY topic, partition"
@@ -159,6 +194,19 @@ class ClusterDatabase:
             )
             for name, topic_id, internal in self._db.execute("SELECT name, topic_id, internal FROM topics")
         }
+
+    def _recorded(self) -> Recorded:
+        placed: dict[uuid.UUID, dict[int, str]] = {}
+        for topic_id, partition, directory_id in self._db.execute(
+            "SELECT topic_id, partition, directory_id FROM partitions JOIN topics ON name = topic "
+            "WHERE directory_id IS NOT NULL"
+        ):
+            placed.setdefault(uuid.UUID(bytes=topic_id), {})[partition] = directory_id
+        return Recorded(
+            dict(self._db.execute("SELECT directory_id, path FROM log_dirs")),
+            placed,
+            frozenset(uuid.UUID(bytes=row[0]) for row in self._db.execute("SELECT * FROM deleted_topics")),
+        )
 
     def _broker_configs(self) -> dict[str, Mapping[str, str]]:
         return self._grouped("SELECT broker, name, value FROM broker_configs")
@@ -194,11 +242,13 @@ class ClusterDatabase:
             )
 
     def delete_topic(self, name: str) -> None:
-        """Forget a topic.
+        """Forget a topic; its id is remembered until :meth:`record` is told that its directories are gone.
 
         :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION.
         """
         with self._transaction() as db:
+            if self._path != IN_MEMORY:
+                db.execute("INSERT INTO deleted_topics SELECT topic_id FROM topics WHERE name = ?", (name,))
             if not db.execute("DELETE FROM topics WHERE name = ?", (name,)).rowcount:
                 raise _unknown(name)
 
@@ -282,8 +332,37 @@ class ClusterDatabase:
             db.execute("UPDATE meta SET value = ? WHERE name = 'next_producer_id'", (str(first + count),))
         return range(first, first + count)
 
+    def record(
+        self,
+        log_dirs: Mapping[str, str] | None,
+        placed: Iterable[Placed],
+        gone: Iterable[uuid.UUID],
+    ) -> None:
+        """Write down where logs are; as ``ICoordinator.record``."""
+        with self._transaction() as db:
+            db.executemany(
+                "UPDATE partitions SET directory_id = ?"
+                " WHERE topic = (SELECT name FROM topics WHERE topic_id = ?) AND partition = ?",
+                [(one.directory_id, one.topic_id.bytes, one.partition) for one in placed],
+            )
+            db.executemany(
+                "DELETE FROM deleted_topics WHERE topic_id = ?", [(topic_id.bytes,) for topic_id in gone]
+            )
+            if log_dirs is not None:
+                _replace_log_dirs(db, log_dirs)
+
+    def skip_ahead(self, generation: int, producer_id: int) -> None:
+        """Give the next change a higher generation, and the next producer a higher id, than these."""
+        with self._transaction() as db:
+            self._seal.raise_to(generation)
+            db.execute(
+                "INSERT INTO meta VALUES ('next_producer_id', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1"
+                " WHERE CAST(value AS INTEGER) < CAST(?1 AS INTEGER)",
+                (str(producer_id + 1),),
+            )
+
     def close(self) -> None:
-        """Let go of the file; the write-ahead log is folded into it."""
+        """Let go of the file."""
         self._db.close()
 
 
@@ -300,12 +379,24 @@ def _insert_partitions(
     db: sqlite3.Connection, topic: str, partitions: Iterable[PartitionState], first: int
 ) -> None:
     db.executemany(
-        "INSERT INTO partitions VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO partitions VALUES (?, ?, ?, ?, ?, ?, NULL)",
         (
             (topic, number, state.leader, state.leader_epoch, _text(state.replicas), _text(state.isr))
             for number, state in enumerate(partitions, first)
         ),
     )
+
+
+def _replace_log_dirs(db: sqlite3.Connection, log_dirs: Mapping[str, str]) -> None:
+    """Keep these log dirs, and of the others those that hold partitions."""
+    used = {row[0] for row in db.execute("SELECT DISTINCT directory_id FROM partitions")}
+    known = dict(db.execute("SELECT directory_id, path FROM log_dirs"))
+    wanted = {one: path for one, path in known.items() if one in used} | dict(log_dirs)
+    for directory_id in known.keys() - wanted.keys():
+        db.execute("DELETE FROM log_dirs WHERE directory_id = ?", (directory_id,))
+    for directory_id, path in wanted.items() - known.items():
+        db.execute("DELETE FROM log_dirs WHERE directory_id = ?", (directory_id,))
+        db.execute("INSERT INTO log_dirs VALUES (?, ?)", (directory_id, path))
 
 
 def _ids(text: str) -> tuple[int, ...]:
@@ -314,12 +405,3 @@ def _ids(text: str) -> tuple[int, ...]:
 
 def _text(ids: Iterable[int]) -> str:
     return ",".join(map(str, ids))
-
-
-def _sync_directory(path: str) -> None:
-    """Make a new file's name durable: the file's own fsync does not."""
-    fd = os.open(path or ".", os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -7,9 +7,8 @@ listeners are called, in the reactor thread, after the change is on the disk.
 from __future__ import annotations
 
 import base64
-import os
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,15 +20,22 @@ from zope.interface import implementer
 
 from kafkatx.config import BrokerConfig
 from kafkatx.config import broker as b
+from kafkatx.coordination.finding import find_file, put_aside
+from kafkatx.errors import StateLost
 from kafkatx.interfaces import ConfigChange, ICoordinator, Workers
 from kafkatx.names import INTERNAL_TOPICS
-from kafkatx.types import BrokerNode, ClusterState, PartitionState, QuotaEntity, Topic
+from kafkatx.types import (
+    BrokerNode,
+    ClusterState,
+    PartitionState,
+    Placed,
+    QuotaEntity,
+    Recorded,
+    Topic,
+)
 
 if TYPE_CHECKING:
     from kafkatx.coordination.database import ClusterDatabase, Loaded
-
-FILE_NAME = "kafkatx-cluster.sqlite3"
-"""In the first of log.dirs."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -56,7 +62,9 @@ class EmbeddedCoordinator:
     ) -> None:
         self.state = ClusterState(cluster_id="", controller_id=-1)
         self._memory = not durable
-        self._path = os.path.join(config[b.LOG_DIRS][0], FILE_NAME)
+        self._log_dirs = config[b.LOG_DIRS]
+        self._anew = config[b.KAFKATX_START_ANEW]
+        self.recorded = Recorded()
         self._worker = workers("coordinator")
         self._new_uuid = new_uuid
         self._listeners: list[Listener] = []
@@ -68,8 +76,8 @@ class EmbeddedCoordinator:
     def start(self, node: BrokerNode) -> Deferred[None]:
         """Open the database, in which this broker's id is written down.
 
-        :return: fails with SettingError where the first of log.dirs cannot be used, is in use, or holds
-            another broker's data.
+        :return: fails with StateLost where the database is damaged, or missing beside partitions'
+            directories; with SettingError where it cannot be used, is in use, or is another broker's.
         """
 
         def show(loaded: Loaded) -> None:
@@ -82,17 +90,27 @@ class EmbeddedCoordinator:
                 client_quotas=MappingProxyType(loaded.client_quotas),
             )
             names = {topic.topic_id: name for name, topic in loaded.topics.items()}
+            self.recorded = loaded.recorded
             self._show(alone, loaded.topics, names)
 
         return self._run(lambda: self._open(node.id), show)
 
     def _open(self, broker_id: int) -> Loaded:
         # SQLite is imported here, in the worker: it takes milliseconds of the start
-        from kafkatx.coordination.database import IN_MEMORY, ClusterDatabase
+        from kafkatx.coordination.database import IN_MEMORY, ClusterDatabase, DatabaseDamaged
 
         if self._database is not None:
             raise RuntimeError("the coordinator is started already")
-        database = ClusterDatabase(IN_MEMORY if self._memory else self._path)
+        path = IN_MEMORY if self._memory else find_file(self._log_dirs, self._anew)
+        try:
+            return self._register(ClusterDatabase(path), broker_id)
+        except DatabaseDamaged as error:
+            if not self._anew:
+                raise StateLost(str(error), self._log_dirs) from error
+            self._log.error("{error}; it is put aside as {aside}", error=error, aside=put_aside(path))
+            return self._register(ClusterDatabase(path), broker_id)
+
+    def _register(self, database: ClusterDatabase, broker_id: int) -> Loaded:
         try:
             loaded = database.register(broker_id, kafka_id(self._random_id()))
         except BaseException:
@@ -195,6 +213,21 @@ class EmbeddedCoordinator:
     def allocate_producer_ids(self, count: int) -> Deferred[range]:
         """Reserve *count* producer ids."""
         return self._run(lambda: self._opened().allocate_producer_ids(count), lambda ids: ids)
+
+    @property
+    def generation(self) -> int:
+        """As ICoordinator says."""
+        database = self._database
+        return 0 if database is None else database.generation
+
+    def record(
+        self,
+        log_dirs: Mapping[str, str] | None = None,
+        placed: Iterable[Placed] = (),
+        gone: Iterable[uuid.UUID] = (),
+    ) -> Deferred[None]:
+        """Write down where logs are."""
+        return self._run(lambda: self._opened().record(log_dirs, placed, gone), lambda _: None)
 
     def stop(self) -> Deferred[None]:
         """Close the database, after the changes that are under way. A second call does nothing."""

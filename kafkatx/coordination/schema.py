@@ -53,6 +53,23 @@ MIGRATIONS = (
             PRIMARY KEY (group_id, name)
         ) WITHOUT ROWID""",
     ),
+    (
+        """CREATE TABLE log_dirs (
+            directory_id TEXT NOT NULL PRIMARY KEY,  -- of meta.properties
+            path TEXT NOT NULL  -- where it was last
+        ) WITHOUT ROWID""",
+        """CREATE TABLE deleted_topics (
+            topic_id BLOB NOT NULL PRIMARY KEY  -- some of its directories may still be there
+        ) WITHOUT ROWID""",
+        # the log dir that has the partition's directory; NULL: it is not known to have been made
+        "ALTER TABLE partitions ADD COLUMN directory_id TEXT",
+        # earlier versions made every directory at once, and did not write down where
+        "UPDATE partitions SET directory_id = ''",
+        """CREATE TABLE seal (
+            generation INTEGER NOT NULL,
+            checksum BLOB NOT NULL
+        )""",
+    ),
 )
 """Each script leads from the version that is its index to the next; ``PRAGMA user_version`` tells a file's.
 

@@ -27,9 +27,17 @@ class ICoordinator(Interface):
     """
 
     state = Attribute("types.ClusterState; replaced as a whole.")
+    recorded = Attribute("types.Recorded: what was on record of this broker's log dirs when it was started.")
+    generation = Attribute(
+        "int: rises with each durable change; 0 where an older state cannot come back. The log dirs note it: "
+        "a start with a lower one is refused."
+    )
 
     def start(node: Any) -> Deferred[None]:
-        """Load the state and register this broker (a ``types.BrokerNode``)."""
+        """Load the state and register this broker (a ``types.BrokerNode``).
+
+        :return: fails with StateLost where the state is missing or damaged though there is data of it.
+        """
 
     def subscribe(listener: Callable[[Any, Any], None]) -> None:
         """Call ``listener(old, new)`` in the reactor thread after each change of :attr:`state`."""
@@ -43,7 +51,10 @@ class ICoordinator(Interface):
         """
 
     def delete_topic(name: str) -> Deferred[None]:
-        """Delete a topic; fails with RequestError UNKNOWN_TOPIC_OR_PARTITION."""
+        """Delete a topic; fails with RequestError UNKNOWN_TOPIC_OR_PARTITION.
+
+        Its id is in :attr:`recorded` ``.deleted`` until :meth:`record` is told that it is gone.
+        """
 
     def add_partitions(name: str, count: int, assignment: Any) -> Deferred[Any]:
         """Let a topic that has *count* partitions have more; fires with its ``types.Topic``.
@@ -82,6 +93,14 @@ class ICoordinator(Interface):
 
     def allocate_producer_ids(count: int) -> Deferred[range]:
         """Reserve *count* producer ids that no broker of the cluster ever gave out, or will again."""
+
+    def record(log_dirs: Mapping[str, str] | None, placed: Any, gone: Any) -> Deferred[None]:
+        """Write down where this broker's logs are; fires when it is durable.
+
+        :param log_dirs: the paths of the log dirs in use, by ``directory.id``; None: as before.
+        :param placed: iterable of ``types.Placed``; what is not a partition any more is ignored.
+        :param gone: ids of deleted topics of which no directory is left.
+        """
 
     def stop() -> Deferred[None]:
         """Give up the registration and let go of all resources."""

@@ -156,6 +156,7 @@ class ILogDir(Interface):
     """One of the directories that a store keeps its logs in."""
 
     path = Attribute("str: the absolute path, as DescribeLogDirs tells it.")
+    directory_id = Attribute("str: its lasting id, by which it is known at another path, too (KIP-858).")
     error = Attribute("OSError or None: why the dir is offline; nothing in it can be used until a restart.")
     logs = Attribute("Mapping[TopicPartition, IPartitionLog]: the logs that are, or were, in it.")
 
@@ -181,12 +182,15 @@ class ILogStore(Interface):
         "the store is open. Whoever owns the store sets it."
     )
 
-    def open(log_config: Callable[[str], Any]) -> Deferred[None]:
+    def open(log_config: Callable[[str], Any], expected: Any = None) -> Deferred[None]:
         """Lock the directories, recover every log and open it.
 
         :param log_config: gives the ``LogConfig`` of a topic's name.
-        :return: fails with SettingError where a directory is locked by another broker, or none can be
-            used. One that cannot be used is offline if others can.
+        :param expected: a ``types.Expected``. A log that it does not know is put aside and never removed; one
+            of a topic in ``recorded.deleted`` is removed. None: every log that is there is good.
+        :return: fails with StateLost where the directories are not those of the expected state, and with
+            SettingError where a directory is locked by another broker, or none can be used. One that cannot
+            be used is offline if others can.
         """
 
     def reconfigure(config: Any) -> None:
@@ -201,7 +205,14 @@ class ILogStore(Interface):
     def create(topic_partition: Any, topic_id: Any, config: Any) -> Deferred[IPartitionLog]:
         """Make the log of a partition, or give the one that is there for this topic id.
 
-        What stands in its place from a deleted topic (another topic id) is put aside first.
+        What stands in its place from another topic id is put aside first. It is removed only where
+        :meth:`delete` was called for a log of that id.
+        """
+
+    def settle() -> Deferred[Any]:
+        """Make the logs that were created durable as such; fires with a ``types.Settled`` of what is new.
+
+        After it is written down, a log that is missing at a start was lost, and is not made anew.
         """
 
     def topic_id(topic_partition: Any) -> Any:

@@ -14,10 +14,11 @@ from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
+from kafkatx.errors import SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.batch_log import BatchLog, BatchStorage
 from kafkatx.log.staging import FindRetention
-from kafkatx.types import TopicPartition
+from kafkatx.types import Expected, Settled, TopicPartition
 
 
 class FoundLog(NamedTuple):
@@ -100,16 +101,42 @@ class BatchLogStore:
         """As ILogStore says."""
         return self._logs
 
-    def open(self, log_config: Callable[[str], LogConfig]) -> Deferred[None]:
-        """As ILogStore says."""
+    def open(
+        self, log_config: Callable[[str], LogConfig], expected: Expected | None = None
+    ) -> Deferred[None]:
+        """As ILogStore says. Logs that belong to no topic end the start: nothing of them is deleted."""
 
         def found(logs: Iterable[FoundLog]) -> None:
-            for one in logs:
+            for one in self._belonging(list(logs), expected):
                 config = log_config(one.topic_partition.topic)
                 self._add(one.topic_partition, one.topic_id, config, one.log_start_offset)
 
         opening = self._worker(self._batches.open) if self.durable else execute(self._batches.open)
         return opening.addCallback(found)
+
+    def _belonging(self, logs: list[FoundLog], expected: Expected | None) -> list[FoundLog]:
+        """Return the logs of topics that there are; delete those of topics that a client has deleted.
+
+        :raises SettingError: one belongs to no topic.
+        """
+        if expected is None:
+            return logs
+        known = [one for one in logs if expected.topic_id(one.topic_partition) == one.topic_id]
+        others = [one for one in logs if expected.topic_id(one.topic_partition) != one.topic_id]
+        strays = [one for one in others if one.topic_id not in expected.recorded.deleted]
+        if strays:
+            raise SettingError(
+                f"kafkatx.storage: it has the logs of {len(strays)} partitions that belong to no topic of the"
+                f" cluster's state ({strays[0].topic_partition} is the first); nothing was changed. Restore"
+                " the state that they belong to, or move the storage's data away"
+            )
+        for one in others:
+            self._batches.delete(one.topic_partition)
+        return known
+
+    def settle(self) -> Deferred[Settled]:
+        """As ILogStore says: a storage knows itself where its logs are."""
+        return succeed(Settled())
 
     def _add(
         self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig, log_start_offset: int

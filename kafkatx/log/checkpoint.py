@@ -7,6 +7,10 @@ Offset checkpoints (``recovery-point-offset-checkpoint``, ``log-start-offset-che
     <number of lines that follow>
     <topic> <partition> <offset>
 
+``stray.metadata`` in a stray partition's directory has ``name: value`` lines: what the directory was called,
+and why it was put aside. ``kafkatx-generation`` has the number of the last change of the cluster's state that
+was noted in this log dir, and its CRC-32 in hexadecimal.
+
 ``leader-epoch-checkpoint`` has ``<epoch> <start offset>`` per line. ``partition.metadata`` and
 ``meta.properties`` are ``name: value`` and ``name=value`` lines.
 """
@@ -16,9 +20,11 @@ from __future__ import annotations
 import base64
 import binascii
 import uuid
+import zlib
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
+from kafkatx.names import META_PROPERTIES as META_PROPERTIES
 from kafkatx.types import TopicPartition
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
@@ -27,7 +33,8 @@ HIGH_WATERMARKS = "replication-offset-checkpoint"
 CLEANED_OFFSETS = "cleaner-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
-META_PROPERTIES = "meta.properties"
+STRAY_METADATA = "stray.metadata"
+GENERATION = "kafkatx-generation"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 
@@ -109,12 +116,9 @@ def decode_partition_metadata(data: bytes) -> uuid.UUID:
         raise CheckpointDamaged(str(error)) from error
 
 
-def encode_meta_properties(broker_id: int, cluster_id: str | None) -> bytes:
+def encode_meta_properties(pairs: Mapping[str, str]) -> bytes:
     """The content of ``meta.properties``."""
-    lines = ["version=0", f"broker.id={broker_id}"]
-    if cluster_id is not None:
-        lines.append(f"cluster.id={cluster_id}")
-    return "\n".join([*lines, ""]).encode()
+    return "".join(f"{name}={value}\n" for name, value in pairs.items()).encode()
 
 
 def decode_meta_properties(data: bytes) -> dict[str, str]:
@@ -122,3 +126,28 @@ def decode_meta_properties(data: bytes) -> dict[str, str]:
     lines = [line.strip() for line in data.decode(errors="replace").splitlines()]
     pairs = [line.partition("=") for line in lines if not line.startswith("#")]
     return {name.strip(): value.strip() for name, equals, value in pairs if equals}
+
+
+def encode_generation(generation: int) -> bytes:
+    """The content of ``kafkatx-generation``."""
+    return b"%d %08x\n" % (generation, zlib.crc32(b"%d" % generation))
+
+
+def decode_generation(data: bytes) -> int:
+    """Read ``kafkatx-generation``; 0 if it is not one."""
+    number = data.partition(b" ")[0]
+    return int(number) if number.isdigit() and data == encode_generation(int(number)) else 0
+
+
+def encode_stray(was: str, why: str) -> bytes:
+    """The content of ``stray.metadata``."""
+    return f"version: 0\nwas: {was}\nwhy: {why}\n".encode()
+
+
+def decode_stray(data: bytes) -> str | None:
+    """Read what a stray directory was called; None if it is not said."""
+    for line in data.decode(errors="replace").splitlines():
+        name, _, value = line.partition(": ")
+        if name == "was":
+            return value
+    return None

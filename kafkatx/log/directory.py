@@ -5,21 +5,25 @@ All methods but :meth:`LogDir.unlock` block: they run in the dir's worker.
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import errno
 import fcntl
 import os
 import re
+import stat
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-import attrs
 from twisted.logger import Logger
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import PartitionUnavailable, SettingError
+from kafkatx.log.belonging import Found, Survey, problem
 from kafkatx.log.checkpoint import (
     CLEAN_SHUTDOWN,
     CLEANED_OFFSETS,
+    GENERATION,
     HIGH_WATERMARKS,
     LOCK,
     LOG_STARTS,
@@ -27,31 +31,29 @@ from kafkatx.log.checkpoint import (
     NO_TOPIC_ID,
     PARTITION_METADATA,
     RECOVERY_POINTS,
+    STRAY_METADATA,
     CheckpointDamaged,
+    decode_generation,
     decode_meta_properties,
     decode_offsets,
     decode_partition_metadata,
+    encode_generation,
     encode_meta_properties,
     encode_offsets,
     encode_partition_metadata,
+    encode_stray,
 )
-from kafkatx.log.faults import ONE_FILES
+from kafkatx.log.faults import FULL, ONE_FILES
 from kafkatx.log.files import Files
 from kafkatx.log.progress import Progress
 from kafkatx.log.recovery import Loaded, load
-from kafkatx.types import SharedFile, TopicPartition
+from kafkatx.names import PARTITION_DIRECTORY
+from kafkatx.types import Expected, SharedFile, TopicPartition
 
-_PARTITION = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9]\d{0,9})")
-_DOOMED = re.compile(r".+\.[0-9a-f]{32}-delete")
-_MAX_NAME = 255
-
-
-@attrs.frozen
-class Found:
-    """A partition's directory and whose it is."""
-
-    topic_partition: TopicPartition
-    topic_id: uuid.UUID
+DOOMED = re.compile(r"(.+)\.[0-9a-f]{32}-delete")
+STRAY = re.compile(r"(.+)\.[0-9a-f]{32}-stray")
+MAX_NAME = 255
+_PID = re.compile(rb"(\d{1,18}\n?)?")
 
 
 class LogDir:
@@ -66,7 +68,10 @@ class LogDir:
         self.path = path
         self._files = files
         self._broker_id = broker_id
+        self.directory_id = ""
         self._lock: SharedFile | None = None
+        self._meta: dict[str, str] = {}
+        self._survey: Survey | None = None
         self._clean = False
         self._recovery_points: Mapping[TopicPartition, int] = {}
         self._log_starts: Mapping[TopicPartition, int] = {}
@@ -82,12 +87,12 @@ class LogDir:
         """Make the dir if it is missing, and take it.
 
         :raises OSError: it cannot be written.
-        :raises SettingError: another broker has it, or it belongs to another id.
+        :raises SettingError: another broker has it, it belongs to another id, or its lock file is a link.
         """
         if not self._files.is_dir(self.path):
             self._files.make_dirs(self.path)
             self._files.sync_dir(os.path.dirname(self.path))
-        file = self._files.open(self._join(LOCK), os.O_RDWR | os.O_CREAT)
+        file = self._open_lock()
         try:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -95,10 +100,28 @@ class LogDir:
             raise SettingError(f"log.dirs={self.path}: locked by another broker (pid {pid})") from error
         self._lock = file
         pid_line = f"{os.getpid()}\n".encode()
-        with contextlib.suppress(OSError):  # a full disk can be read: the number is for people only
-            self._files.truncate(file, 0)
-            self._files.writev(file, [pid_line], 0, len(pid_line))
+        if _PID.fullmatch(self._files.pread(file, 20, 0)):  # else the content is not ours
+            with contextlib.suppress(OSError):  # a full disk can be read: the number is for people only
+                self._files.truncate(file, 0)
+                self._files.writev(file, [pid_line], 0, len(pid_line))
         self._check_owner()
+
+    def _open_lock(self) -> SharedFile:
+        """Open the lock file; what a link points to, or a pipe, is never opened for writing."""
+        path = self._join(LOCK)
+        wrong = None
+        try:
+            file = self._files.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK)
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+                wrong = "a link to another file, or no file at all"
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.EMLINK):
+                raise
+            wrong = "a symbolic link"
+        if wrong:
+            raise SettingError(f"log.dirs={self.path}: {path} is {wrong}; remove it and start again")
+        return file
 
     @property
     def locked(self) -> bool:
@@ -110,41 +133,100 @@ class LogDir:
         self._lock = None
 
     def _check_owner(self) -> None:
-        """See whose ``meta.properties`` it is; a new dir becomes this broker's."""
+        """Check that ``meta.properties`` names this broker, or none."""
         data = self._files.read(self._join(META_PROPERTIES))
-        if data is None:
-            content = encode_meta_properties(self._broker_id, None)
-            self._files.replace(self._join(META_PROPERTIES), content)
-            return
-        owner = decode_meta_properties(data).get("broker.id")
+        self._meta = {} if data is None else decode_meta_properties(data)
+        owner = self._meta.get("broker.id", self._meta.get("node.id"))
         if owner is not None and owner != str(self._broker_id):
             raise SettingError(
                 f"log.dirs={self.path}: belongs to broker.id={owner}, not to broker.id={self._broker_id}; "
                 "set broker.id or name another directory"
             )
 
+    def claim(self, cluster_id: str | None, directory_id: str | None) -> None:
+        """Write down whose dir it is, where that is not said already.
+
+        :param cluster_id: None: no cluster is known.
+        :param directory_id: the dir's id where ``meta.properties`` has none; None: a new one.
+        :raises OSError: it cannot be written.
+        """
+        pairs = {"version": "0", "broker.id": str(self._broker_id)} | self._meta
+        if cluster_id is not None:
+            pairs["cluster.id"] = cluster_id
+            pairs.setdefault("directory.id", directory_id or _new_directory_id())
+        if pairs != self._meta:
+            try:
+                self._files.replace(self._join(META_PROPERTIES), encode_meta_properties(pairs))
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                return  # what is here can be read; the next start is another chance
+            self._meta = pairs
+        self.directory_id = pairs.get("directory.id", "")
+
+    def note(self, generation: int) -> None:
+        """Write down which change of the cluster's state was seen.
+
+        :raises OSError: it cannot be written.
+        """
+        if generation:
+            self._files.replace(self._join(GENERATION), encode_generation(generation), sync=False)
+
     # --- opening
 
-    def find(self) -> list[Found]:
-        """The partitions that are here. Removes what deletion left; from now on a crash is a crash.
+    def survey(self) -> Survey:
+        """Look at what is here; change nothing.
 
         :raises OSError: the dir cannot be read.
         """
+        found, doomed = [], []
+        for name in self._files.names(self.path):
+            if not self._files.is_dir(self._join(name)):
+                continue
+            if DOOMED.fullmatch(name):
+                doomed.append((name, self._read_topic_id(name)))
+            elif match := PARTITION_DIRECTORY.fullmatch(name):
+                found.append(Found(TopicPartition(match[1], int(match[2])), self._read_topic_id(name)))
+        generation = decode_generation(self._files.read(self._join(GENERATION)) or b"")
+        self._survey = Survey(
+            self._meta.get("cluster.id"), self._meta.get("directory.id"), generation, found, doomed
+        )
+        return self._survey
+
+    def find(self, expected: Expected | None = None) -> list[Found]:
+        """The partitions that are here. Removes what deletion left; from now on a crash is a crash.
+
+        :param expected: directories that are not of this state are put aside as stray, or removed where their
+            topic was deleted; None: all of them are good.
+        :raises OSError: the dir cannot be read.
+        """
+        survey = self._survey or self.survey()
         self._clean = self._files.exists(self._join(CLEAN_SHUTDOWN))
         self._files.unlink(self._join(CLEAN_SHUTDOWN))
         self._recovery_points = self._read_offsets(RECOVERY_POINTS)
         self._log_starts = self._read_offsets(LOG_STARTS)
         self._cleaned = self._read_offsets(CLEANED_OFFSETS)
-        found = []
-        for name in self._files.names(self.path):
-            if not self._files.is_dir(self._join(name)):
-                continue
-            if _DOOMED.fullmatch(name):
+        for name, topic_id in survey.doomed:
+            if expected is None or topic_id in expected.recorded.deleted:
                 self._files.remove_tree(self._join(name))
-            elif match := _PARTITION.fullmatch(name):
-                found.append(Found(TopicPartition(match[1], int(match[2])), self._read_topic_id(name)))
+            else:
+                self.set_stray(name, "no client is known to have deleted its topic")
+        found = [one for one in survey.found if expected is None or self._keep(one, expected)]
         self._files.sync_dir(self.path)
         return found
+
+    def _keep(self, found: Found, expected: Expected) -> bool:
+        """Return True for a directory of the expected state; remove or put aside another."""
+        why = problem(found, expected)
+        if why is None:
+            return True
+        name = str(found.topic_partition)
+        if found.topic_id in expected.recorded.deleted:
+            self.log.info("{path}: its topic was deleted; it is removed", path=self._join(name))
+            self._files.remove_tree(self.put_aside(found.topic_partition))
+        else:
+            self.set_stray(name, why)
+        return False
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
         data = self._files.read(self._join(name))
@@ -252,17 +334,23 @@ class LogDir:
 
     # --- partitions
 
-    def create(self, found: Found, config: LogConfig, now_ms: int) -> Loaded:
+    def create(
+        self, found: Found, config: LogConfig, now_ms: int, is_deleted: Callable[[uuid.UUID], bool]
+    ) -> Loaded:
         """Make a partition's directory; what stands in its place goes aside.
 
-        Nothing is brought to the disk before the first records are: a directory that a power cut takes is
-        made again, for the coordinator knows the topic.
+        Nothing is brought to the disk here: a directory that a power cut takes, before the coordinator has on
+        record that it was made, is made again.
 
+        :param is_deleted: tells whether a client asked to delete the topic of this id.
         :raises OSError: it cannot be made; nothing usable is left of it.
         """
         name = str(found.topic_partition)
         if self._files.exists(self._join(name)):
-            self._files.remove_tree(self.put_aside(found.topic_partition))
+            if is_deleted(self._read_topic_id(name)):
+                self._files.remove_tree(self.put_aside(found.topic_partition))
+            else:
+                self.set_stray(name, "a new partition of its name was made")
         try:
             self._files.make_dirs(self._join(name))
             self.adopt(found.topic_partition, found.topic_id, sync=False)
@@ -279,9 +367,43 @@ class LogDir:
         self._files.replace(path, encode_partition_metadata(topic_id), sync)
 
     def put_aside(self, topic_partition: TopicPartition) -> str:
-        """Rename a partition's directory so that no start takes it for one; return the new path."""
-        suffix = f".{uuid.uuid4().hex}-delete"
-        doomed = self._join(str(topic_partition)[: _MAX_NAME - len(suffix)] + suffix)
-        self._files.rename(self._join(str(topic_partition)), doomed)
+        """Rename a deleted partition's directory so that no start takes it for one; return the new path."""
+        return self._rename(str(topic_partition), "delete")
+
+    def set_stray(self, name: str, why: str) -> None:
+        """Rename a directory that nobody asked to delete so that no start takes it for a partition's.
+
+        :raises OSError: it could not be renamed.
+        """
+        match = DOOMED.fullmatch(name)
+        was = match[1] if match else name
+        with contextlib.suppress(OSError):  # the name alone says it, too, unless it is cut off
+            self._files.replace(self._join(name, STRAY_METADATA), encode_stray(was, why))
+        stray = self._rename(name, "stray", was)
+        self.log.warn(
+            "{path}: {why}; it is put aside as {stray} and never removed: bring it back with kafkatx log"
+            " adopt --stray {name}, or remove it yourself",
+            path=self._join(name),
+            why=why,
+            stray=stray,
+            name=os.path.basename(stray),
+        )
+
+    def _rename(self, name: str, kind: str, was: str | None = None) -> str:
+        suffix = f".{uuid.uuid4().hex}-{kind}"
+        path = self._join((was or name)[: MAX_NAME - len(suffix)] + suffix)
+        self._files.rename(self._join(name), path)
         self._files.sync_dir(self.path)
-        return doomed
+        return path
+
+    def sync(self) -> None:
+        """Bring the names in this dir to the disk.
+
+        :raises OSError: that failed.
+        """
+        self._files.sync_dir(self.path)
+
+
+def _new_directory_id() -> str:
+    """A random id as Kafka writes it."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode("ascii")

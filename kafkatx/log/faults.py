@@ -21,6 +21,10 @@ ONE_FILES = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, e
 """What opening fails with where one file is at fault, and not the disk."""
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""The disk is full: what is on it can be read."""
+
+
 class SyncFailed(OSError):
     """A sync failed: the kernel may have dropped the pages, and a second one would succeed without them."""
 

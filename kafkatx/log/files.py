@@ -78,8 +78,11 @@ class Files:
         return SharedFile(path, flags)
 
     def create(self, path: str) -> SharedFile:
-        """Create a file, or empty the one that is there."""
-        return SharedFile(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        """Create a file that only its owner may read, or empty the one that is there.
+
+        What a symbolic link points to is left alone: that fails with ELOOP.
+        """
+        return SharedFile(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW)
 
     def writev(self, file: SharedFile, buffers: Buffers, position: int, size: int) -> None:
         """Write *buffers*, *size* bytes in all, at *position*.
@@ -155,8 +158,8 @@ class Files:
             shutil.rmtree(path)
 
     def make_dirs(self, path: str) -> None:
-        """Make a directory and those above it where they are missing."""
-        os.makedirs(path, exist_ok=True)
+        """Make a directory that only its owner may enter, and those above it where they are missing."""
+        os.makedirs(path, 0o700, exist_ok=True)
 
     def names(self, path: str) -> list[str]:
         """The names in a directory, sorted."""

@@ -6,7 +6,6 @@ again. A full disk is no failure: what does not fit is refused, and writing resu
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -20,13 +19,12 @@ from zope.interface import implementer
 from kafkatx.interfaces import ILogDir, Worker
 from kafkatx.log.commit import GroupCommit
 from kafkatx.log.directory import LogDir
-from kafkatx.log.faults import is_lasting
+from kafkatx.log.faults import FULL, is_lasting
 from kafkatx.log.log import FileLog
 from kafkatx.types import TopicPartition
 
 T = TypeVar("T")
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
 SAY_FULL_EVERY_S = 60.0
 """A full disk refuses every append: one line a minute says so."""
 
@@ -59,6 +57,11 @@ class Place:
         """As ILogDir says."""
         return self.dir.path
 
+    @property
+    def directory_id(self) -> str:
+        """As ILogDir says."""
+        return self.dir.directory_id
+
     def run(self, function: Callable[[], T], doing: str) -> Deferred[T]:
         """Call a function in the dir's worker; where it fails with OSError, judge the disk by that.
 
@@ -87,7 +90,7 @@ class Place:
         self.error = error
         self.log.critical(
             "log dir {path} is offline: {doing} failed: {error}; its {count} partitions answer"
-            " KAFKA_STORAGE_ERROR until the disk is mended and the broker started again",
+            " KAFKA_STORAGE_ERROR until that is mended and the broker started again",
             path=self.path,
             doing=doing,
             error=error.strerror or error,

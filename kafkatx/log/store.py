@@ -18,25 +18,27 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from twisted.internet.defer import Deferred, DeferredList, DeferredLock
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import PartitionUnavailable, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
+from kafkatx.log.belonging import Found
 from kafkatx.log.checkpoint import NO_TOPIC_ID
 from kafkatx.log.descriptors import Descriptors, affordable_segments
-from kafkatx.log.directory import Found, LogDir
+from kafkatx.log.directory import LogDir
 from kafkatx.log.files import Files
 from kafkatx.log.log import FileLog
+from kafkatx.log.opening import check_any_online, saving, settle_all, survey_all, unless_failing
 from kafkatx.log.place import Place
 from kafkatx.log.recovery import Loaded
+from kafkatx.log.settling import Settling
 from kafkatx.log.staging import FindRetention
 from kafkatx.log.unavailable import UnavailableLogs
-from kafkatx.types import TopicPartition
+from kafkatx.types import Expected, Settled, TopicPartition
 
 if TYPE_CHECKING:  # imported with the first pass: a start need not wait for it
     from kafkatx.log.cleaner.chore import Cleaner
@@ -92,6 +94,8 @@ class FileLogStore:
         self._descriptors = Descriptors(affordable_segments())
         self._changing = DeferredLock()
         self._removing: set[IDelayedCall] = set()
+        self._settling = Settling()
+        self._expected: Expected | None = None
         self._is_open = False
         self.on_offline: Callable[[ILogDir], None] | None = None
 
@@ -125,42 +129,34 @@ class FileLogStore:
 
     # --- opening and closing
 
-    def open(self, log_config: Callable[[str], LogConfig]) -> Deferred[None]:
+    def open(
+        self, log_config: Callable[[str], LogConfig], expected: Expected | None = None
+    ) -> Deferred[None]:
         """As ILogStore says."""
-        return Deferred.fromCoroutine(self._open(log_config))
+        return Deferred.fromCoroutine(self._open(log_config, expected))
 
-    async def _open(self, log_config: Callable[[str], LogConfig]) -> None:
+    async def _open(self, log_config: Callable[[str], LogConfig], expected: Expected | None) -> None:
         try:
+            self._expected = expected
             for place in self._places:
-                await self._unless_failing(place, place.worker(place.dir.lock))
-            await _settle(
+                await unless_failing(place, place.worker(place.dir.lock))
+            surveys = await survey_all(self._places, expected)
+            await settle_all(
                 [
-                    self._unless_failing(place, Deferred.fromCoroutine(self._open_place(place, log_config)))
+                    unless_failing(place, Deferred.fromCoroutine(self._open_place(place, log_config)))
                     for place in self._online()
                 ]
             )
-            self._check_any_online()
+            check_any_online(self._places)
+            if expected is not None:
+                online = [(place, surveys[place.path]) for place in self._online()]
+                self._settling.opened(online, expected)
             self._is_open = True
         except BaseException:
             self._forget_all()
             for place in self._places:
                 place.dir.unlock()
             raise
-
-    def _unless_failing(self, place: Place, opening: Deferred[None]) -> Deferred[None]:
-        """Wait for a step of opening a dir; one that cannot be used is offline, for the others may do."""
-
-        def failed(failure: Failure) -> None:
-            failure.trap(OSError)
-            place.take_offline(failure.value, "opening it")  # type: ignore[arg-type]  # trapped
-
-        return opening.addErrback(failed)
-
-    def _check_any_online(self) -> None:
-        if not self._online():
-            place = self._places[0]
-            why = place.error.strerror if place.error else ""
-            raise SettingError(f"log.dirs={place.path}: {why}; name a directory that can be written")
 
     def _online(self) -> list[Place]:
         return [place for place in self._places if place.error is None]
@@ -181,7 +177,7 @@ class FileLogStore:
             place.logs.clear()
 
     async def _open_place(self, place: Place, log_config: Callable[[str], LogConfig]) -> None:
-        found: list[Found] = await place.worker(place.dir.find)
+        found: list[Found] = await place.worker(partial(place.dir.find, self._expected))
         topics = {one.topic_partition.topic for one in found}
         by_topic = {topic: log_config(topic) for topic in topics}
         configs = [by_topic[one.topic_partition.topic] for one in found]
@@ -220,11 +216,12 @@ class FileLogStore:
 
     def checkpoint(self) -> Deferred[None]:
         """As ILogStore says. Fails with OSError if one cannot be written."""
-        saves = [
-            place.run(partial(place.dir.save, *place.offsets()), "writing checkpoints")
-            for place in self._online()
-        ]
-        return Deferred.fromCoroutine(_settle(saves))
+        saves = [place.run(saving(place, self._expected), "writing checkpoints") for place in self._online()]
+        return Deferred.fromCoroutine(settle_all(saves))
+
+    def settle(self) -> Deferred[Settled]:
+        """As ILogStore says. Fails with OSError where a dir could not be synced."""
+        return Deferred.fromCoroutine(self._settling.settle(self._places))
 
     def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
         """As ILogStore says."""
@@ -292,7 +289,7 @@ class FileLogStore:
             for call in self._removing:
                 if call.active():
                     call.cancel()
-            await _settle([Deferred.fromCoroutine(self._close_place(place)) for place in self._places])
+            await settle_all([Deferred.fromCoroutine(self._close_place(place)) for place in self._places])
         finally:
             self._forget_all()
             self._changing.release()
@@ -303,7 +300,7 @@ class FileLogStore:
         try:
             finishes = [log.close() for log in place.logs.values()]
             await place.worker(lambda: [finish() for finish in finishes])
-            await place.worker(partial(place.dir.save, *place.offsets()))
+            await place.worker(saving(place, self._expected))
             await place.worker(place.dir.mark_clean)
         finally:
             place.dir.unlock()
@@ -333,7 +330,10 @@ class FileLogStore:
             entry.topic_id = topic_id
             return entry.log
         self._unavailable.check(topic_partition, topic_id)
-        await self._delete(topic_partition)
+        if entry is not None:
+            await self._put_aside(entry, topic_partition)
+        elif (unusable := self._unavailable.pop(topic_partition)) is not None:
+            await self._set_stray(unusable.place, topic_partition)
         return await self._create_somewhere(Found(topic_partition, topic_id), config)
 
     async def _create_somewhere(self, found: Found, config: LogConfig) -> FileLog:
@@ -343,13 +343,15 @@ class FileLogStore:
         """
         error = OSError(errno.EIO, "every log dir is offline")
         for place in sorted(self._online(), key=lambda place: len(place.logs)):
-            create = partial(place.dir.create, found, config, self._now_ms())
+            is_deleted = self._settling.deleted.__contains__
+            create = partial(place.dir.create, found, config, self._now_ms(), is_deleted)
             try:
                 loaded = await place.run(create, f"making {found.topic_partition}")
             except OSError as failed:
                 error = failed
             else:
                 if place.error is None:
+                    self._settling.made(place, found)
                     return self._add(place, found, config, loaded)
         raise error
 
@@ -365,32 +367,45 @@ class FileLogStore:
         return self._changing.run(lambda: Deferred.fromCoroutine(self._delete(topic_partition)))
 
     async def _delete(self, topic_partition: TopicPartition) -> None:
-        entry = self._entries.pop(topic_partition, None)
+        entry = self._entries.get(topic_partition)
         if entry is None:
-            place = self._unavailable.pop(topic_partition)
-            if place is not None and place.error is None:
-                await self._put_aside(place, topic_partition, 0)
-                place.dir.unavailable.discard(topic_partition)
+            unusable = self._unavailable.pop(topic_partition)
+            if unusable is not None and unusable.place.error is None:
+                self._settling.deleting(unusable.topic_id)
+                await self._doom(unusable.place, unusable.topic_id, topic_partition, 0)
+                unusable.place.dir.unavailable.discard(topic_partition)
             return
+        self._settling.deleting(entry.topic_id)
+        self._forget(entry)
+        await self._doom(entry.place, entry.topic_id, topic_partition, entry.log.config.file_delete_delay_ms)
+
+    async def _doom(self, place: Place, topic_id: uuid.UUID, name: TopicPartition, delay_ms: int) -> None:
+        """Take away the directory of a partition that a client has deleted; its files go after a delay."""
+        doomed = await place.run(partial(place.dir.put_aside, name), f"deleting {name}")
+        call = self._clock.callLater(delay_ms / 1000, self._remove, place, topic_id, doomed)
+        self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
+
+    def _forget(self, entry: _Entry) -> None:
+        """Take a log out of the store."""
+        topic_partition = entry.log.topic_partition
+        del self._entries[topic_partition]
         del self._logs[topic_partition]
         entry.log.abandon()
         del entry.place.logs[topic_partition]
-        await self._put_aside(entry.place, topic_partition, entry.log.config.file_delete_delay_ms)
 
-    async def _put_aside(self, place: Place, name: TopicPartition, delay_ms: int) -> None:
-        """Take a partition's directory away; its files go after a delay."""
-        doomed = await place.run(partial(place.dir.put_aside, name), f"deleting {name}")
-        call = self._clock.callLater(delay_ms / 1000, self._remove, place, doomed)
-        self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
+    async def _put_aside(self, entry: _Entry, topic_partition: TopicPartition) -> None:
+        """Make room for a log; what stands there was not deleted by anybody."""
+        self._forget(entry)
+        await self._set_stray(entry.place, topic_partition)
 
-    def _remove(self, place: Place, path: str) -> None:
+    async def _set_stray(self, place: Place, name: TopicPartition) -> None:
+        stray = partial(place.dir.set_stray, str(name), "a new partition of its name was made")
+        await place.run(stray, f"putting {name} aside")
+        place.dir.unavailable.discard(name)
+
+    def _remove(self, place: Place, topic_id: uuid.UUID, path: str) -> None:
         done = place.run(partial(self._files.remove_tree, path), f"removing {path}")
-        done.addErrback(lambda failure: self.log.failure("removing {path} failed", failure, path=path))
-
-
-async def _settle(deferreds: list[Deferred[Any]]) -> None:
-    """Wait for all of them, then raise the first failure if there was one."""
-    results = await DeferredList(deferreds, consumeErrors=True)
-    for succeeded, result in results:
-        if not succeeded:
-            result.raiseException()
+        done.addCallbacks(
+            lambda _: self._settling.removed(topic_id),
+            lambda failure: self.log.failure("removing {path} failed", failure, path=path),
+        )

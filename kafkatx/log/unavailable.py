@@ -20,7 +20,9 @@ from kafkatx.log.place import Place
 from kafkatx.types import TopicPartition
 
 
-class _Whereabouts(NamedTuple):
+class Whereabouts(NamedTuple):
+    """Where the directory of an unavailable partition is, and whose it is."""
+
     place: Place
     topic_id: uuid.UUID
 
@@ -35,14 +37,14 @@ class UnavailableLogs:
 
     def __init__(self) -> None:
         self.reasons: dict[TopicPartition, str] = {}
-        self._whereabouts: dict[TopicPartition, _Whereabouts] = {}
+        self._whereabouts: dict[TopicPartition, Whereabouts] = {}
 
     def add(
         self, name: TopicPartition, place: Place, topic_id: uuid.UUID, error: PartitionUnavailable
     ) -> None:
         """Take a partition offline, with one line in the log."""
         self.reasons[name] = str(error)
-        self._whereabouts[name] = _Whereabouts(place, topic_id)
+        self._whereabouts[name] = Whereabouts(place, topic_id)
         self.log.critical(
             "partition {name} in {path} is offline: {reason}; it answers KAFKA_STORAGE_ERROR, the other"
             " partitions are served",
@@ -67,12 +69,10 @@ class UnavailableLogs:
         known = self._whereabouts.get(name)
         return known.place if known else None
 
-    def pop(self, name: TopicPartition) -> Place | None:
-        """Forget a partition, which is to be deleted; return where its directory is, if it has one."""
-        place = self.place_of(name)
+    def pop(self, name: TopicPartition) -> Whereabouts | None:
+        """Forget a partition whose directory is to go; return where that is, if there is one."""
         self.reasons.pop(name, None)
-        self._whereabouts.pop(name, None)
-        return place
+        return self._whereabouts.pop(name, None)
 
     def clear(self) -> None:
         """Forget all of them: the store is closed."""

@@ -11,7 +11,8 @@ from twisted.internet.defer import CancelledError, Deferred, execute
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config import BrokerConfig
-from kafkatx.coordination.embedded import FILE_NAME, EmbeddedCoordinator, kafka_id
+from kafkatx.coordination.embedded import EmbeddedCoordinator, kafka_id
+from kafkatx.coordination.finding import FILE_NAME
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Worker
 from kafkatx.testing.contracts.coordinator import NODE, CoordinatorContract, DurableCoordinatorContract

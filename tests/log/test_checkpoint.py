@@ -54,8 +54,9 @@ class CheckpointTests(SynchronousTestCase):
         self.assertEqual(
             decode_meta_properties(kafkas), {"cluster.id": "abc", "version": "0", "broker.id": "7"}
         )
-        self.assertEqual(encode_meta_properties(7, None), b"version=0\nbroker.id=7\n")
-        self.assertEqual(encode_meta_properties(7, "x"), b"version=0\nbroker.id=7\ncluster.id=x\n")
+        pairs = {"version": "0", "broker.id": "7"}
+        self.assertEqual(encode_meta_properties(pairs), b"version=0\nbroker.id=7\n")
+        self.assertEqual(decode_meta_properties(encode_meta_properties(pairs)), pairs)
 
     def test_damaged(self) -> None:
         """Other versions, wrong counts, missing fields and garbage are no checkpoint."""

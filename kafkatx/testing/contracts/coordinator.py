@@ -10,7 +10,7 @@ from zope.interface.verify import verifyObject
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ICoordinator
-from kafkatx.types import ALL_BROKERS, BrokerNode, ClusterState, PartitionState, QuotaEntity
+from kafkatx.types import ALL_BROKERS, BrokerNode, ClusterState, PartitionState, Placed, QuotaEntity
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -295,6 +295,14 @@ class CoordinatorContract(_Case):
         self.assertEqual(len(set(given)), 15)
         self.assertGreaterEqual(min(given), 0)
 
+    def test_record(self) -> None:
+        """Where logs are can be written down, also of partitions that are not there any more."""
+        coordinator = self.started()
+        topic = self.result(coordinator.create_topic("clicks", [[3]], {}))
+        placed = [Placed(topic.topic_id, number, "dir") for number in (0, 7)]
+        self.result(coordinator.record({"dir": "/a"}, placed, [topic.topic_id]))
+        self.assertGreaterEqual(coordinator.generation, 0)
+
     def test_stop_twice(self) -> None:
         """A coordinator may be stopped again, and before it was started."""
         coordinator = self.make_coordinator()
@@ -324,9 +332,19 @@ class DurableCoordinatorContract(CoordinatorContract):
         self.result(first.alter_client_quotas({ANN: {"b": None}, ADDRESS: {"a": 2.0**53}}))
         self.result(first.alter_group_configs("g", adding(consumer_session_timeout_ms="50000")))
         given = self.result(first.allocate_producer_ids(1000))
+        clicks, views = first.state.topics["clicks"], self.result(first.create_topic("views", [[3]], {}))
+        self.result(first.delete_topic("views"))
+        self.result(first.record({"dir": "/a"}, [Placed(clicks.topic_id, 11, "dir")], []))
+        generation = first.generation
         self.result(first.stop())
         second = self.started()
         self.assertEqual(second.state, first.state)
+        self.assertGreaterEqual(second.generation, generation)
+        recorded = second.recorded
+        self.assertEqual(
+            (recorded.log_dirs, recorded.placed), ({"dir": "/a"}, {clicks.topic_id: {11: "dir"}})
+        )
+        self.assertIn(views.topic_id, recorded.deleted)
         self.assertEqual(second.state.broker_configs["3"], {"log.retention.ms": "8", "log.roll.ms": "9"})
         self.assertEqual(second.state.group_configs, {"g": {"consumer.session.timeout.ms": "50000"}})
         self.assertFalse(set(given) & set(self.result(second.allocate_producer_ids(1000))))

@@ -680,6 +680,15 @@ class LogStoreContract(StoreCase):
         self.result(store.clean(NOW_MS))
         store.reconfigure(BrokerConfig.load())
 
+    def test_settle(self) -> None:
+        """What was made since the last time is told once."""
+        store = self.opened()
+        topic_id = uuid.uuid4()
+        self.result(store.create(TP, topic_id, LogConfig()))
+        told = self.result(store.settle()).placed
+        self.assertLessEqual({(one.topic_id, one.partition) for one in told}, {(topic_id, TP.partition)})
+        self.assertFalse(self.result(store.settle()))
+
     def test_dirs(self) -> None:
         """Where a store has directories, each log is in one of them, and none is offline."""
         store = self.opened()

@@ -1,0 +1,55 @@
+"""The coordinator's part of ``kafkatx log adopt``: the database is read, and made to have what was found."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable
+
+from kafkatx.coordination.database import ClusterDatabase
+from kafkatx.coordination.embedded import kafka_id
+from kafkatx.types import Placed, Topic
+
+PRODUCER_IDS_PER_S = 1 << 20
+
+
+def first_producer_id(now_s: float) -> int:
+    """A producer id above all that were given out before: nobody gives out a million a second."""
+    return int(now_s) * PRODUCER_IDS_PER_S
+
+
+def new_id() -> uuid.UUID:
+    """A random id whose text does not begin with ``-``, which commands would take for an option."""
+    found = uuid.uuid4()
+    while kafka_id(found).startswith("-"):
+        found = uuid.uuid4()
+    return found
+
+
+def write(
+    database: ClusterDatabase,
+    topics: Iterable[Topic],
+    grown: Iterable[tuple[Topic, int]],
+    placed: Iterable[Placed],
+    generation: int,
+) -> None:
+    """Let the database have these topics; what is broken off can be begun again.
+
+    :param topics: new ones, also in place of one with the same name.
+    :param grown: topics with more partitions than the database has, and how many that are.
+    :param generation: the highest that a log dir has noted.
+    :raises RequestError: KAFKA_STORAGE_ERROR.
+    """
+    database.skip_ahead(generation, first_producer_id(time.time()))
+    there = database.topics()
+    ids: list[uuid.UUID] = []
+    for topic in topics:
+        old = there.get(topic.name)
+        if old is not None:
+            database.delete_topic(old.name)
+            ids.append(old.topic_id)  # nobody asked to delete its directories
+        database.create_topic(topic)
+        ids.append(topic.topic_id)
+    for topic, count in grown:
+        database.add_partitions(topic.name, count, topic.partitions[count:])
+    database.record(None, placed, ids)

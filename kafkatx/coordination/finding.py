@@ -1,0 +1,100 @@
+"""Where the embedded coordinator's database is: in one of ``log.dirs``, never made beside data of another.
+
+A new one is made in the first of ``log.dirs``. Later it may be in any of them: their order does not matter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+
+from kafkatx.errors import StateLost
+from kafkatx.names import META_PROPERTIES, PARTITION_DIRECTORY
+
+FILE_NAME = "kafkatx-cluster.sqlite3"
+
+SIDE_FILES = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database, by the ends of the names."""
+
+
+def find_file(log_dirs: Sequence[str], anew: bool) -> str:
+    """Return the path of the database, which may have to be made there.
+
+    :param anew: make it also beside data that belongs to another.
+    :raises StateLost: there are several; or none, though there are partitions or a log dir names its cluster.
+    """
+    paths = [
+        os.path.join(path, FILE_NAME) for path in {os.path.realpath(one): one for one in log_dirs}.values()
+    ]
+    found = [path for path in paths if _size(path)]
+    if len(found) > 1:
+        raise StateLost(
+            f"log.dirs: the cluster's state is in {' and in '.join(found)}: one of them must be moved away",
+            log_dirs,
+        )
+    if found:
+        return found[0]
+    if not anew:
+        for path in log_dirs:
+            for what in _data(path):
+                raise StateLost(
+                    f"log.dirs={','.join(log_dirs)}: the cluster's state, {FILE_NAME}, is in none of them or "
+                    f"is empty, but {what}: a log dir is missing or not mounted, or the file was removed",
+                    log_dirs,
+                )
+    return os.path.join(log_dirs[0], FILE_NAME)
+
+
+def put_aside(path: str) -> str:
+    """Rename a database and what SQLite keeps beside it; return the new path."""
+    aside = f"{path}.{uuid.uuid4().hex}-damaged"
+    for end in ("", *SIDE_FILES):
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path + end, aside + end)
+    return aside
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _data(log_dir: str) -> Iterator[str]:
+    """What shows that a log dir has belonged to a cluster."""
+    try:
+        names = sorted(os.listdir(log_dir))
+    except OSError:
+        return
+    for name in names:
+        if PARTITION_DIRECTORY.fullmatch(name) and os.path.isdir(os.path.join(log_dir, name)):
+            yield f"{os.path.join(log_dir, name)} is a partition's directory"
+    with contextlib.suppress(OSError), open(os.path.join(log_dir, META_PROPERTIES), "rb") as file:
+        if any(line.startswith(b"cluster.id=") for line in file):
+            yield f"{file.name} names a cluster"
+
+
+def make_file(path: str) -> bool:
+    """Make the file, which only its owner may read, unless it is there; return True if it is empty.
+
+    What was made above it is on the disk then; the file's own name is not.
+    """
+    directory = os.path.dirname(path)
+    if not os.path.isdir(directory):
+        os.makedirs(directory, 0o700, exist_ok=True)
+        sync_directory(os.path.dirname(os.path.abspath(directory)))
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    return os.path.getsize(path) == 0
+
+
+def sync_directory(path: str) -> None:
+    """Make the names in a directory durable: a file's own fsync does not."""
+    fd = os.open(path or ".", os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,154 @@
+"""The seal of the coordinator's database: a checksum of every row, and a number that rises with each change.
+
+SQLite notices damage to the structure of its file only, and a write-ahead log or journal whose checksum is
+wrong it drops without an error. So each transaction writes down, in the table ``seal``, the sum of a hash of
+every row, and a generation that is 1 higher than the one before. A database whose rows have another sum is
+damaged; one whose generation is lower than what the log dirs have noted is older than the data beside it.
+
+The sum is kept while rows change, by triggers that exist in this connection only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+
+SEALED = (
+    "meta",
+    "topics",
+    "partitions",
+    "configs",
+    "broker_configs",
+    "client_quotas",
+    "log_dirs",
+    "deleted_topics",
+)
+"""The tables that the seal covers: all but itself."""
+
+SEALED_SINCE = 4
+"""The first version of the schema with a seal."""
+
+_MODULUS = 1 << 128
+
+_NOT_DAMAGE = ("locked", "I/O error", "unable to open", "is full", "readonly")
+"""Parts of SQLite's messages for failures that say nothing of the content."""
+
+
+class Damaged(Exception):
+    """The database is not what was written; the message says what is wrong."""
+
+
+class Seal:
+    """The running sum of one connection's database.
+
+    :ivar generation: of the last change, or of the one that is under way.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self.generation = 0
+        self._sum = 0
+        self._sealed = (0, -1)  # generation and sum on the disk
+
+    @property
+    def on_disk(self) -> int:
+        """The generation of the last change that was committed."""
+        return self._sealed[0]
+
+    def check(self, version: int) -> None:
+        """Check the whole database.
+
+        :param version: of its schema; one without a seal is checked for what SQLite itself can tell.
+        :raises Damaged: it is not what was written.
+        :raises sqlite3.Error: it cannot be read.
+        """
+        try:
+            self._check(version)
+        except sqlite3.OperationalError as error:
+            if any(passing in str(error) for passing in _NOT_DAMAGE):
+                raise
+            raise Damaged(str(error)) from error
+        except sqlite3.DatabaseError as error:
+            raise Damaged(str(error)) from error
+
+    def _check(self, version: int) -> None:
+        problems = [problem for (problem,) in self._db.execute("PRAGMA integrity_check(1)")]
+        if problems != ["ok"]:
+            raise Damaged(" ".join(problems[0].split()))
+        if version < SEALED_SINCE:
+            return
+        self._sum = self._sum_of_all()
+        rows = self._db.execute("SELECT generation, checksum FROM seal").fetchall()
+        if len(rows) != 1:
+            raise Damaged("its seal is missing")
+        self.generation, checksum = rows[0]
+        if checksum != self._checksum():
+            raise Damaged("the checksum of its rows is wrong")
+        self._sealed = (self.generation, self._sum)
+
+    def watch(self) -> None:
+        """Follow every change of a row from now on."""
+        self._sum = self._sum_of_all()
+        self._db.create_function("kafkatx_account", -1, self._account)
+        for table in SEALED:
+            columns = [row[1] for row in self._db.execute(f"PRAGMA table_info({table})")]
+            new = f"SELECT kafkatx_account(1, '{table}', {_joined('NEW', columns)});"
+            old = f"SELECT kafkatx_account(-1, '{table}', {_joined('OLD', columns)});"
+            for event, statements in (("INSERT", new), ("DELETE", old), ("UPDATE", old + new)):
+                self._db.execute(
+                    f"CREATE TEMP TRIGGER seal_{table}_{event} AFTER {event} ON main.{table} "
+                    f"BEGIN {statements} END"
+                )
+
+    def write(self) -> None:
+        """Seal what has changed, within the transaction that changed it."""
+        if (self.generation, self._sum) == self._sealed:
+            return
+        self.generation += 1
+        self._db.execute("DELETE FROM seal")
+        self._db.execute("INSERT INTO seal VALUES (?, ?)", (self.generation, self._checksum()))
+
+    def committed(self) -> None:
+        """Take note that the transaction is on the disk."""
+        self._sealed = (self.generation, self._sum)
+
+    def rolled_back(self) -> None:
+        """Take note that the transaction was undone."""
+        self.generation, self._sum = self._sealed
+
+    def raise_to(self, generation: int) -> None:
+        """Within a transaction: skip generations, so that its own is higher than *generation*."""
+        self.generation = max(self.generation, generation)
+
+    def _account(self, sign: int, table: str, *columns: object) -> None:
+        self._sum = (self._sum + sign * _row_hash(table, columns)) % _MODULUS
+
+    def _sum_of_all(self) -> int:
+        return (
+            sum(
+                _row_hash(table, row)
+                for table in SEALED
+                for row in self._db.execute(f"SELECT * FROM {table}")
+            )
+            % _MODULUS
+        )
+
+    def _checksum(self) -> bytes:
+        schema = self._db.execute(
+            "SELECT type, name, sql FROM main.sqlite_master ORDER BY type, name"
+        ).fetchall()
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        return _hash((self.generation, self._sum, version, schema))
+
+
+def _row_hash(table: str, columns: Iterable[object]) -> int:
+    return int.from_bytes(_hash((table, *columns)), "big")
+
+
+def _hash(value: object) -> bytes:
+    return hashlib.blake2b(repr(value).encode(errors="backslashreplace"), digest_size=16).digest()
+
+
+def _joined(row: str, columns: Iterable[str]) -> str:
+    return ", ".join(f"{row}.{column}" for column in columns)

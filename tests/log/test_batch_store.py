@@ -1,0 +1,79 @@
+"""Stores of other people: what they find is compared with the topics that there are."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from twisted.internet.defer import execute
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.config.log_config import LogConfig
+from kafkatx.errors import SettingError
+from kafkatx.log.batch_store import BatchLogStore, FoundLog
+from kafkatx.log.memory import MemoryBatches, MemoryStorage
+from kafkatx.testing.contracts.partition_log import find_retention
+from kafkatx.types import Expected, Recorded, TopicPartition
+
+KNOWN, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class LastingBatches(MemoryBatches):
+    """Batches that outlive the process, as far as the store knows."""
+
+    lasting = True
+
+    def __init__(self, *found: FoundLog) -> None:
+        self.found = found
+        self.deleted: list[TopicPartition] = []
+
+    def open(self) -> Sequence[FoundLog]:
+        """What an earlier process left."""
+        return self.found
+
+    def storage(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> Any:
+        """In memory all the same."""
+        return MemoryStorage()
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Note it."""
+        self.deleted.append(topic_partition)
+
+
+def expected(deleted: frozenset[uuid.UUID] = frozenset()) -> Expected:
+    """A state with the topic t of one partition."""
+    ids = {T0: KNOWN}
+    return Expected("cluster", False, lambda: 1, ids.get, Recorded(deleted=deleted))
+
+
+class BelongingTests(SynchronousTestCase):
+    def open(self, batches: LastingBatches, state: Expected) -> BatchLogStore:
+        """Open a store; fails as the store does."""
+        store = BatchLogStore(batches, lambda name: execute, Clock(), find_retention)
+        self.opening = store.open(lambda topic: LogConfig(), state)
+        return store
+
+    def test_known(self) -> None:
+        """The log of a partition that there is is opened where it was."""
+        store = self.open(LastingBatches(FoundLog(T0, KNOWN, 7)), expected())
+        self.successResultOf(self.opening)
+        self.assertEqual(store.logs[T0].log_start_offset, 7)
+
+    def test_unknown(self) -> None:
+        """A log of no topic, and one of another topic of the name, end the start; nothing is deleted."""
+        for found in (FoundLog(T1, KNOWN, 0), FoundLog(T0, OTHER, 0)):
+            batches = LastingBatches(found)
+            self.open(batches, expected())
+            error = self.failureResultOf(self.opening, SettingError).value
+            self.assertIn(str(found.topic_partition), str(error))
+            self.assertEqual(batches.deleted, [])
+
+    def test_deleted(self) -> None:
+        """A log of a topic that a client has deleted goes, though a crash came between."""
+        batches = LastingBatches(FoundLog(T0, OTHER, 0))
+        store = self.open(batches, expected(frozenset({OTHER})))
+        self.successResultOf(self.opening)
+        self.assertEqual((batches.deleted, dict(store.logs)), ([T0], {}))

@@ -4,12 +4,16 @@ twistd's daemon has two processes. The first waits at a pipe, which the second w
 of the application has returned; a broker knows only later whether its logs can be opened and its ports are
 free. :class:`Parent` takes the pipe over, so that the first process ends when that is known, with status 1 if
 the broker could not start.
+
+twistd's first process has the pipe's other end too, so it would wait for ever for a second one that is killed
+while it starts. A pipe of our own, whose end only the second has, tells it of that.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
@@ -39,9 +43,11 @@ class Parent:
         self.waits = not self._twistd.get("nodaemon", True)
         self._pipe: int | None = None
         self._terminal: int | None = None
+        self._alive: _Alive | None = None
         if self.waits:
             with suppress(OSError):
                 self._terminal = os.dup(2)
+            self._alive = _Alive()
 
     def take_over(self) -> None:
         """Take twistd's pipe, before twistd itself writes to it that all is well."""
@@ -59,14 +65,47 @@ class Parent:
         self._end(b"1 the broker could not start"[:STATUS_BYTES])
 
     def _end(self, status: bytes) -> None:
+        if self._alive is not None:
+            self._alive.end(status)
         pipe, self._pipe = self._pipe, None
         if pipe is not None:
-            with suppress(OSError):  # nobody waits: Ctrl-C at the parent
+            with suppress(OSError):
                 os.write(pipe, status)
             os.close(pipe)
         terminal, self._terminal = self._terminal, None
         if terminal is not None:
             os.close(terminal)
+
+
+class _Alive:
+    """A pipe whose end only the daemon has: the process that forks it ends with status 1 if it breaks."""
+
+    def __init__(self) -> None:
+        self._reading, self._writing = os.pipe()
+        self._made_by = os.getpid()
+        self._armed = True
+        os.register_at_fork(after_in_parent=self._forked)
+
+    def _forked(self) -> None:
+        if self._armed and os.getpid() == self._made_by:
+            self._armed = False
+            os.close(self._writing)
+            threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        if not os.read(self._reading, STATUS_BYTES):
+            why = "the daemon has ended before it was ready; look at its log"
+            print(f"kafkatx: {why}", file=sys.__stderr__, flush=True)
+            os._exit(1)
+
+    def end(self, status: bytes) -> None:
+        """Say in the daemon how the start went: it need not be watched any more."""
+        if self._armed:
+            self._armed = False
+            with suppress(OSError):  # nobody waits: Ctrl-C at the parent
+                os.write(self._writing, status)
+            os.close(self._writing)
+            os.close(self._reading)
 
 
 class Process:

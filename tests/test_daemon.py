@@ -51,6 +51,20 @@ class ParentTests(SynchronousTestCase):
         self.assertEqual(os.read(shown, 100), b"kafkatx: log.dirs=\\udcff: no\n")
         self.assertEqual(os.read(shown, 100), b"")
 
+    def test_forks_afterwards(self) -> None:
+        """Who forks later, when it is known how the start went, is not watched, and keeps its files."""
+        parent = Parent(self.options)
+        parent.take_over()
+        parent.started()
+        files = [os.dup(self.read) for _ in range(5)]  # which have the numbers of those that were closed
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+        for file in files:
+            os.fstat(file)
+            os.close(file)
+
     def test_foreground(self) -> None:
         """In the foreground, and where twistd is not, nobody waits."""
         os.close(self.options.pop("statusPipe"))

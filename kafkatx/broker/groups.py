@@ -18,7 +18,9 @@ from twisted.python.failure import Failure
 from kafkatx.broker.alarms import Alarms
 from kafkatx.broker.offsets_topic import OffsetsTopic
 from kafkatx.broker.quoting import quoted
+from kafkatx.broker.room import GroupRoom
 from kafkatx.broker.storing import Storing, flushed
+from kafkatx.broker.turns import Turns
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, Replace, Store, Tell
@@ -53,6 +55,8 @@ class Groups:
     :ivar offsets: the committed offsets of all groups.
     :ivar topic: ``__consumer_offsets``.
     :ivar settings: for the machines.
+    :ivar room: how much memory they take, and may.
+    :ivar turns: shares the reactor's time between joining members and everybody else.
     :ivar loading: whether there may be groups that are not known yet.
     """
 
@@ -68,6 +72,8 @@ class Groups:
         self._wall_ms = broker.now_ms
         self._alarms = Alarms(broker.clock, self._due)
         self.now_ms = self._alarms.now_ms
+        self.room = GroupRoom(broker.clock)
+        self.turns = Turns(broker.clock)
         self._storing = Storing(self.topic, self._stored)
         self._load: Deferred[None] = succeed(None)
         broker.config_listeners.append(self._use)
@@ -131,6 +137,10 @@ class Groups:
         """Forget a group, if it is there."""
         self.groups.pop(group_id, None)
         self._alarms.drop(group_id)
+        self.room.drop(group_id)
+
+    def _count(self, group: Group) -> None:
+        self.room.count(group, bool(self.offsets.of(group.group_id)))
 
     async def delete(self, group: Group) -> ErrorCode:
         """Take a group without members, and its offsets, out of the log and out of memory; say why not."""
@@ -186,6 +196,7 @@ class Groups:
                 self._tell(group, action)
         if self.groups.get(group.group_id) is group:
             self._alarms.set(group)
+            self._count(group)
             self._drop_unused(group)
         for waiting, response in waited:
             waiting.callback(response)
@@ -231,3 +242,4 @@ class Groups:
         """Call no machine any more. Who waits is not answered: the connections are closed before."""
         self._load.cancel()
         self._alarms.stop()
+        self.turns.stop()

@@ -31,6 +31,34 @@ GROUP_MAX_SESSION_TIMEOUT_MS = GROUPS.integer(
     unit="ms",
 )
 GROUP_MAX_SIZE = GROUPS.integer("group.max.size", INT_MAX, "How many members a group may have.", low=1)
+GROUP_MEMBER_MAX_BYTES = GROUPS.integer(
+    "kafkatx.group.member.max.bytes",
+    1 << 20,
+    "How much memory a member of a group may take: ids, subscription, metadata of its protocols. One that "
+    "wants more is refused with GROUP_MAX_SIZE_REACHED.",
+    low=1,
+    unit="bytes",
+    dynamic=True,
+)
+GROUP_MAX_BYTES = GROUPS.integer(
+    "kafkatx.group.max.bytes",
+    16 << 20,
+    "How much memory the members of one group may take, with their assignments. Who would make it more is "
+    "refused with GROUP_MAX_SIZE_REACHED.",
+    low=1,
+    unit="bytes",
+    dynamic=True,
+)
+GROUPS_MAX_BYTES = GROUPS.integer(
+    "kafkatx.groups.max.bytes",
+    128 << 20,
+    "How much memory all groups may take, without committed offsets. Who would make it more is refused with "
+    "GROUP_MAX_SIZE_REACHED, until sessions end or, at offsets.retention.check.interval.ms, groups without "
+    "members and offsets go.",
+    low=1,
+    unit="bytes",
+    dynamic=True,
+)
 GROUP_COORDINATOR_REBALANCE_PROTOCOLS = GROUPS.names(
     "group.coordinator.rebalance.protocols",
     ("classic", "consumer"),

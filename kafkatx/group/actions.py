@@ -95,6 +95,13 @@ class Group(Protocol):
     def deadline_ms(self) -> int:
         """When :meth:`advance` must be called; NEVER_MS: not before the next request."""
 
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory its members take, with what they sent and ids that were given out."""
+
+    def bytes_of(self, member_id: str, group_instance_id: str | None) -> int:
+        """How much of :attr:`held_bytes` is a member's: 0 where there is no such member."""
+
     def advance(self, now_ms: int) -> list[Action]:
         """Time has passed: remove members that went silent, end what has waited long enough."""
 

@@ -12,12 +12,15 @@ from kafkatx.config import groups as g
 
 @attrs.frozen
 class GroupSettings:
-    """Values of the ``group.*`` settings that carry these names."""
+    """Values of the ``group.*`` and ``kafkatx.group*`` settings that carry these names."""
 
     initial_rebalance_delay_ms: int = 3000
     min_session_timeout_ms: int = 6000
     max_session_timeout_ms: int = 1_800_000
     max_size: int = 2**31 - 1
+    member_max_bytes: int = 1 << 20
+    group_max_bytes: int = 16 << 20
+    groups_max_bytes: int = 128 << 20
     consumer_session_timeout_ms: int = 45_000
     consumer_heartbeat_interval_ms: int = 5000
     consumer_max_size: int = 2**31 - 1
@@ -32,6 +35,9 @@ class GroupSettings:
             min_session_timeout_ms=config[g.GROUP_MIN_SESSION_TIMEOUT_MS],
             max_session_timeout_ms=config[g.GROUP_MAX_SESSION_TIMEOUT_MS],
             max_size=config[g.GROUP_MAX_SIZE],
+            member_max_bytes=config[g.GROUP_MEMBER_MAX_BYTES],
+            group_max_bytes=config[g.GROUP_MAX_BYTES],
+            groups_max_bytes=config[g.GROUPS_MAX_BYTES],
             consumer_session_timeout_ms=config[g.GROUP_CONSUMER_SESSION_TIMEOUT_MS],
             consumer_heartbeat_interval_ms=config[g.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS],
             consumer_max_size=config[g.GROUP_CONSUMER_MAX_SIZE],

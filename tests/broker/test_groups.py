@@ -20,7 +20,7 @@ class FakeGroup:
     """A machine that does what the test says; all its calls are written down."""
 
     kind, state, protocol_type = "classic", "Empty", ""
-    has_members, empty_since_ms = False, 1
+    has_members, empty_since_ms, held_bytes = False, 1, 0
 
     def __init__(self, group_id: str = "g") -> None:
         self.group_id = group_id

@@ -21,6 +21,18 @@ TWISTD = [sys.executable, "-c", "from twisted.scripts.twistd import run; run()"]
 END_S = 30.0
 MARKER = ".kafka_cleanshutdown"
 
+SLOW_START = """
+from twisted.internet.defer import Deferred
+from twisted.python import log
+from kafkatx.broker.service import BrokerService
+
+async def _open(self):
+    log.msg("starting slowly")
+    await Deferred()
+
+BrokerService._open = _open
+"""
+
 PARENT = """
 import sys
 from kafkatx.testing import EmbeddedBroker
@@ -159,6 +171,23 @@ class DaemonTests(ProcessTestCase):
             self.assertIn(word, on_terminal)
         self.assertNotIn("Traceback", self.read("log") + done.stderr)
         wait_until(lambda: not self.read("pid"), "the pid file is gone")
+
+    def test_killed_while_starting(self) -> None:
+        """A daemon that is killed before it is ready leaves no parent that waits for it for ever."""
+        with open(self.path("server.properties"), "w"):
+            pass
+        command = self.command("--pidfile=pid", "--logfile=log")
+        command[2] = SLOW_START + command[2]
+        parent = subprocess.Popen(command, cwd=self.dir, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: "starting slowly" in self.read("log"), "it has begun to start")
+        self.assertIsNone(parent.poll())
+        os.kill(int(self.read("pid")), signal.SIGKILL)
+        try:
+            _, told = parent.communicate(timeout=END_S)
+        finally:
+            parent.kill()
+        self.assertEqual(parent.returncode, 1)
+        self.assertIn("kafkatx: the daemon has ended", told)
 
     def test_port_taken(self) -> None:
         """The port is another's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
@@ -9,8 +10,10 @@ from twisted.internet.task import LoopingCall
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
+from kafkatx import tap
+from kafkatx.client.loops import LoopReactor
 from kafkatx.net import reactors
-from tests.net.jumping import HOUR_S, JumpingClock
+from tests.net.jumping import HOUR_S, JumpingClock, World
 
 
 def twisted_reactor() -> Any:
@@ -75,6 +78,37 @@ class MakeMonotonicTests(SynchronousTestCase):
         seconds = clock.reactor.seconds
         reactors.make_monotonic(clock.reactor)
         self.assertIs(clock.reactor.seconds, seconds)
+
+
+class OwnReactorsTests(SynchronousTestCase):
+    """The reactors that kafkatx makes or is given for itself."""
+
+    def check(self, reactor: Any, world: World) -> None:
+        """Setting the wall clock does not move the reactor's."""
+        before_s = reactor.seconds()
+        world.wall_s -= HOUR_S
+        self.assertEqual(reactor.seconds(), before_s)
+        world.uptime_s += 1
+        self.assertEqual(reactor.seconds(), before_s + 1)
+
+    def test_asyncio(self) -> None:
+        """That of clients for asyncio."""
+        loop = asyncio.new_event_loop()
+        self.addCleanup(loop.close)
+        clock = JumpingClock(self, lambda: LoopReactor(loop))
+        self.check(clock.reactor, clock.world)
+
+    def test_twistd(self) -> None:
+        """That of twistd, from the making of the service on; a daemon's and in the foreground."""
+        from twisted import internet
+
+        clock = JumpingClock(self, twisted_reactor)
+        self.patch(internet, "reactor", clock.reactor)
+        self.patch(tap, "_allow_open_files", lambda: None)
+        options = tap.Options()
+        options.parseOptions(["--set", f"log.dirs={self.mktemp()}"])
+        tap.makeService(options)
+        self.check(clock.reactor, clock.world)
 
 
 class WallClockTests(SynchronousTestCase):

@@ -17,8 +17,9 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Action, Client
 from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer.group import ConsumerGroup
-from kafkatx.group.consumer.heartbeat import check_request
+from kafkatx.group.consumer.heartbeat import check_request, is_leaving
 from kafkatx.group.consumer.member import JOINING_EPOCH
+from kafkatx.group.sizes import MEMBER_BYTES, text_bytes
 from kafkatx.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -32,7 +33,7 @@ def answer(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: Requ
     if PROTOCOL not in broker.config[settings.GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
         raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
     if broker.groups.topic.exists:
-        return _serve(broker, request, context)
+        return broker.groups.turns.run(lambda: _serve(broker, request, context))
     return Deferred.fromCoroutine(_serve_when_ready(broker, request, context))
 
 
@@ -52,6 +53,7 @@ def _serve(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: Requ
         raise RequestError(error)
     client = Client(context.client_id or "", f"/{context.peer.host}")
     group = groups.find(request.group_id)
+    _check_room(broker, group, request, context)
     if isinstance(group, ConsumerGroup):
         known = group
         return groups.ask(
@@ -61,6 +63,27 @@ def _serve(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: Requ
         what = "Consumer group {} not found." if group is None else "Group {} is not a consumer group."
         raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, what.format(request.group_id))
     return _join_new(broker, group, request, version, client)
+
+
+def _check_room(
+    broker: Broker, group: Any, request: ConsumerGroupHeartbeatRequest, context: RequestContext
+) -> None:
+    """See whether there is room for what a member says of itself, if it does.
+
+    :raises RequestError: GROUP_MAX_SIZE_REACHED.
+    """
+    names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+    if is_leaving(request) or (request.member_epoch != JOINING_EPOCH and names is None and regex is None):
+        return
+    size = MEMBER_BYTES + text_bytes(
+        request.member_id, request.instance_id, request.rack_id, context.client_id, regex, *names or ()
+    )
+    groups = broker.groups
+    why = groups.room.refusal(
+        groups.settings, request.group_id, group, size, request.member_id, request.instance_id
+    )
+    if why is not None:
+        raise RequestError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"{why}.")
 
 
 def _join_new(

@@ -10,6 +10,7 @@ from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import Client
+from kafkatx.group.sizes import MEMBER_BYTES, protocols_bytes, text_bytes
 from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 NAME_NULL_SINCE = 7
@@ -19,7 +20,7 @@ NAME_NULL_SINCE = 7
 def answer(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Any:
     """Have a member join. The first group of all has to wait for ``__consumer_offsets`` to be made."""
     if broker.groups.topic.exists:
-        return _join(broker, request, context)
+        return broker.groups.turns.run(lambda: _join(broker, request, context))
     return Deferred.fromCoroutine(_join_when_ready(broker, request, context))
 
 
@@ -39,6 +40,12 @@ def _join(broker: Broker, request: JoinGroupRequest, context: RequestContext) ->
     if not least_ms <= request.session_timeout_ms <= most_ms:
         return _error(request, context, ErrorCode.INVALID_SESSION_TIMEOUT)
     group = groups.find(request.group_id)
+    size = MEMBER_BYTES + text_bytes(request.group_instance_id, request.member_id, context.client_id)
+    size += protocols_bytes((protocol.name, protocol.metadata) for protocol in request.protocols)
+    if groups.room.refusal(
+        settings, request.group_id, group, size, request.member_id, request.group_instance_id
+    ):
+        return _error(request, context, ErrorCode.GROUP_MAX_SIZE_REACHED)
     if group is None:
         if request.member_id:  # the group it was in is gone
             return _error(request, context, ErrorCode.UNKNOWN_MEMBER_ID)

@@ -13,6 +13,11 @@ LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def answer(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> Any:
+    """Have a member synced in its turn."""
+    return broker.groups.turns.run(lambda: _sync(broker, request, context))
+
+
+def _sync(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> Any:
     """Give a member its assignment, when there is one.
 
     While the group is being loaded its last rebalance is lost, and the member is to join again. Apache
@@ -25,6 +30,11 @@ def answer(broker: Broker, request: SyncGroupRequest, context: RequestContext) -
     group = groups.find(request.group_id)
     if group is None:
         return _error(ErrorCode.UNKNOWN_MEMBER_ID)
+    if (
+        sum(len(assignment.assignment) for assignment in request.assignments)
+        > groups.settings.group_max_bytes
+    ):
+        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)  # as when it is too large for the log
     return groups.ask(group, lambda token, now_ms: group.sync(request, context.version, token, now_ms))
 
 

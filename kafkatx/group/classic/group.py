@@ -90,6 +90,7 @@ class ClassicGroup(Joining):
         self.protocol_type = protocol_type
         self.generation = generation
         self._sessions_ms = NEVER_MS
+        self._assigned_bytes = sum(len(member.assignment) for member in self.members.values())
         for member in self.members.values():
             self._touch(member, now_ms)
 
@@ -109,6 +110,7 @@ class ClassicGroup(Joining):
         for member in self.members.values():
             self._end_waiting(member, error)
         self._roster = Roster()
+        self._assigned_bytes = 0
         self._unsynced.clear()
         self._join_deadline_ms = self._sync_deadline_ms = self._sessions_ms = NEVER_MS
         self._move(Event.UNLOADED)
@@ -151,7 +153,7 @@ class ClassicGroup(Joining):
 
     def _leave(self, who: MemberIdentity) -> ErrorCode:
         """Remove one: a member, whoever stands for an instance, or somebody who was only given an id."""
-        if self._roster.pending.pop(who.member_id, None) is not None:
+        if self._roster.forget(who.member_id):
             return ErrorCode.NONE
         member_id = who.member_id
         if not member_id:  # an administrator removes it, who knows only the instance

@@ -78,7 +78,7 @@ class Joining(Syncing):
     def _turn_away(self, request: JoinGroupRequest, token: object, now_ms: int) -> None:
         """The group is full: this one has no place in it any more."""
         self._refuse(token, ErrorCode.GROUP_MAX_SIZE_REACHED, "")
-        self._roster.pending.pop(request.member_id, None)
+        self._roster.forget(request.member_id)
         member = self._roster.members.get(request.member_id)
         if member is not None:
             self._remove(member, "the group is larger than group.max.size", warn=True)
@@ -90,7 +90,7 @@ class Joining(Syncing):
     def _give_id(self, request: JoinGroupRequest, client: Client, token: object, now_ms: int) -> None:
         """Give a new member the id to join with; it is waited for until its session would end."""
         member_id = self._new_member_id(client.client_id)
-        self._roster.pending[member_id] = now_ms + request.session_timeout_ms
+        self._roster.expect(member_id, now_ms + request.session_timeout_ms)
         self._look_by(now_ms + request.session_timeout_ms)
         self._refuse(token, ErrorCode.MEMBER_ID_REQUIRED, member_id)
 

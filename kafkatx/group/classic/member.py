@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from kafkatx.group.actions import NEVER_MS
+from kafkatx.group.sizes import MEMBER_BYTES, protocols_bytes, text_bytes
 from kafkatx.wire.messages.join_group import JoinGroupRequest
 
 Protocols: TypeAlias = tuple[tuple[str, bytes], ...]
@@ -64,6 +65,12 @@ class Member:
         """
         waits = self.join_token is not None or self.sync_token is not None
         return NEVER_MS if waits and not self.is_new else self.deadline_ms
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory it takes, without its assignment."""
+        texts = text_bytes(self.member_id, self.group_instance_id, self.client_id, self.client_host)
+        return MEMBER_BYTES + texts + protocols_bytes(self.protocols)
 
     def metadata(self, protocol_name: str | None) -> bytes:
         """Its metadata for a protocol; empty if it does not offer that."""

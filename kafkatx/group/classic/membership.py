@@ -62,6 +62,7 @@ class Membership:
         self.protocol_type = ""
         self.protocol_name: str | None = None
         self._subscribed: frozenset[str] | None = frozenset()
+        self._assigned_bytes = 0  # since the last assignment; who has left since still counts
         self._sessions_ms = NEVER_MS
         self._actions: list[Action] = []
         self._storing: deque[Callable[[ErrorCode, int], None]] = deque()
@@ -80,6 +81,16 @@ class Membership:
     def has_members(self) -> bool:
         """Whether there are members."""
         return bool(self._roster.members)
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory the members take."""
+        return self._roster.held_bytes + self._assigned_bytes
+
+    def bytes_of(self, member_id: str, group_instance_id: str | None) -> int:
+        """How much of that is a member's, without its assignment."""
+        known = self._roster.members.get(member_id) or self._roster.instance(group_instance_id)
+        return 0 if known is None else known.held_bytes
 
     @property
     def leader(self) -> str | None:

@@ -60,7 +60,7 @@ class Rebalancing(Membership):
     def _expire(self, now_ms: int) -> None:
         """Remove those whose time is over, and see what the group makes of it."""
         for member_id in [name for name, end_ms in self._roster.pending.items() if end_ms <= now_ms]:
-            del self._roster.pending[member_id]
+            self._roster.forget(member_id)
         silent = [m for m in self.members.values() if m.expires_ms <= now_ms]
         for member in silent:
             self._remove(member, "its session ended without a heartbeat", warn=True)
@@ -99,7 +99,7 @@ class Rebalancing(Membership):
 
     def _settle(self, now_ms: int) -> None:
         """End the join phase as soon as nobody is waited for. The first one lasts as long as it lasts."""
-        if not self.members or (self._roster.all_joined and not self._initial):
+        if not self.members or (not self._initial and self._roster.all_joined):
             self._complete_join(now_ms)
 
     def _settle_or_rebalance(self, reason: str, now_ms: int) -> None:
@@ -150,6 +150,7 @@ class Rebalancing(Membership):
         """Nobody is left. The generation is stored, so that it does not go back after a restart."""
         self.protocol_name = None
         self._subscribed = frozenset()
+        self._assigned_bytes = 0
         self._sessions_ms = self._roster.expires_ms
         self._move(Event.DESERTED)
         self._store(self.record(), _nothing)
@@ -196,6 +197,7 @@ class Rebalancing(Membership):
 
     def _assign_nothing(self, error: ErrorCode, now_ms: int) -> None:
         """Tell everyone who waits for an assignment why there is none."""
+        self._assigned_bytes = 0
         for member in self.members.values():
             member.assignment = b""
             if self._end_sync(member, SyncGroupResponse(error_code=error)):

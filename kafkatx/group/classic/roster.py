@@ -7,6 +7,10 @@ from collections.abc import Iterable
 
 from kafkatx.group.actions import NEVER_MS
 from kafkatx.group.classic.member import Member, Protocols
+from kafkatx.group.sizes import text_bytes
+
+PENDING_BYTES = 200
+"""Of an id that nobody has joined with yet, beside its characters."""
 
 
 class Roster:
@@ -16,6 +20,7 @@ class Roster:
     :ivar instances: member ids of static members, by group instance id.
     :ivar pending: ids that were given to members who have yet to join with them (KIP-394), and until when.
     :ivar leader: the id of the member who assigns, or None.
+    :ivar held_bytes: about how much memory members and pending ids take, without assignments.
     """
 
     def __init__(self, members: Iterable[Member] = ()) -> None:
@@ -23,13 +28,15 @@ class Roster:
         self.instances: dict[str, str] = {}
         self.pending: dict[str, int] = {}
         self.leader: str | None = None
+        self.held_bytes = 0
         self._offering: Counter[str] = Counter()
         for member in members:
             self.add(member)
 
     def add(self, member: Member) -> None:
         """Take a member in; the first one leads."""
-        self.pending.pop(member.member_id, None)
+        self.forget(member.member_id)
+        self.held_bytes += member.held_bytes
         self.members[member.member_id] = member
         if member.group_instance_id is not None:
             self.instances[member.group_instance_id] = member.member_id
@@ -40,11 +47,25 @@ class Roster:
     def remove(self, member: Member) -> None:
         """Take a member out; if it led, the one who came first of the others leads."""
         del self.members[member.member_id]
+        self.held_bytes -= member.held_bytes
         if member.group_instance_id is not None:
             del self.instances[member.group_instance_id]
         self._withdraw(member.protocols)
         if self.leader == member.member_id:
             self.leader = next(iter(self.members), None)
+
+    def expect(self, member_id: str, until_ms: int) -> None:
+        """An id was given to a member, who is to join with it until then."""
+        if member_id not in self.pending:
+            self.held_bytes += _pending_bytes(member_id)
+        self.pending[member_id] = until_ms
+
+    def forget(self, member_id: str) -> bool:
+        """Expect nobody with this id any more; tell whether it was expected."""
+        if self.pending.pop(member_id, None) is None:
+            return False
+        self.held_bytes -= _pending_bytes(member_id)
+        return True
 
     def replace(self, old: Member, new: Member) -> None:
         """Put *new* where *old* was, leadership included; both are the same instance."""
@@ -63,7 +84,9 @@ class Roster:
     def offer(self, member: Member, protocols: Protocols) -> None:
         """The member offers other protocols now."""
         self._withdraw(member.protocols)
+        self.held_bytes -= member.held_bytes
         member.protocols = protocols
+        self.held_bytes += member.held_bytes
         self._offering.update(name for name, _ in protocols)
 
     def _withdraw(self, protocols: Protocols) -> None:
@@ -118,3 +141,7 @@ class Roster:
         """When the next member, or the next id that nobody joined with, is to be removed."""
         members = min((m.expires_ms for m in self.members.values()), default=NEVER_MS)
         return min(members, min(self.pending.values(), default=NEVER_MS))
+
+
+def _pending_bytes(member_id: str) -> int:
+    return PENDING_BYTES + text_bytes(member_id)

@@ -92,6 +92,7 @@ class Syncing(Rebalancing):
     def _hand_out(self, assignments: dict[str, bytes], now_ms: int) -> None:
         """Give everyone who waits their part; members whom the leader left out get nothing."""
         self._move(Event.ASSIGNED)
+        self._assigned_bytes = sum(len(assignments.get(name, b"")) for name in self.members)
         for member in self.members.values():
             member.assignment = assignments.get(member.member_id, b"")
             if self._end_sync(member, self._assigned(member)):

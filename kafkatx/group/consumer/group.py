@@ -48,6 +48,17 @@ class ConsumerGroup(ClassicServing):
         return bool(self._rebalance.state.members)
 
     @property
+    def held_bytes(self) -> int:
+        """About how much memory members, with what they subscribe to, take."""
+        return self._rebalance.state.held_bytes
+
+    def bytes_of(self, member_id: str, group_instance_id: str | None) -> int:
+        """How much of that is a member's."""
+        state = self._rebalance.state
+        known = member_id if member_id in state.members else state.static.get(group_instance_id or "", "")
+        return state.bytes_of(known)
+
+    @property
     def empty_since_ms(self) -> int:
         """When it lost its last member, on the wall clock; after a restart, when it was loaded."""
         return -1 if self.has_members else self._emptied_ms
@@ -99,7 +110,8 @@ class ConsumerGroup(ClassicServing):
         """Forget what is left of members of whom records are missing, as of a damaged log."""
         state = self._rebalance.state
         if not state.epoch:
-            state.members.clear()
+            for name in [*state.members]:
+                state.apply(Change(Kind.MEMBER, name, None))
         for kind, names in ((Kind.CURRENT, [*state.current]), (Kind.TARGET, [*state.target])):
             for name in names:
                 if name not in state.members:

@@ -7,6 +7,7 @@ import enum
 import attrs
 
 from kafkatx.group.consumer.assignment import NOTHING, Assignment
+from kafkatx.group.sizes import MEMBER_BYTES, protocols_bytes, text_bytes
 
 JOINING_EPOCH = 0
 LEAVING_EPOCH = -1
@@ -49,6 +50,13 @@ class Metadata:
     topic_regex: str | None = None
     server_assignor: str | None = None
     classic: Classic | None = None
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory it takes."""
+        texts = (self.instance_id, self.rack_id, self.client_id, self.client_host, self.topic_regex)
+        size = MEMBER_BYTES + text_bytes(*texts, self.server_assignor, *self.topic_names)
+        return size + (0 if self.classic is None else protocols_bytes(self.classic.protocols))
 
 
 @attrs.frozen

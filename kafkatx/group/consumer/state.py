@@ -14,6 +14,7 @@ from typing import Any
 from kafkatx.group.consumer.assignment import NOTHING, Assignment
 from kafkatx.group.consumer.member import Current, Metadata
 from kafkatx.group.consumer.records import Change, Kind, Resolved, TopicFacts
+from kafkatx.group.sizes import STRING_BYTES, text_bytes
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 
@@ -28,6 +29,7 @@ class GroupState:
     :ivar target: what each shall have at ``assignment_epoch``.
     :ivar regexes: the topics that each subscribed regular expression stands for.
     :ivar static: the member of each instance id.
+    :ivar held_bytes: about how much memory members and what they subscribe to take.
     :ivar changes: what has changed and is not yet kept, in order.
     """
 
@@ -40,17 +42,18 @@ class GroupState:
         self.target: dict[str, Assignment] = {}
         self.regexes: dict[str, Resolved] = {}
         self.static: dict[str, str] = {}
+        self.held_bytes = 0
         self.changes: list[Change] = []
         self._undo: list[Change] = []
         self._owners: dict[uuid.UUID, dict[int, str]] = {}
         self._table: dict[Kind, tuple[dict[str, Any], Callable[[str, Any, Any], None] | None]] = {
             Kind.GROUP_EPOCH: (self._epochs, None),
             Kind.TOPICS: (self._topics, None),
-            Kind.MEMBER: (self.members, self._index_instance),
+            Kind.MEMBER: (self.members, self._index_member),
             Kind.TARGET_EPOCH: (self._assignment_epochs, None),
             Kind.TARGET: (self.target, None),
             Kind.CURRENT: (self.current, self._index_owners),
-            Kind.REGEX: (self.regexes, None),
+            Kind.REGEX: (self.regexes, self._weigh_regex),
         }
 
     # --- changing
@@ -83,11 +86,24 @@ class GroupState:
             self.apply(change)
         self.keep()
 
-    def _index_instance(self, member_id: str, before: Metadata | None, after: Metadata | None) -> None:
+    def _index_member(self, member_id: str, before: Metadata | None, after: Metadata | None) -> None:
+        self.held_bytes += self._weight(member_id, after) - self._weight(member_id, before)
         if before is not None and before.instance_id and self.static.get(before.instance_id) == member_id:
             del self.static[before.instance_id]
         if after is not None and after.instance_id:
             self.static[after.instance_id] = member_id
+
+    def bytes_of(self, member_id: str) -> int:
+        """How much of :attr:`held_bytes` is a member's: 0 where there is no such member."""
+        return self._weight(member_id, self.members.get(member_id))
+
+    def _weight(self, member_id: str, member: Metadata | None) -> int:
+        return 0 if member is None else text_bytes(member_id) + member.held_bytes
+
+    def _weigh_regex(self, regex: str, before: Resolved | None, after: Resolved | None) -> None:
+        for sign, resolved in ((-1, before), (1, after)):
+            if resolved is not None:  # the names themselves are the cluster's
+                self.held_bytes += sign * (text_bytes(regex) + STRING_BYTES * len(resolved.topics))
 
     def _index_owners(self, member_id: str, before: Current | None, after: Current | None) -> None:
         for topic, numbers in _held(before or _NEW):

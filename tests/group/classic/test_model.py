@@ -19,6 +19,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode
 from kafkatx.group.classic.records import decode_value
+from kafkatx.group.classic.roster import Roster
 from kafkatx.wire.messages.join_group import JoinGroupResponse
 from kafkatx.wire.messages.leave_group import MemberIdentity
 from kafkatx.wire.messages.sync_group import SyncGroupResponse
@@ -252,6 +253,10 @@ class GroupMachine(RuleBasedStateMachine):
         static = {m.group_instance_id: m.member_id for m in roster.members.values() if m.is_static}
         assert static == roster.instances
         assert not set(roster.pending) & set(roster.members)
+        again = Roster(roster.members.values())
+        for member_id in roster.pending:
+            again.expect(member_id, 0)
+        assert roster.held_bytes == again.held_bytes
         offered = [name for m in roster.members.values() for name, _ in m.protocols]
         assert +roster._offering == {name: offered.count(name) for name in offered}
         assert (group.state == "Empty") <= (not roster.members)

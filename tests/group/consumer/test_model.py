@@ -22,6 +22,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode
 from kafkatx.group.consumer.records import Kind
+from kafkatx.group.consumer.state import GroupState
 from tests.group.consumer.driver import (
     REBALANCE_MS,
     SESSION_MS,
@@ -227,6 +228,15 @@ class GroupMachine(RuleBasedStateMachine):
         return {member.member_id for member in self.driver.group.consumer_describe().members}
 
     # --- what must always be
+
+    @invariant()
+    def sizes_are_those_of_what_is_there(self) -> None:
+        """What members take is counted as it is, however it came about."""
+        state, again = self.driver.group._rebalance.state, GroupState()
+        for kind, pieces in ((Kind.MEMBER, state.members), (Kind.REGEX, state.regexes)):
+            for name, value in pieces.items():
+                again.put(kind, name, value)
+        assert state.held_bytes == again.held_bytes
 
     @invariant()
     def one_owner(self) -> None:

@@ -98,6 +98,24 @@ class StateTests(SynchronousTestCase):
         state.put(Kind.MEMBER, "b", Metadata(instance_id="j"))
         self.assertEqual(state.static, {"j": "b"})
 
+    def test_sizes(self) -> None:
+        """What members say and what expressions stand for is counted, until it is gone or taken back."""
+        state = GroupState()
+        state.put(Kind.MEMBER, "a", Metadata(topic_names=frozenset({"t"})))
+        member = state.held_bytes
+        self.assertGreater(member, 0)
+        self.assertEqual(state.bytes_of("a"), member)
+        self.assertEqual(state.bytes_of("b"), 0)
+        state.keep()
+        state.put(Kind.MEMBER, "a", Metadata(topic_names=frozenset({"t" * 100})))
+        self.assertEqual(state.held_bytes, member + 99)
+        state.put(Kind.REGEX, "x", Resolved(frozenset({"t", "u"}), timestamp_ms=1))
+        self.assertGreater(state.held_bytes, member + 99 + 100)
+        state.take_back()
+        self.assertEqual(state.held_bytes, member)
+        state.put(Kind.MEMBER, "a", None)
+        self.assertEqual(state.held_bytes, 0)
+
     def test_name(self) -> None:
         """The state's name follows from the epochs and from where members stand."""
         state = GroupState()

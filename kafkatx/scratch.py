@@ -12,6 +12,7 @@ import shutil
 import stat
 import tempfile
 import weakref
+from contextlib import suppress
 from types import TracebackType
 
 PREFIX = "kafkatx-run-"
@@ -33,7 +34,8 @@ class Scratch:
         remove_left_over(base)
         made = tempfile.mkdtemp(prefix=_UNLOCKED, dir=base)
         lock = os.open(made, os.O_RDONLY)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        with suppress(OSError):  # a file system without locks: nobody can have it, and nobody removes it
+            fcntl.flock(lock, fcntl.LOCK_EX)
         self.path = os.path.join(base, PREFIX + os.path.basename(made)[len(_UNLOCKED) :])
         os.rename(made, self.path)
         self._finalizer = weakref.finalize(self, _remove, self.path, lock, os.getpid())

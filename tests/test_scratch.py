@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -71,6 +73,18 @@ class ScratchTests(SynchronousTestCase):
         child = CHILD + "if os.fork() == 0:\n    sys.exit()\nos.wait()\nassert os.listdir(scratch.path)\n"
         done = subprocess.run([sys.executable, "-c", child, self.base], input=b"", capture_output=True)
         self.assertEqual((done.returncode, done.stderr, os.listdir(self.base)), (0, b"", []))
+
+    def test_no_locks(self) -> None:
+        """Where the file system has no locks directories of others are left alone."""
+
+        def refused(*_: object) -> None:
+            raise OSError(errno.ENOLCK, "No locks available")
+
+        self.patch(fcntl, "flock", refused)
+        with Scratch() as first, Scratch() as second:
+            self.assertEqual(len(os.listdir(self.base)), 2)
+            self.assertNotEqual(first.path, second.path)
+        self.assertEqual(os.listdir(self.base), [])
 
     def test_not_ours(self) -> None:
         """Files, links and directories of other names are left alone."""

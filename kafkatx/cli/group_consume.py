@@ -54,6 +54,7 @@ def consume_group(
     :raises KeyboardInterrupt: a signal asked for the end; what is printed is committed.
     :raises BrokenPipeError: the reader of *out* has gone; what it may not have seen is not committed.
     """
+    from kafkatx.cli.warnings import warnings_shown
     from kafkatx.client.threads import Admin, Consumer
 
     reset = "latest" if at_end else "earliest"
@@ -61,6 +62,7 @@ def consume_group(
     left = count
     enabled = None if count is not None and not interactive(sys.stdout) else False
     with (
+        warnings_shown(),
         Consumer(settings, auto_offset_reset=reset, allow_auto_create_topics=False) as consumer,
         ProgressBar(f"from {', '.join(topics)}", count, enabled=enabled) as bar,
     ):

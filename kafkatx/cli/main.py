@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-INTERRUPTED = 130
+FAILED, INTERRUPTED = 1, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = run(None, closed)
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except OSError:  # what there was to say could not be said: standard error is full, or its reader has gone
+        code = FAILED
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # what follows is the interpreter's own end

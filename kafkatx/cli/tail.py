@@ -140,10 +140,12 @@ def tail(
         make("")
     except BadFormat as error:
         raise click.UsageError(f"--format {error}") from error
+    from kafkatx.cli.warnings import warnings_shown
     from kafkatx.client.threads import Admin, Consumer
 
     settings = client_settings(bootstrap, timeout)
     with (
+        warnings_shown(),
         Consumer(settings, allow_auto_create_topics=False, auto_offset_reset="earliest") as consumer,
         Admin(beside=consumer) as admin,
     ):

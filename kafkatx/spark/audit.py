@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from functools import reduce
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from kafkatx.clientside.audit import DAY_MS, DEFAULT_TOPIC, SETTLE_MS, VERSION, common_window_ms
 from kafkatx.errors import SettingError
+from kafkatx.names import printable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -204,7 +207,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         audit_topic=given.audit_topic,
     )
     differing = windows.where("open OR missing > 0 OR doubled > 0 OR unannounced > 0").cache()
-    differing.show(1000, truncate=False)
+    shown = StringIO()
+    with redirect_stdout(shown):
+        differing.show(1000, truncate=False)
+    print("\n".join(map(printable, shown.getvalue().split("\n"))), end="")  # noqa: T201 - a table for people
     return 1 if differing.where("NOT open AND (missing > 0 OR doubled > 0)").count() else 0
 
 

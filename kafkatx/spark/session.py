@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,14 @@ def spark_session(
     try:
         yield session
     finally:
+        _stop(session)
+
+
+def _stop(session: SparkSession) -> None:
+    """Stop a session; one whose JVM was killed is stopped already."""
+    from py4j.protocol import Py4JError
+
+    with suppress(OSError, Py4JError):
         session.stop()
 
 

@@ -73,6 +73,19 @@ class ClosedTests(StreamCase):
             code, said = self.shell(">/dev/full", *arguments)
             self.assertEqual((code, said), (1, "kafkatx: [Errno 28] No space left on device\n"))
 
+    def test_nobody_listens(self) -> None:
+        """An error that cannot be said is an error all the same."""
+        program = f"import os, sys; sys.excepthook = lambda *_: os._exit(99); {COMMAND[-1]}"
+        for arguments in (("nonsense",), ("topics", "describe", new_topic())):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run(
+                    [sys.executable, "-c", program, *arguments],
+                    stderr=full,
+                    env=environment(),
+                    timeout=TIMEOUT_S,
+                )
+            self.assertEqual(done.returncode, 1)
+
     def test_reader_gone(self) -> None:
         """A reader that has gone, as `head` does, is no error of the command."""
         for _ in range(3):

@@ -127,6 +127,33 @@ class SparkTests(IngestCase):
             )
         self.assertEqual(ingest(spark, given).commits, 0)
 
+    def test_odd_folders(self) -> None:
+        """Values that are no file names come back through Spark; those that are too long are dead letters."""
+        values = [
+            "\0",
+            "..",
+            "/",
+            "a/../b",
+            "\x1b[2J\n",
+            "%00",
+            "{a,b}[c]*?",
+            "=",
+            "x" * 253,
+            "\u00fc" * 126,
+            "",
+            None,
+        ]
+        long = ["x" * 254, "\0" * 100]
+        lines = [json.dumps({"c": value, "n": n}).encode() for n, value in enumerate([*values, *long])]
+        spark = shared_spark()
+        given = options(produced(lines), self.to, decode="json", partition_by=("c",))
+        report = ingest(spark, given)
+        self.assertEqual((report.rows, report.dead), (len(values), len(long)))
+        expected = {n: value or None for n, value in enumerate(values)}
+        for frame in (read_table(spark, self.to), spark.read.parquet(self.to)):
+            self.assertEqual({row["n"]: row["c"] for row in frame.collect()}, expected)
+        self.assertEqual(ingest(spark, given).commits, 0)
+
     def test_json(self) -> None:
         """JSON lines come back through Spark's own reader, bytes and times as they were."""
         lines = [b"\x00\xff %d" % n for n in range(50)]

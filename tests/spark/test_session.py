@@ -8,11 +8,13 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+from py4j.protocol import Py4JError
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
-from kafkatx.spark.session import check_java, check_pyspark, java_version, session_settings
+from kafkatx.spark.session import _stop, check_java, check_pyspark, java_version, session_settings
 
 
 class JavaVersionTests(SynchronousTestCase):
@@ -91,6 +93,14 @@ class SettingsTests(SynchronousTestCase):
             settings = session_settings(master, {"spark.driver.memory": "4g"})
             self.assertEqual(settings["spark.driver.bindAddress"], "127.0.0.1")
             self.assertEqual(settings["spark.driver.memory"], "4g")
+
+    def test_stop(self) -> None:
+        """A session whose JVM was killed is stopped without an error of its own."""
+        for error in (ConnectionRefusedError(111, "Connection refused"), Py4JError("gone")):
+            session: Any = Mock()
+            session.stop.side_effect = error
+            _stop(session)
+            session.stop.assert_called_once_with()
 
     def test_scratch(self) -> None:
         """Temporary files of a Spark of one process go where they are found again; the user's options win."""

@@ -79,7 +79,8 @@ class Table:
         self.last = last_manifest(self.files)
         if self.last is not None:
             self.files.sync(COMMITS)  # who wrote it may have been killed before that
-            write_head(self.files, self.last)
+            if self.last.previous is not None:  # or an older kafkatx may go on here, which writes no head
+                write_head(self.files, self.last)
             self._put_in_place(self.last)
         leftovers = self._remove_settled(self.files.names(STAGING))
         if leftovers:

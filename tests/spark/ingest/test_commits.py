@@ -185,6 +185,21 @@ class OldTests(CommitsCase):
             str(self.assertRaises(TableDamaged, Table(files).open, EMPTY)),
         )
 
+    def test_left_to_an_older_one(self) -> None:
+        """A table that is only looked at stays as it is: an older kafkatx may still add to it."""
+        self.unsealed(1, 2, 3, 4)
+        self.files.remove(HEAD)
+        table = Table(self.files)
+        table.open(EMPTY)
+        self.assertEqual(self.files.names(HEAD), [])
+        load(table, 20)
+        load(table, 24)
+        self.unsealed(5, 6)
+        self.files.remove(HEAD)
+        found = last_manifest(self.files)
+        assert found is not None
+        self.assertEqual(found.commit, 6)
+
     def test_old_after_new(self) -> None:
         """A commit without a checksum cannot follow one that has one."""
         self.unsealed(4)

@@ -70,10 +70,10 @@ def unknown_fields(
 
 
 def _not_admitted(found: Sequence[tuple[Any, Any]], room: int) -> str:
-    names = sorted({excerpt(path[-1]) for path, _ in found})
-    if len(names) > room:
-        return f"{len(names)} new fields, as {names[0]}: the table gets {room} more columns at most"
+    count, first = len({path[-1] for path, _ in found}), excerpt(found[0][0][-1])
+    if count > room:
+        return f"{count} new fields, as {first}: the table gets {room} more columns at most"
     return (
-        f"new fields, as {names[0]}: they cannot all be columns beside those before them: there is room for "
+        f"new fields, as {first}: they cannot all be columns beside those before them: there is room for "
         f"{room}, and names that differ only in upper and lower case are one"
     )

@@ -82,6 +82,8 @@ class Placements:
 
     async def opened(self) -> None:
         """Write down which log dirs there are, and what is in them; a full disk does not stop the start."""
+        if self._anew:
+            self._log.warn("kafkatx.start.anew=true is for one start: take it out of the settings again")
         recorded = self._coordinator.recorded.log_dirs
         log_dirs = {one.directory_id: one.path for one in self._store.dirs if one.error is None}
         try:

@@ -16,18 +16,21 @@ import json
 import os
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
 from kafkatx.coordination.finding import make_file, sync_directory
+from kafkatx.coordination.rows import check_topic, ids, insert_partitions, replace_log_dirs, unknown
 from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.coordination.seal import Damaged, Seal
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange
 from kafkatx.types import PartitionState, Placed, QuotaEntity, Recorded, Topic
+
+T = TypeVar("T")
 
 IN_MEMORY = ":memory:"
 """The path of a database that is not on the disk."""
@@ -127,23 +130,46 @@ class ClusterDatabase:
         db.execute("COMMIT")
         self._seal.committed()
 
+    def together(self, changes: Sequence[Callable[[], T]]) -> list[tuple[T | None, Exception | None]]:
+        """Make several changes in one transaction: they are synced once; return what each returned or raised.
+
+        :param changes: call methods of this database; what one of them raises undoes that one alone.
+        :raises RequestError: KAFKA_STORAGE_ERROR: nothing of it is done.
+        """
+        outcomes: list[tuple[T | None, Exception | None]] = []
+        with self._transaction():
+            for change in changes:
+                try:
+                    outcomes.append((change(), None))
+                except Exception as error:
+                    if not self._db.in_transaction:
+                        raise
+                    outcomes.append((None, error))
+        return outcomes
+
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """What the block does is done wholly, and synced, or not at all.
+        """What the block does is done wholly, and synced, or not at all; in :meth:`together` synced later.
 
         :raises RequestError: KAFKA_STORAGE_ERROR: the disk is full or fails.
         """
-        db = self._db
+        db, before = self._db, self._seal.mark()
+        nested = db.in_transaction
         try:
-            db.execute("BEGIN IMMEDIATE")
+            db.execute("SAVEPOINT one" if nested else "BEGIN IMMEDIATE")
             yield db
-            self._seal.write()
-            db.execute("COMMIT")
-            self._seal.committed()
+            if not nested:
+                self._seal.write()
+            db.execute("RELEASE one" if nested else "COMMIT")
+            if not nested:
+                self._seal.committed()
         except BaseException as error:
-            if db.in_transaction:
+            if db.in_transaction and nested:
+                db.execute("ROLLBACK TO one")
+                db.execute("RELEASE one")
+            elif db.in_transaction:
                 db.execute("ROLLBACK")
-            self._seal.rolled_back()
+            self._seal.return_to(before)
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.ProgrammingError):
                 raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self._path}: {error}") from error
             raise
@@ -181,7 +207,7 @@ class ClusterDatabase:
         for topic, leader, leader_epoch, replicas, isr in self._db.execute(
             "SELECT topic, leader, leader_epoch, replicas, isr FROM partitions ORDER BY topic, partition"
         ):
-            state = PartitionState(leader, leader_epoch, _ids(replicas), _ids(isr))
+            state = PartitionState(leader, leader_epoch, ids(replicas), ids(isr))
             partitions.setdefault(topic, []).append(state)
         configs = self._grouped("SELECT topic, name, value FROM configs")
         return {
@@ -235,7 +261,7 @@ class ClusterDatabase:
             db.execute(
                 "INSERT INTO topics VALUES (?, ?, ?)", (topic.name, topic.topic_id.bytes, topic.internal)
             )
-            _insert_partitions(db, topic.name, topic.partitions, 0)
+            insert_partitions(db, topic.name, topic.partitions, 0)
             db.executemany(
                 "INSERT INTO configs VALUES (?, ?, ?)",
                 ((topic.name, name, value) for name, value in topic.configs.items()),
@@ -250,7 +276,7 @@ class ClusterDatabase:
             if self._path != IN_MEMORY:
                 db.execute("INSERT INTO deleted_topics SELECT topic_id FROM topics WHERE name = ?", (name,))
             if not db.execute("DELETE FROM topics WHERE name = ?", (name,)).rowcount:
-                raise _unknown(name)
+                raise unknown(name)
 
     def add_partitions(self, name: str, count: int, added: Sequence[PartitionState]) -> None:
         """Write more partitions of a topic down.
@@ -258,14 +284,14 @@ class ClusterDatabase:
         :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or INVALID_PARTITIONS: it has not *count* of them.
         """
         with self._transaction() as db:
-            _check_topic(db, name)
+            check_topic(db, name)
             (there,) = db.execute("SELECT count(*) FROM partitions WHERE topic = ?", (name,)).fetchone()
             if there != count:
                 raise RequestError(
                     ErrorCode.INVALID_PARTITIONS,
                     f"Topic '{name}' has {there} partitions by now, not {count}.",
                 )
-            _insert_partitions(db, name, added, count)
+            insert_partitions(db, name, added, count)
 
     def alter_topic_configs(self, name: str, change: ConfigChange) -> Mapping[str, str]:
         """Give a topic other configs; return them.
@@ -273,7 +299,7 @@ class ClusterDatabase:
         :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or of *change*.
         """
         with self._transaction() as db:
-            _check_topic(db, name)
+            check_topic(db, name)
             rows = db.execute("SELECT name, value FROM configs WHERE topic = ?", (name,))
             configs = dict(change(MappingProxyType(dict(rows))))
             db.execute("DELETE FROM configs WHERE topic = ?", (name,))
@@ -349,7 +375,7 @@ class ClusterDatabase:
                 "DELETE FROM deleted_topics WHERE topic_id = ?", [(topic_id.bytes,) for topic_id in gone]
             )
             if log_dirs is not None:
-                _replace_log_dirs(db, log_dirs)
+                replace_log_dirs(db, log_dirs)
 
     def skip_ahead(self, generation: int, producer_id: int) -> None:
         """Give the next change a higher generation, and the next producer a higher id, than these."""
@@ -364,44 +390,3 @@ class ClusterDatabase:
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()
-
-
-def _check_topic(db: sqlite3.Connection, name: str) -> None:
-    if not db.execute("SELECT 1 FROM topics WHERE name = ?", (name,)).fetchone():
-        raise _unknown(name)
-
-
-def _unknown(name: str) -> RequestError:
-    return RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name!r}.")
-
-
-def _insert_partitions(
-    db: sqlite3.Connection, topic: str, partitions: Iterable[PartitionState], first: int
-) -> None:
-    db.executemany(
-        "INSERT INTO partitions VALUES (?, ?, ?, ?, ?, ?, NULL)",
-        (
-            (topic, number, state.leader, state.leader_epoch, _text(state.replicas), _text(state.isr))
-            for number, state in enumerate(partitions, first)
-        ),
-    )
-
-
-def _replace_log_dirs(db: sqlite3.Connection, log_dirs: Mapping[str, str]) -> None:
-    """Keep these log dirs, and of the others those that hold partitions."""
-    used = {row[0] for row in db.execute("SELECT DISTINCT directory_id FROM partitions")}
-    known = dict(db.execute("SELECT directory_id, path FROM log_dirs"))
-    wanted = {one: path for one, path in known.items() if one in used} | dict(log_dirs)
-    for directory_id in known.keys() - wanted.keys():
-        db.execute("DELETE FROM log_dirs WHERE directory_id = ?", (directory_id,))
-    for directory_id, path in wanted.items() - known.items():
-        db.execute("DELETE FROM log_dirs WHERE directory_id = ?", (directory_id,))
-        db.execute("INSERT INTO log_dirs VALUES (?, ?)", (directory_id, path))
-
-
-def _ids(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(","))) if text else ()
-
-
-def _text(ids: Iterable[int]) -> str:
-    return ",".join(map(str, ids))

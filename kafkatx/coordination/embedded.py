@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +45,16 @@ R = TypeVar("R")
 Listener = Callable[[ClusterState, ClusterState], None]
 
 
+@attrs.frozen
+class _Change:
+    """Something to be done in the worker, how its result is shown here, and who waits for that."""
+
+    work: Callable[[], Any]
+    show: Callable[[Any], Any]
+    result: Deferred[Any]
+    alone: bool
+
+
 @implementer(ICoordinator)
 class EmbeddedCoordinator:
     """An :class:`~kafkatx.interfaces.ICoordinator` for one broker.
@@ -72,6 +84,8 @@ class EmbeddedCoordinator:
         self._topics: dict[str, Topic] = {}
         self._names: dict[uuid.UUID, str] = {}
         self._database: ClusterDatabase | None = None  # the worker's
+        self._waiting: deque[_Change] = deque()
+        self._is_working = False
 
     def start(self, node: BrokerNode) -> Deferred[None]:
         """Open the database, in which this broker's id is written down.
@@ -93,7 +107,7 @@ class EmbeddedCoordinator:
             self.recorded = loaded.recorded
             self._show(alone, loaded.topics, names)
 
-        return self._run(lambda: self._open(node.id), show)
+        return self._run(lambda: self._open(node.id), show, alone=True)
 
     def _open(self, broker_id: int) -> Loaded:
         # SQLite is imported here, in the worker: it takes milliseconds of the start
@@ -237,7 +251,7 @@ class EmbeddedCoordinator:
             if database is not None:
                 database.close()
 
-        return self._run(close, lambda _: None)
+        return self._run(close, lambda _: None, alone=True)
 
     def _opened(self) -> ClusterDatabase:
         if self._database is None:
@@ -254,17 +268,49 @@ class EmbeddedCoordinator:
             if not kafka_id(found).startswith("-"):
                 return found
 
-    def _run(self, work: Callable[[], T], show: Callable[[T], R]) -> Deferred[R]:
+    def _run(self, work: Callable[[], T], show: Callable[[T], R], alone: bool = False) -> Deferred[R]:
         """Do *work* in the worker, then *show* its result here; fire with what *show* returned.
 
-        Cancelling ends the waiting only. The work goes on, and its result is shown.
+        Changes that wait for one another are made in one transaction. Cancelling ends the waiting only. The
+        work goes on, and its result is shown.
+
+        :param alone: it is no change of the database that is open.
         """
         result: Deferred[R] = Deferred()
-        done: Deferred[Any] = self._worker(work)
-        done.addCallback(show)
-        done.addCallbacks(result.callback, result.errback)
-        done.addErrback(self._lost)
+        self._waiting.append(_Change(work, show, result, alone))
+        if not self._is_working:
+            self._begin()
         return result
+
+    def _begin(self) -> None:
+        """Give the worker what waits first, and what can be done together with it."""
+        batch = [self._waiting.popleft()]
+        while self._waiting and not (batch[0].alone or self._waiting[0].alone):
+            batch.append(self._waiting.popleft())
+        self._is_working = True
+        self._worker(partial(self._work, batch)).addBoth(self._worked, batch).addErrback(self._lost)
+
+    def _work(self, batch: list[_Change]) -> list[tuple[Any, Exception | None]]:
+        """In the worker."""
+        if len(batch) == 1:
+            return [(batch[0].work(), None)]
+        return self._opened().together([change.work for change in batch])
+
+    def _worked(self, outcome: list[tuple[Any, Exception | None]] | Failure, batch: list[_Change]) -> None:
+        """Show what the worker did, in the order of the changes."""
+        for number, change in enumerate(batch):
+            try:
+                value, error = (None, outcome.value) if isinstance(outcome, Failure) else outcome[number]
+                if error is not None:
+                    raise error
+                shown = change.show(value)
+            except BaseException:
+                change.result.errback(Failure())
+            else:
+                change.result.callback(shown)
+        self._is_working = False
+        if self._waiting:
+            self._begin()
 
     def _lost(self, failure: Failure) -> None:
         self._log.failure("The coordinator's caller failed", failure)

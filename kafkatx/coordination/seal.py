@@ -113,9 +113,13 @@ class Seal:
         """Take note that the transaction is on the disk."""
         self._sealed = (self.generation, self._sum)
 
-    def rolled_back(self) -> None:
-        """Take note that the transaction was undone."""
-        self.generation, self._sum = self._sealed
+    def mark(self) -> tuple[int, int]:
+        """What :meth:`return_to` needs."""
+        return self.generation, self._sum
+
+    def return_to(self, mark: tuple[int, int]) -> None:
+        """Take note that what was changed since the mark was undone."""
+        self.generation, self._sum = mark
 
     def raise_to(self, generation: int) -> None:
         """Within a transaction: skip generations, so that its own is higher than *generation*."""

@@ -35,6 +35,9 @@ from kafkatx.types import PartitionState, Placed, Recorded, Topic, TopicPartitio
 MOST_PARTITIONS = 100_000
 """A directory with a higher number is not believed: each number below it would become a partition."""
 
+KRAFT_METADATA = "__cluster_metadata"
+"""The topic in which Apache Kafka's controllers keep their state: it is none of the brokers'."""
+
 KEPT = {"retention.ms": "-1", "retention.bytes": "-1"}
 """The configs of a topic whose own are lost: nothing of it is deleted until somebody says what to keep."""
 
@@ -127,6 +130,8 @@ def look(files: Files, path: str) -> Facts:
             continue
         was = _was(files, path, name)
         match = PARTITION_DIRECTORY.fullmatch(was or "")
+        if match and match[1] == KRAFT_METADATA:
+            continue
         if match and _is_legal(match[1]):
             topic_partition = TopicPartition(match[1], int(match[2]))
             candidates.append(

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config import BrokerConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator, kafka_id
 from kafkatx.coordination.finding import FILE_NAME
-from kafkatx.errors import SettingError
+from kafkatx.errors import RequestError, SettingError
 from kafkatx.interfaces import Worker
 from kafkatx.testing.contracts.coordinator import NODE, CoordinatorContract, DurableCoordinatorContract
 from kafkatx.types import BrokerNode, ClusterState
@@ -125,6 +125,31 @@ class EmbeddedTests(SynchronousTestCase):
         coordinator.stop()
         queue.run()
 
+    def test_changes_that_wait(self) -> None:
+        """Changes that wait while another is made are synced together, and shown in order."""
+        queue = LaterWorker()
+        coordinator = EmbeddedCoordinator(self.config, lambda name: queue)
+        self.addCleanup(queue.run)
+        coordinator.start(NODE)
+        queue.run()
+        first = coordinator.generation
+        seen: list[list[str]] = []
+        coordinator.subscribe(lambda old, new: seen.append(sorted(new.topics)))
+        created = [coordinator.create_topic(name, [[3]], {}) for name in ("a", "b", "b", "c")]
+        deleted = coordinator.delete_topic("b")
+        stopped = coordinator.stop()
+        queue.run_one()
+        self.assertEqual(coordinator.generation, first + 1)
+        queue.run_one()
+        self.assertEqual(coordinator.generation, first + 2)
+        self.failureResultOf(created.pop(2), RequestError)
+        self.assertEqual([self.successResultOf(one).name for one in created], ["a", "b", "c"])
+        self.successResultOf(deleted)
+        self.assertEqual(seen, [["a"], ["a", "b"], ["a", "b", "c"], ["a", "c"]])
+        self.assertNoResult(stopped)
+        queue.run()
+        self.successResultOf(stopped)
+
     def test_cancelled_change_is_shown(self) -> None:
         """Cancelling ends the waiting, not the change: state and database stay the same."""
         queue = LaterWorker()
@@ -181,5 +206,9 @@ class LaterWorker:
     def run(self) -> None:
         """Do all that waits."""
         while self._waiting:
-            work, done = self._waiting.pop(0)
-            execute(work).addCallbacks(done.callback, done.errback)
+            self.run_one()
+
+    def run_one(self) -> None:
+        """Do what waits first."""
+        work, done = self._waiting.pop(0)
+        execute(work).addCallbacks(done.callback, done.errback)

@@ -7,6 +7,8 @@ import random
 import shutil
 import sqlite3
 import uuid
+from collections.abc import Mapping
+from typing import NoReturn
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -14,10 +16,15 @@ from kafkatx.coordination.database import ClusterDatabase, DatabaseDamaged
 from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.coordination.seal import SEALED
 from kafkatx.errors import ErrorCode, RequestError, SettingError
-from kafkatx.types import Placed
+from kafkatx.types import Placed, Topic
 from tests.coordination.test_database import topic
 
 FLIPS = 150
+
+
+def failing(old: Mapping[str, str]) -> NoReturn:
+    """A change with a bug."""
+    raise ZeroDivisionError
 
 
 class SealTests(SynchronousTestCase):
@@ -122,9 +129,43 @@ class SealTests(SynchronousTestCase):
             self.refused()
             shutil.move(kept, self.path)
 
+    def test_together(self) -> None:
+        """Changes made together are one change of the file; one that is refused takes only itself."""
+        before = self.database.generation
+        made = topic("both")
+        done = self.database.together(
+            [
+                lambda: self.database.create_topic(made),
+                lambda: self.database.create_topic(topic("t1")),
+                lambda: self.database.alter_topic_configs("both", failing),
+                lambda: self.database.delete_topic("t2"),
+            ]
+        )
+        errors = [type(error) for _, error in done]
+        self.assertEqual(errors, [type(None), RequestError, ZeroDivisionError, type(None)])
+        self.assertEqual(self.database.generation, before + 1)
+        topics = self.reopened().register(3, "cluster").topics
+        self.assertEqual((topics["both"], "t2" in topics), (made, False))
+
+    def test_together_on_a_full_disk(self) -> None:
+        """What does not fit fails alone; what was made together with it is there, or was refused, too."""
+        (pages,) = self.database._db.execute("PRAGMA page_count").fetchone()
+        self.database._db.execute(f"PRAGMA max_page_count={pages}")
+        led = self.made[0].partitions[:1]
+        big = Topic("big", uuid.uuid4(), led * 5000)
+        changes = [lambda: self.database.delete_topic("t2"), lambda: self.database.create_topic(big)]
+        try:
+            (_, first), (_, second) = self.database.together(changes)
+        except RequestError as error:
+            first = second = error
+        assert isinstance(second, RequestError)
+        self.assertEqual(second.code, ErrorCode.KAFKA_STORAGE_ERROR)
+        topics = self.reopened().register(3, "cluster").topics
+        self.assertEqual(("t2" in topics, "big" in topics), (first is not None, False))
+
     def test_failed_change(self) -> None:
         """After a change that was rolled back the seal is that of what is there."""
-        self.assertRaises(ZeroDivisionError, self.database.alter_topic_configs, "t1", lambda _: 1 // 0)
+        self.assertRaises(ZeroDivisionError, self.database.alter_topic_configs, "t1", failing)
         big = topic("big")
         (pages,) = self.database._db.execute("PRAGMA page_count").fetchone()
         self.database._db.execute(f"PRAGMA max_page_count={pages}")

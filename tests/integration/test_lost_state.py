@@ -222,6 +222,25 @@ class LostStateTests(SynchronousTestCase):
         self.start()
         self.check_all()
 
+    def test_older_copy(self) -> None:
+        """An older copy that was put back is refused; adopt takes it, and adds what was made since."""
+        copy = shutil.copy(self.database, self.mktemp())
+        self.start()
+        with self.connected() as cluster:
+            Admin(cluster).create_topic("later", 2)
+            with Writer(cluster, "later") as writer:
+                for number in range(COUNT):
+                    writer.send(b"later %d" % number, partition=number % 2)
+        self.broker.stop()
+        self.logs = self.content()
+        shutil.copy(copy, self.database)
+        self.assertIn("is an older copy", self.refused())
+        self.assertIn("later: is made with 2 partitions", self.adopt())
+        self.start()
+        self.check_all()
+        with self.connected() as cluster:
+            self.check(cluster, "later", (0, 1))
+
     def test_partition_metadata(self) -> None:
         """A partition whose topic id flipped is put aside and offline; adopt brings it back."""
         (path,) = (one / "clicks-0" for one in self.dirs if (one / "clicks-0").exists())

@@ -203,6 +203,6 @@ class PlanTests(SynchronousTestCase):
 
     def test_other_directories(self) -> None:
         """Directories with other names are nobody's."""
-        for name in ("lost+found", "notes", "a-01", "..-0", f"x.{HEX}-future"):
+        for name in ("lost+found", "notes", "a-01", "..-0", "__cluster_metadata-0", f"x.{HEX}-future"):
             self.put(name, None)
         self.assertEqual((self.plan().topics, self.plan().lines), ([], []))

@@ -1,0 +1,61 @@
+"""Rows of the embedded coordinator's database: what several of its changes read and write."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import PartitionState
+
+
+def check_topic(db: sqlite3.Connection, name: str) -> None:
+    """Check that there is a topic.
+
+    :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION.
+    """
+    if not db.execute("SELECT 1 FROM topics WHERE name = ?", (name,)).fetchone():
+        raise unknown(name)
+
+
+def unknown(name: str) -> RequestError:
+    """The error for a topic that there is not."""
+    return RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name!r}.")
+
+
+def insert_partitions(
+    db: sqlite3.Connection, topic: str, partitions: Iterable[PartitionState], first: int
+) -> None:
+    """Add partitions to a topic.
+
+    :param first: the number of the first of them.
+    """
+    db.executemany(
+        "INSERT INTO partitions VALUES (?, ?, ?, ?, ?, ?, NULL)",
+        (
+            (topic, number, state.leader, state.leader_epoch, text(state.replicas), text(state.isr))
+            for number, state in enumerate(partitions, first)
+        ),
+    )
+
+
+def replace_log_dirs(db: sqlite3.Connection, log_dirs: Mapping[str, str]) -> None:
+    """Keep these log dirs, and of the others those that hold partitions."""
+    used = {row[0] for row in db.execute("SELECT DISTINCT directory_id FROM partitions")}
+    known = dict(db.execute("SELECT directory_id, path FROM log_dirs"))
+    wanted = {one: path for one, path in known.items() if one in used} | dict(log_dirs)
+    for directory_id in known.keys() - wanted.keys():
+        db.execute("DELETE FROM log_dirs WHERE directory_id = ?", (directory_id,))
+    for directory_id, path in wanted.items() - known.items():
+        db.execute("DELETE FROM log_dirs WHERE directory_id = ?", (directory_id,))
+        db.execute("INSERT INTO log_dirs VALUES (?, ?)", (directory_id, path))
+
+
+def ids(text: str) -> tuple[int, ...]:
+    """Read numbers with commas between."""
+    return tuple(map(int, text.split(","))) if text else ()
+
+
+def text(ids: Iterable[int]) -> str:
+    """Write numbers with commas between."""
+    return ",".join(map(str, ids))

@@ -12,6 +12,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
+from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
@@ -220,3 +221,31 @@ class FlipTests(SynchronousTestCase):
         name, positions = list(self.positions.items())[1]
         for what in self.flipped(name, [positions[1] + at for at in HEADER], 0, PARTS):
             self.check(what)
+
+    def test_rebuilt(self) -> None:
+        """An index that has lied is built anew by the worker, with one line."""
+        name = min(name for name in self.sound if name.endswith(".index"))
+        data = bytearray(self.sound[name])
+        data[12] ^= 0x40  # the position of the second entry
+        log = self.open(True, END)
+        self.write(name, bytes(data))
+        offset = int.from_bytes(data[8:12], "big")
+        with capturedLogs() as events:
+            found = self.fetched(log, offset, 200)
+        self.assertTrue(found)
+        self.assertEqual(self.contents()[name], b"")  # it gets an entry per 4096 bytes
+        (line,) = [event for event in events if event["log_level"] >= LogLevel.warn]
+        self.assertEqual(line["path"], os.path.join(self.directory, name))
+
+    def test_base_offset(self) -> None:
+        """A batch with a wrong base offset is refused, which is said once; what is around it is served."""
+        name = min(self.positions)
+        data = bytearray(self.sound[name])
+        data[self.positions[name][2] + 7] ^= 8  # the batch of offsets 4 and 5
+        self.write(name, bytes(data))
+        log = self.open(True, END)
+        with capturedLogs() as events:
+            refused = [offset for offset in range(END) if self.fetched(log, offset, 1) is None]
+            self.assertEqual(refused, [4, 5])
+            self.assertIsNone(self.fetched(log, 4, 1))
+        self.assertEqual(len([one for one in events if one["log_level"] >= LogLevel.error]), 1)

@@ -138,7 +138,7 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
         raise click.UsageError(f"{path} is a file: name its partition's directory, or the log dir")
     files = Files()
     with locked(log_dir_of(path, kind)):
-        check = Check(files, path, compacted=compacted)
+        check = Check(files, path, compacted=compacted, ours=True)
         with ProgressBar("verify", check.size(), in_bytes=True) as bar:
             todo = list(plans(files, check, bar.advance))
         for plan in todo:
@@ -151,7 +151,7 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
             return FAULTY
         for plan in todo:
             carry_out(plan)
-        left = _print_faults(Check(files, path, compacted=compacted).faults(), as_json=False)
+        left = _print_faults(Check(files, path, compacted=compacted, ours=True).faults(), as_json=False)
     _say(f"done; {_count(left, 'fault') if left else 'no fault'} left")
     return FAULTY if left else 0
 

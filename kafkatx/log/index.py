@@ -190,18 +190,14 @@ class OffsetIndex(_Index):
         self.keys.append(relative)
         self.values.append(position)
 
-    def floor(self, offset: int) -> int:
-        """A position at or before that of the batch that holds *offset*: the best that is known."""
-        slot = bisect_right(self.keys, max(offset - self.base_offset, 0)) - 1
-        return self.values[slot] if slot >= 0 else 0
+    def number_before(self, offset: int, reads: Reads | None = None) -> int:
+        """Return the number of the last entry that is not beyond *offset*; -1 if there is none.
 
-    def floor_in_file(self, offset: int, reads: Reads) -> int:
-        """As :meth:`floor`, by a search in the file: some twenty reads of 8 bytes.
-
+        :param reads: search in the file: some twenty reads of 8 bytes.
         :raises IndexDamaged: there is no file, or it ends inside an entry.
         """
-        found = self._last_in_file(0, max(offset - self.base_offset, 0), reads)
-        return found[1] if found else 0
+        most = max(offset - self.base_offset, 0)
+        return bisect_right(self.keys, most) - 1 if reads is None else self._number_in_file(0, most, reads)
 
     def last_until(self, position: int) -> tuple[int, int]:
         """The last batch known to begin at or before *position*: its last offset, or more; its beginning."""
@@ -213,17 +209,19 @@ class OffsetIndex(_Index):
 
         :raises IndexDamaged: as :meth:`floor_in_file`.
         """
-        found = self._last_in_file(1, position, reads)
-        return (self.base_offset + found[0], found[1]) if found else (-1, 0)
+        number = self._number_in_file(1, position, reads)
+        if number < 0:
+            return -1, 0
+        relative, begins = self.entry_in_file(number, reads)
+        return self.base_offset + relative, begins
 
-    def _last_in_file(self, column: int, most: int, reads: Reads) -> tuple[int, int] | None:
-        """The last entry that has at most so much in a column."""
+    def _number_in_file(self, column: int, most: int, reads: Reads) -> int:
+        """The number of the last entry that has at most so much in a column."""
 
         def value(number: int) -> int:
             return self.entry_in_file(number, reads)[column]
 
-        slot = bisect_right(range(self.entries_in_file()), most, key=value) - 1
-        return self.entry_in_file(slot, reads) if slot >= 0 else None
+        return bisect_right(range(self.entries_in_file()), most, key=value) - 1
 
     def cut_from(self, offset: int) -> None:
         """Drop the entries of *offset* and beyond."""
@@ -254,8 +252,11 @@ class TimeIndex(_Index):
             self.values.append(offset - self.base_offset)
 
     def floor(self, timestamp: int) -> int:
-        """An offset below which no record is at or after *timestamp*."""
-        slot = bisect_left(self.keys, timestamp) - 1
+        """Return an offset below which no record is at or after *timestamp*.
+
+        It is that of the entry before the last one that says so: one entry that lies makes no difference.
+        """
+        slot = bisect_left(self.keys, timestamp) - 2
         return self.base_offset + (self.values[slot] if slot >= 0 else 0)
 
     def cut_from(self, offset: int) -> None:

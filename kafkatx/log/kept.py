@@ -13,6 +13,8 @@ import os
 from kafkatx.log.files import Files
 
 _COPY_BYTES = 1 << 20
+_FEW_BYTES = 512
+"""A disk writes no less: fewer zeros may be the end of a batch."""
 
 
 def free_name(files: Files, path: str, position: int) -> str:
@@ -55,8 +57,10 @@ def keep_rest(files: Files, path: str, position: int, kept: str) -> None:
 
 
 def is_zero(files: Files, path: str, position: int) -> bool:
-    """True if nothing but zeros follows *position*: room that a file system had made, and no data."""
+    """True if nothing but many zeros follows *position*: room that a file system had made, and no data."""
     file, size = files.open(path), files.size(path)
+    if size - position < _FEW_BYTES:
+        return False
     for at in range(position, size, _COPY_BYTES):
         data = files.pread(file, min(_COPY_BYTES, size - at), at)
         if data.count(0) != len(data):

@@ -21,7 +21,8 @@ from kafkatx.log.checkpoint import LEADER_EPOCHS, encode_epochs
 from kafkatx.log.files import Files
 from kafkatx.log.producers import ProducerState, encode_snapshot
 from kafkatx.log.recovery import Loaded
-from kafkatx.log.segment import MAX_RELATIVE_OFFSET, MAX_SEGMENT_BYTES, Segment
+from kafkatx.log.searching import MAX_RELATIVE_OFFSET
+from kafkatx.log.segment import MAX_SEGMENT_BYTES, Segment
 from kafkatx.log.segment_files import SNAPSHOT, file_name
 from kafkatx.log.snapshots import load_producers
 from kafkatx.log.staging import FindRetention
@@ -61,6 +62,8 @@ class FileLog(SyncedLog):
         """As IPartitionLog says."""
         super().configure(config)
         self._segment_bytes = min(config.segment_bytes, MAX_SEGMENT_BYTES)
+        for segment in getattr(self, "segments", ()):  # not there yet when the log is made
+            self._adopt(segment)
 
     # --- writing
 

@@ -52,7 +52,8 @@ from kafkatx.log.files import Files
 from kafkatx.log.found_segments import find_segments, pass_over, unavailable
 from kafkatx.log.index import IndexDamaged
 from kafkatx.log.producers import Producers
-from kafkatx.log.scan import ALWAYS_SPARSE, follows, walk_whole
+from kafkatx.log.scan import ALWAYS_SPARSE, checksum_right, follows, walk_whole
+from kafkatx.log.searching import MAX_RELATIVE_OFFSET, Followed
 from kafkatx.log.segment import Segment
 from kafkatx.log.segment_files import INDEX, LOG, TIME_INDEX
 from kafkatx.log.snapshots import load_producers
@@ -273,8 +274,9 @@ class _Recovery:
             segment.rewind(position, expected)
         if self.scanned_from is None:
             self.scanned_from = expected
+        start, far = position, segment.base_offset + MAX_RELATIVE_OFFSET
         for batch, _ in walk_whole(self.files, segment.file, position, file_size):
-            if not follows(batch, expected, self.sparse_below):
+            if not follows(batch, expected, self.sparse_below) or batch.last_offset > far:
                 break
             self.checked(batch.size)
             segment.note(batch, self.config.index_interval_bytes)
@@ -283,6 +285,7 @@ class _Recovery:
             segment.size = position
             expected = batch.last_offset + 1
         segment.unsynced = True
+        segment.followed = Followed(start, position, expected)
         return expected, position if position < file_size else None
 
     def _scan_start(self, segment: Segment, offset: int) -> tuple[int, int]:
@@ -291,7 +294,11 @@ class _Recovery:
             try:
                 segment.make_ready()
                 previous = segment.find(offset - 1)
-                if previous is not None and previous.last_offset == offset - 1:
+                if (
+                    previous is not None
+                    and previous.last_offset == offset - 1
+                    and checksum_right(previous, segment.read_batch(previous))
+                ):
                     return previous.position + previous.size, offset
             except CorruptRecords:
                 pass
@@ -342,6 +349,7 @@ def load(
     producers = load_producers(files, directory, segments, end_offset, now_ms)
     flushed_offset = end_offset if clean else min(recovery_point, end_offset)
     for segment in segments:
+        segment.written_from = segment.size
         segment.release()
     for segment in segments[:-1]:
         segment.unload()

@@ -9,20 +9,20 @@ Used from the reactor thread, or from a worker before the log is handed out; nev
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from zope.interface import implementer
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.interfaces import ISegmentFacts
-from kafkatx.log.files import Buffers, Files, Reads
+from kafkatx.log.files import Buffers, Files
 from kafkatx.log.index import IndexDamaged
-from kafkatx.log.scan import ALWAYS_SPARSE, Shallow, walk
-from kafkatx.log.segment_files import LOG, SegmentFiles
+from kafkatx.log.scan import Shallow, walk
+from kafkatx.log.searching import Followed, SearchedSegment
+from kafkatx.log.segment_files import LOG
 from kafkatx.types import NO_TIMESTAMP
 
-MAX_RELATIVE_OFFSET = 2**31 - 1
 MAX_SEGMENT_BYTES = 2**31 - 1
 _KNOWN_POSITIONS = 64
 
@@ -48,39 +48,30 @@ class Mark(NamedTuple):
 
 
 @implementer(ISegmentFacts)
-class Segment(SegmentFiles):
+class Segment(SearchedSegment):
     """One segment. Offsets are absolute, positions and sizes in bytes, times in ms.
 
     ``known`` remembers positions of batch boundaries by the offset that follows them: a consumer's next
     fetch begins where its last one ended.
-
-    :ivar sparse_below: up to this offset batches may follow a gap, for compaction may have been there.
-    :ivar written_from: what lies from this position on was written by this process.
     """
 
     __slots__ = (
-        "_ready",
         "_trusts_indexes",
         "created_ms",
         "known",
         "max_timestamp",
         "max_timestamp_offset",
         "since_index_bytes",
-        "size",
-        "sparse_below",
-        "written_from",
     )
 
     def __init__(self, files: Files, directory: str, base_offset: int, size: int, created_ms: int) -> None:
         super().__init__(files, directory, base_offset)
-        self._ready = False
         self.size = size
         self.created_ms = created_ms
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base_offset
         self.since_index_bytes = 0
         self.written_from = size
-        self.sparse_below = ALWAYS_SPARSE
         self._trusts_indexes = False
         self.known: dict[int, int] = {base_offset: 0}
 
@@ -108,7 +99,8 @@ class Segment(SegmentFiles):
         """
         twin = Segment(self._files, self.directory, self.base_offset, self.size, self.created_ms)
         twin.max_timestamp, twin.max_timestamp_offset = self.max_timestamp, self.max_timestamp_offset
-        twin.sparse_below = self.sparse_below
+        twin.sparse_below, twin.followed = self.sparse_below, self.followed
+        twin.written_from, twin.incomplete = self.written_from, self.incomplete
         twin._file = self._file
         if self._ready:
             twin.index, twin.time_index = self.index, self.time_index
@@ -208,45 +200,11 @@ class Segment(SegmentFiles):
 
     # --- reading
 
-    def walk(self, position: int = 0) -> Iterator[Shallow]:
-        """The headers of the batches from *position* on.
-
-        :raises CorruptRecords: what is there is no batch.
-        """
-        return walk(self._files, self.file, position, self.size)
-
-    def find(self, offset: int) -> Shallow | None:
-        """The first batch that ends at or beyond *offset*; None if the segment has none.
-
-        :raises CorruptRecords: the segment is damaged.
-        """
-        start = -1
-        try:
-            start = self._floor(offset, self._files)
-            return self._find_from(start, offset, self._files)
-        except (CorruptRecords, IndexDamaged):
-            if start == 0:
-                raise
-        # The index may be at fault, the log cannot be judged by it.
-        self.reindex()
-        return self._find_from(self.index.floor(offset), offset, self._files)
-
-    def _floor(self, offset: int, reads: Reads) -> int:
-        return self.index.floor(offset) if self._ready else self.index.floor_in_file(offset, reads)
-
-    def _find_from(self, start: int, offset: int, reads: Reads) -> Shallow | None:
-        for batch in walk(reads, self.file, start, self.size):
-            if start and batch.position == start and batch.base_offset > offset:
-                raise CorruptRecords(f"{self.index.path} points beyond offset {offset}")
-            if batch.last_offset >= offset:
-                return batch
-        return None
-
     def position_of(self, offset: int) -> int:
         """Where the first batch that ends at or beyond *offset* begins; the size if there is none."""
         position = self.known.get(offset)
         if position is None:
-            batch = self.find(offset)
+            batch = self.find(offset, rebuild=False)
             position = batch.position if batch else self.size
             self.remember(offset, position)
         return position
@@ -255,9 +213,8 @@ class Segment(SegmentFiles):
         """As :meth:`position_of`; None where that would wait for the disk, or fail."""
         position = self.known.get(offset)
         if position is None and self.is_open:
-            reads = self._files.cached
             try:
-                batch = self._find_from(self._floor(offset, reads), offset, reads)
+                batch = self.find_in_cache(offset)
             except (OSError, CorruptRecords, IndexDamaged):
                 return None
             position = batch.position if batch else self.size
@@ -302,10 +259,11 @@ class Segment(SegmentFiles):
         if known is not None:
             return known
         try:
-            return self._floor(offset, self._files)
+            found = self.entry_before(offset, self._files)
         except IndexDamaged:
             self.make_ready()
-            return self.index.floor(offset)
+            found = self.entry_before(offset, self._files)
+        return found.position if found else 0
 
     def next_offset(self) -> int:
         """The offset after the last record's; the base offset when empty.
@@ -317,10 +275,6 @@ class Segment(SegmentFiles):
         for batch in self.walk(self.index.values[-1] if len(self.index) else 0):
             last = batch.last_offset
         return last + 1
-
-    def read_batch(self, batch: Shallow) -> memoryview:
-        """The bytes of a batch."""
-        return memoryview(self._files.pread(self.file, batch.size, batch.position))
 
     # --- indexes
 
@@ -342,7 +296,7 @@ class Segment(SegmentFiles):
         self.time_index.unload()
 
     def reindex(self, index_interval_bytes: int = 4096) -> None:
-        """Build both indexes from the log, up to where it is damaged if it is.
+        """Build both indexes from the log, up to where it is damaged if it is; wrong offsets are left out.
 
         :raises CorruptRecords: they are not this object's to write (see :meth:`twin`).
         :raises OSError: a file cannot be opened or written; FileNotFoundError where retention took it.
@@ -353,14 +307,23 @@ class Segment(SegmentFiles):
         self.index.reset()
         self.time_index.reset()
         self.known = {self.base_offset: 0}
+        self.followed = Followed()
         self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
         self.since_index_bytes = 0
         self._ready = True
+        self.incomplete = False
+        expected = self.base_offset
         try:
-            for batch in self.walk():
-                self.note(batch, index_interval_bytes)
+            for batch, right in self.chained(self.walk(), expected):
+                if right:
+                    self.note(batch, index_interval_bytes)
+                    expected = batch.last_offset + 1
+                else:
+                    expected += batch.last_offset - batch.base_offset + 1
+                    if batch.max_timestamp > self.max_timestamp:
+                        self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, expected - 1
         except CorruptRecords:
-            pass
+            self.incomplete = True
         self.finish()
 
     def note(self, batch: Shallow, index_interval_bytes: int) -> None:
@@ -386,6 +349,7 @@ class Segment(SegmentFiles):
         self.make_ready()
         self.size = position
         self.known = {self.base_offset: 0}
+        self.followed = Followed()
         self.index.cut_from(offset)
         self.time_index.cut_from(offset)
         self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
+from typing import ParamSpec
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
@@ -19,11 +20,14 @@ from kafkatx.interfaces import Worker
 from kafkatx.log import times, warming
 from kafkatx.log.descriptors import Descriptors
 from kafkatx.log.files import Files
+from kafkatx.log.scan import ALWAYS_SPARSE
 from kafkatx.log.segment import Segment
 from kafkatx.log.staging import StagedLog
 from kafkatx.log.stoppable import Stop, run_stoppable
 from kafkatx.records.batch import Record
 from kafkatx.types import FileSlice, Records
+
+P = ParamSpec("P")
 
 _EMPTY = b""
 
@@ -33,6 +37,7 @@ class SegmentedLog(StagedLog):
 
     log = Logger()
     segments: list[Segment]
+    first_dirty_offset: int
     _files: Files
     _reader: Worker
     _descriptors: Descriptors | None = None
@@ -47,6 +52,7 @@ class SegmentedLog(StagedLog):
     def _adopt(self, segment: Segment) -> Segment:
         """Take a segment that is to be one of this log's."""
         segment.descriptors = self._descriptors
+        segment.sparse_below = ALWAYS_SPARSE if self.config.compacted else self.first_dirty_offset
         return segment
 
     def read(self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Records:
@@ -66,7 +72,7 @@ class SegmentedLog(StagedLog):
             segment = segments[number]
             position = segment.known.get(offset)
             if position is None:
-                position = segment.position_of(offset)
+                position = self._checked(segment, segment.position_of, offset)
             number += 1
             if number == len(segments):
                 limit = segment.size if end_offset >= log_end else segment.position_of(end_offset)
@@ -75,9 +81,29 @@ class SegmentedLog(StagedLog):
             else:
                 limit = segment.position_of(end_offset)
             if position < limit:
+                if position < segment.written_from:
+                    wanted = warming.wanted_bytes(segment, position, max_bytes)
+                    limit = min(limit, self._checked(segment, segment.follow, offset, position, wanted))
                 return self._slice(segment, position, limit, max_bytes, at_least_one)
             # Compaction may leave nothing of a segment's last offsets.
         return _EMPTY
+
+    def _checked(self, segment: Segment, look: Callable[P, int], *args: P.args, **kwargs: P.kwargs) -> int:
+        """Look into a segment; say it once if that is damaged.
+
+        :raises CorruptRecords: it is.
+        """
+        try:
+            return look(*args, **kwargs)
+        except CorruptRecords as error:
+            if not segment.said_damaged:
+                segment.said_damaged = True
+                self.log.error(
+                    "{partition}: {error}; readers are refused with CORRUPT_MESSAGE; see kafkatx log verify",
+                    partition=self.topic_partition,
+                    error=error,
+                )
+            raise
 
     def _number_of(self, offset: int) -> int:
         """The number of the segment that holds *offset*."""
@@ -148,6 +174,10 @@ class SegmentedLog(StagedLog):
             return None
         wanted = warming.wanted_bytes(segment, position, max_bytes)
         if not self._files.is_cached(segment.file, position, wanted):
+            if position >= segment.written_from:
+                segment.written_from = segment.size  # it comes from the disk again
+            return self._load(segment, offset, max_bytes)
+        if not segment.is_followed(position):
             return self._load(segment, offset, max_bytes)
         if warming.must_load_ahead(self._files, segment, position + wanted):
             ahead = partial(warming.load_ahead, self._files, segment.twin(), position + wanted)
@@ -161,6 +191,8 @@ class SegmentedLog(StagedLog):
         def found(position: int) -> None:
             segment.share(twin)
             segment.remember(offset, position)
+            if twin.followed.position <= position <= twin.followed.end <= segment.size:
+                segment.followed = twin.followed
 
         def load(_: Stop) -> int:
             return warming.load(self._files, twin, offset, max_bytes)
@@ -179,7 +211,8 @@ class SegmentedLog(StagedLog):
         twins = [
             segment.twin()
             for number, segment in enumerate(self.segments)
-            if segment.max_timestamp >= timestamp_ms and self._end_of(number) > self.log_start_offset
+            if (segment.max_timestamp >= timestamp_ms or segment.incomplete)
+            and self._end_of(number) > self.log_start_offset
         ]
         start = self.log_start_offset
         return self._searched(lambda stop: times.first_at_or_after(twins, timestamp_ms, start, stop.check))

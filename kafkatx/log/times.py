@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kafkatx.errors import CorruptRecords
 from kafkatx.log import lookup
-from kafkatx.log.scan import Shallow
+from kafkatx.log.scan import Shallow, checksum_right
 from kafkatx.log.segment import Segment
+from kafkatx.log.segment_files import LOG
 from kafkatx.records.batch import Record
 
 
@@ -44,10 +46,14 @@ def _first_in(
     start = segment.find(max(segment.time_index.floor(timestamp_ms), start_offset))
     if start is None:
         return None
-    for batch in segment.walk(start.position):
+    expected = start.base_offset
+    for batch, right in segment.chained(segment.walk(start.position), expected):
         check()
+        data = segment.read_batch(batch)
+        if not right or len(data) < batch.size or not checksum_right(batch, data):
+            raise CorruptRecords(f"{segment.path(LOG)}: the batch at {batch.position} is damaged")
         if batch.max_timestamp >= timestamp_ms:
-            record = lookup.first_at_or_after(segment.read_batch(batch), timestamp_ms, start_offset)
+            record = lookup.first_at_or_after(data, timestamp_ms, start_offset)
             if record is not None:
                 return record
     return None
@@ -65,6 +71,8 @@ def newest(
     found: Record | None = None
     for segment in segments:
         check()
+        if segment.incomplete:
+            raise CorruptRecords(f"{segment.path(LOG)} is damaged")
         if found is None or segment.max_timestamp > found.timestamp:
             try:
                 found = _newest_in(segment, start_offset) or found

@@ -26,13 +26,15 @@ def load(files: Files, twin: Segment, offset: int, max_bytes: int) -> int:
     """In a worker: find the batch that holds *offset* and load *max_bytes* from it on; return its position.
 
     :raises OSError: a file cannot be opened or read.
-    :raises CorruptRecords: the segment is damaged.
+    :raises CorruptRecords: the segment is damaged there.
     """
     batch = twin.find(offset)
     if batch is None:
         return twin.size
     wanted = wanted_bytes(twin, batch.position, max(max_bytes, batch.size))
     ahead = min(AHEAD_BYTES, twin.size - batch.position - wanted)
+    near = files.is_cached(twin.file, batch.position, wanted + ahead)
+    twin.follow(offset, batch.position, wanted + ahead if near else wanted)
     files.load(twin.file, batch.position, wanted, ahead)
     return batch.position
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.log.epochs import LeaderEpochs
+from kafkatx.log.epochs import EpochEvidence, LeaderEpochs
 
 
 class LeaderEpochsTests(SynchronousTestCase):
@@ -47,3 +47,46 @@ class LeaderEpochsTests(SynchronousTestCase):
             epochs = LeaderEpochs([(2, 5), (4, 10)])
             epochs.cut_start(offset)
             self.assertEqual(epochs.entries, left)
+
+
+class EpochEvidenceTests(SynchronousTestCase):
+    def entries(self, epochs: str, checkpoint: str = "") -> list[tuple[int, int]]:
+        """What batches of these epochs, one per offset, say; the checkpoint is written alike."""
+        evidence, known = EpochEvidence(), LeaderEpochs()
+        for offset, digit in enumerate(epochs):
+            evidence.note(int(digit), offset)
+        for offset, digit in enumerate(checkpoint):
+            known.assign(int(digit), offset)
+        return evidence.entries(known)
+
+    def test_table(self) -> None:
+        """Neighbours first, then the checkpoint where it fits between them, then the batch itself."""
+        for batches, checkpoint, expected in (
+            ("001122", "", [(0, 0), (1, 2), (2, 4)]),
+            ("001122", "777777", [(0, 0), (1, 2), (2, 4)]),
+            ("441455", "444455", [(4, 0), (5, 4)]),
+            ("441455", "", [(4, 0), (5, 4)]),
+            ("449455", "444455", [(4, 0), (5, 4)]),
+            ("449455", "", [(4, 0), (5, 4)]),
+            ("445255", "445555", [(4, 0), (5, 2)]),
+            ("44577", "44477", [(4, 0), (7, 3)]),
+            ("44577", "", [(4, 0), (5, 2), (7, 3)]),
+            ("44449", "44444", [(4, 0)]),
+            ("44445", "", [(4, 0), (5, 4)]),
+            ("01234", "01234", [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]),
+        ):
+            self.assertEqual(self.entries(batches, checkpoint), expected, (batches, checkpoint))
+
+    def test_contradicts(self) -> None:
+        """Two batches in a row outvote the checkpoint; one does not, nor does what it has forgotten."""
+        for batches, told, expected in (
+            ("0011", [(0, 0), (1, 2)], False),
+            ("0011", [(0, 0), (1, 3)], True),
+            ("0001", [(0, 0)], False),
+            ("0011", [(1, 2)], False),
+            ("0011", [(7, 0)], True),
+        ):
+            evidence = EpochEvidence()
+            for offset, digit in enumerate(batches):
+                evidence.note(int(digit), offset)
+            self.assertIs(evidence.contradicts(LeaderEpochs(told)), expected, (batches, told))

@@ -56,12 +56,13 @@ class IndexTests(SynchronousTestCase):
         self.assertEqual(again.last_entry(), (2**31 - 1, 2**31))
 
     def test_offset_floor(self) -> None:
-        """The floor is the entry at or before the offset, else the start."""
+        """The entry at or before an offset is found, in memory as in the file; -1 is the start."""
         index = self.offset_index()
         index.append(1005, 4200)
         index.append(1010, 9000)
         asked = (0, 1000, 1004, 1005, 1009, 1010, 5000)
-        self.assertEqual([index.floor(offset) for offset in asked], [0, 0, 0, 4200, 4200, 9000, 9000])
+        self.assertEqual([index.number_before(offset) for offset in asked], [-1, -1, -1, 0, 0, 1, 1])
+        self.assertEqual([index.number_before(offset, Files()) for offset in asked], [-1, -1, -1, 0, 0, 1, 1])
 
     def test_offset_cut(self) -> None:
         """Entries from an offset on are dropped, in the file too; what follows is written in their place."""
@@ -92,12 +93,13 @@ class IndexTests(SynchronousTestCase):
         self.assertEqual(list(index.keys), [-(1 << 40), 7])
 
     def test_time_floor(self) -> None:
-        """No record below the floor's offset is at or after the time."""
+        """No record below the floor's offset is at or after the time, though any one entry lies."""
         index = self.time_index()
         index.append(50, 1005)
         index.append(60, 1010)
-        asked = (0, 50, 51, 60, 61)
-        self.assertEqual([index.floor(time) for time in asked], [1000, 1000, 1005, 1005, 1010])
+        index.append(70, 1020)
+        asked = (0, 50, 51, 60, 61, 71)
+        self.assertEqual([index.floor(time) for time in asked], [1000, 1000, 1000, 1000, 1005, 1010])
 
     def test_damaged_offset_index(self) -> None:
         """Half entries, zeros, and columns that do not rise are damage; so is no file."""

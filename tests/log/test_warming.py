@@ -16,6 +16,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log import times, warming
 from kafkatx.log.log import FileLog
+from kafkatx.log.searching import Followed
 from kafkatx.log.segment_files import INDEX, LOG, TIME_INDEX
 from kafkatx.log.store import FileLogStore
 from kafkatx.records.convert import iter_any
@@ -133,6 +134,8 @@ class WarmTests(ColdTestCase):
         self.assertEqual(load, (0, 2200, 16 << 10))
         self.assertIsNone(self.log.warm(2, 2200))
         self.assertEqual(self.files.jobs, [])
+        segment = self.log.segments[0]
+        segment.followed = Followed(0, segment.size, 30)  # all of it was gone over for another reader
         self.assertIsNone(self.log.warm(10, 2200))
         self.assertEqual(self.files.work(), 1)
         position, size, ahead = self.files.loads[-1]

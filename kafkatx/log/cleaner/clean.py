@@ -17,7 +17,8 @@ from kafkatx.log.cleaner.swap import CleanedSegment, suffix_of
 from kafkatx.log.files import Files
 from kafkatx.log.index import OFFSET_ENTRY, TIME_ENTRY
 from kafkatx.log.scan import Shallow, walk_whole
-from kafkatx.log.segment import MAX_RELATIVE_OFFSET, Written
+from kafkatx.log.searching import MAX_RELATIVE_OFFSET
+from kafkatx.log.segment import Written
 from kafkatx.log.segment_files import LOG, file_name
 
 _WRITE_BYTES = 1 << 20

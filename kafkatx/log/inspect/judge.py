@@ -79,19 +79,27 @@ class Judge:
         delta = int.from_bytes(seen.head[LAST_OFFSET_DELTA_AT : LAST_OFFSET_DELTA_AT + 4], "big")
         if not 0 <= count <= delta + 1:
             return f"{count} records for {delta + 1} offsets"
+        return ""
+
+    def epoch_problem(self, seen: Seen) -> str:
+        """Return what is wrong with a batch's leader epoch; the batch need not go for it."""
+        batch = seen.batch
+        if batch.magic < MAGIC:
+            return ""
         return self._epoch(batch.base_offset, batch.last_offset, batch.leader_epoch)
 
     def _epoch(self, first: int, last: int, epoch: int) -> str:
+        if self._contradicts(first, last, epoch):
+            return f"leader epoch {epoch} at offsets {first} to {last} is not the checkpoint's"
         latest, self._latest_epoch = self._latest_epoch, max(epoch, self._latest_epoch)
-        if epoch < latest:
-            return f"leader epoch {epoch} at offset {first} after {latest}"
+        return f"leader epoch {epoch} at offset {first} after {latest}" if epoch < latest else ""
+
+    def _contradicts(self, first: int, last: int, epoch: int) -> bool:
         epochs = self._epochs
         if epochs is None or not epochs.entries:
-            return ""
+            return False
         first_epoch, first_offset = epochs.entries[0]
         if first < first_offset:
             # Below the log's start the epochs were forgotten.
-            wrong = epoch > first_epoch
-        else:
-            wrong = epoch != epochs.at(first) or epoch != epochs.at(last)
-        return f"leader epoch {epoch} at offsets {first} to {last} is not the checkpoint's" if wrong else ""
+            return epoch > first_epoch
+        return epoch != epochs.at(first) or epoch != epochs.at(last)

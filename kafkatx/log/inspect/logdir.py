@@ -39,6 +39,7 @@ class Check:
 
     :param compacted: any log's offsets may have gaps, whatever the cleaner's checkpoint says.
     :param deep: decode every record, too.
+    :param ours: the caller has locked the log dir itself: no broker has it.
     :raises NotALog: the path holds nothing that a log has.
     :raises OSError: it cannot be read.
     :ivar held_by: the process id of the broker that has the log dir, None if none has.
@@ -46,11 +47,13 @@ class Check:
     :ivar notes: what was seen and is no fault.
     """
 
-    def __init__(self, files: Files, path: str, *, compacted: bool = False, deep: bool = False) -> None:
+    def __init__(
+        self, files: Files, path: str, *, compacted: bool = False, deep: bool = False, ours: bool = False
+    ) -> None:
         self.path = path
         self.kind = kind_of(path)
         self.log_dir = log_dir_of(path, self.kind)
-        self.held_by = holder(self.log_dir)
+        self.held_by = None if ours else holder(self.log_dir)
         self.tally = Tally()
         self.partitions = 0
         self.notes: list[str] = []

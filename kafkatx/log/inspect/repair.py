@@ -18,7 +18,7 @@ from typing import NamedTuple
 import attrs
 
 from kafkatx.log.checkpoint import CLEAN_SHUTDOWN, LEADER_EPOCHS, encode_epochs, encode_offsets
-from kafkatx.log.epochs import LeaderEpochs
+from kafkatx.log.epochs import EpochEvidence, LeaderEpochs
 from kafkatx.log.files import Files
 from kafkatx.log.inspect.faults import Amount, Cut, Fault, Remedy
 from kafkatx.log.inspect.logdir import Check
@@ -32,8 +32,9 @@ from kafkatx.log.inspect.places import (
 )
 from kafkatx.log.inspect.segment import Advance
 from kafkatx.log.kept import free_name, keep_rest, keep_whole
-from kafkatx.log.scan import walk
-from kafkatx.types import TopicPartition
+from kafkatx.log.scan import Shallow, walk
+from kafkatx.records.header import LEADER_EPOCH_AT, MAGIC
+from kafkatx.types import NO_LEADER_EPOCH, SharedFile, TopicPartition
 
 
 class Step(NamedTuple):
@@ -162,10 +163,10 @@ class _Planner:
         if isinstance(known, Fault):
             self._plan.steps.append(_put_aside(self._files, path))
             known = None
-        elif known is None or not (self._epochs_damaged or (cut and _reach(known, end_offset))):
+        elif not self._epochs_damaged and (known is None or not (cut and _reach(known, end_offset))):
             return
-        run = partial(_write_epochs, self._files, self._directory, known, end_offset)
-        what = f"write {LEADER_EPOCHS} anew, as far as offset {end_offset}"
+        run = partial(_write_epochs, self._files, self._directory, known or LeaderEpochs(), end_offset)
+        what = f"write {LEADER_EPOCHS} anew, as far as offset {end_offset}, and what a batch says otherwise"
         self._plan.steps.append(Step(what, run))
 
     def _checkpoints(self, end_offset: int) -> None:
@@ -223,17 +224,31 @@ def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) 
     files.replace(path, encode_offsets(offsets))
 
 
-def _write_epochs(files: Files, directory: str, known: LeaderEpochs | None, end_offset: int) -> None:
-    """Write the epochs that were known down as far as the log goes, or those that the batches name."""
-    if known is None:
-        known = LeaderEpochs()
-        for base_offset in base_offsets(directory, "log"):
-            path = segment_path(directory, base_offset, "log")
-            file = files.open(path, os.O_RDONLY)
-            for batch in walk(files, file, 0, files.size(path)):
-                known.assign(batch.leader_epoch, batch.base_offset)
-    known.cut_end(end_offset)
-    files.replace(os.path.join(directory, LEADER_EPOCHS), encode_epochs(known.entries))
+def _write_epochs(files: Files, directory: str, known: LeaderEpochs, end_offset: int) -> None:
+    """Write the epochs that batches and checkpoint agree on; a batch that names another gets its own.
+
+    See :class:`~kafkatx.log.epochs.EpochEvidence`. No checksum covers a batch's leader epoch.
+    """
+    evidence = EpochEvidence()
+    for _, batch in _batches(files, directory):
+        evidence.note(batch.leader_epoch, batch.base_offset)
+    epochs = LeaderEpochs(evidence.entries(known))
+    epochs.cut_end(end_offset)
+    for file, batch in _batches(files, directory):
+        epoch = epochs.at(batch.base_offset)
+        known_both = NO_LEADER_EPOCH not in (epoch, batch.leader_epoch)
+        if batch.magic == MAGIC and known_both and batch.leader_epoch != epoch:
+            files.writev(file, [epoch.to_bytes(4, "big")], batch.position + LEADER_EPOCH_AT, 4)
+            files.sync(file)
+    files.replace(os.path.join(directory, LEADER_EPOCHS), encode_epochs(epochs.entries))
+
+
+def _batches(files: Files, directory: str) -> Iterator[tuple[SharedFile, Shallow]]:
+    for base_offset in base_offsets(directory, "log"):
+        path = segment_path(directory, base_offset, "log")
+        file = files.open(path)
+        for batch in walk(files, file, 0, files.size(path)):
+            yield file, batch
 
 
 def reindex(files: Files, directory: str, base_offset: int) -> None:

@@ -95,6 +95,8 @@ class SegmentCheck:
             problem = self._undecodable(seen)
         if problem:
             yield self._fault(batch.position, problem, expected)
+        elif problem := judge.epoch_problem(seen):
+            yield Fault(self._path, batch.position, problem, Remedy.EPOCHS)
         amount = self._tally.lost if self._tally.cut else self._tally.sound
         amount.batches += 1
         amount.records += records

@@ -102,6 +102,20 @@ class RepairTests(LogCase):
             self.assertEqual(self.read(name), b"0\n1\nevents 3 8\n")
         self.assertEqual(self.read("leader-epoch-checkpoint"), b"0\n2\n0 0\n1 6\n")
 
+    def test_epoch_of_a_batch(self) -> None:
+        """A batch with a wrong leader epoch is corrected; nothing is cut for it."""
+        name = MIDDLE
+        data = bytearray(self.read(name))
+        whole = bytes(data)
+        data[15] ^= 4
+        self.write(name, bytes(data))
+        (fault,) = self.faults()
+        self.assertIn("leader epoch", str(fault))
+        (plan,) = self.repair()
+        self.assertIsNone(plan.end_offset)
+        self.assertEqual(self.read(name), whole)
+        self.check_mended(20)
+
     def test_missing_segment(self) -> None:
         """A segment after a missing one cannot stay; the log ends where the missing one began."""
         os.unlink(self.file(MIDDLE))

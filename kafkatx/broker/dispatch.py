@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.broker.once import uniting
@@ -132,7 +131,6 @@ class Route:
 class Dispatch:
     """Decodes requests, has them answered, and encodes the replies (``kafkatx.net.requests.Requests``)."""
 
-    _log = Logger()
     ordered = tuple(key.to_bytes(2, "big") for key in (PRODUCE, OFFSET_COMMIT))
 
     def __init__(self, broker: Broker, served: tuple[Served, ...]) -> None:
@@ -224,7 +222,9 @@ class Dispatch:
         error = failure.value
         if isinstance(error, RequestError):
             return route.refuse(request, context, error.code, message(error))
-        self._log.failure("{route} from {peer} failed", failure, route=route.name, peer=context.peer)
+        self._broker.limited_log.failure(
+            "{route} from {peer} failed", failure, route=route.name, peer=context.peer
+        )
         return route.refuse(request, context, ErrorCode.UNKNOWN_SERVER_ERROR, "see the broker's log")
 
     def write_staged(self) -> dict[object, OSError]:

@@ -24,6 +24,7 @@ from kafkatx.broker.topics import Topics
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
 from kafkatx.interfaces import Workers
+from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import ALL_BROKERS, ClusterState
 
 SAY_FAILED_EVERY_S = 10.0
@@ -43,6 +44,7 @@ class Broker:
     :ivar groups: the groups that this broker coordinates.
     :ivar expiry: what takes old offsets away.
     :ivar quotas: how much clients may produce and fetch.
+    :ivar limited_log: for lines that clients can cause.
     :ivar slices: makes long lists of answers some at a time.
     :ivar down_conversions: converts what old clients fetch.
     :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
@@ -75,6 +77,7 @@ class Broker:
         self.commits: Commits = {}
         self.quotas = ClientQuotas(config, coordinator, clock)
         self.slices = Slices(clock)
+        self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
         self.down_conversions = DownConversions(
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
         )

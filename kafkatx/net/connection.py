@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet import protocol
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.errors import ProtocolViolation
@@ -59,7 +58,6 @@ class _Owed:
 class KafkaConnection(protocol.Protocol):
     """One client's connection."""
 
-    _log = Logger()
     factory: KafkaServerFactory
     peer: Peer
     _sender: PlainSender
@@ -83,6 +81,8 @@ class KafkaConnection(protocol.Protocol):
     def connectionMade(self) -> None:
         """Set the socket up."""
         transport: Any = self.transport
+        if hasattr(transport, "fileno") and transport.fileno() >= self.factory.most_descriptors:
+            self._refuse(transport)
         if hasattr(transport, "setTcpNoDelay"):
             transport.setTcpNoDelay(True)
             transport.setTcpKeepAlive(True)
@@ -94,6 +94,16 @@ class KafkaConnection(protocol.Protocol):
         self._last_active_s = self.factory.clock.seconds()
         self.factory.connections.add(self)
         self.reconsider()
+
+    def _refuse(self, transport: Any) -> None:
+        """Close at once: more connections would leave no files for the logs."""
+        self.factory.log.warn(
+            "refused {host}: the process has nearly as many files open as it may; raise its limit (ulimit -n)"
+            " or lower max.connections",
+            host=transport.getPeer().host,
+        )
+        self._closing = True
+        transport.abortConnection()
 
     @property
     def serving(self) -> bool:
@@ -180,7 +190,7 @@ class KafkaConnection(protocol.Protocol):
                 self._finish(staged)
         except Exception as error:
             if not isinstance(error, ProtocolViolation):
-                self._log.failure("a request from {peer} could not be served", peer=self.peer)
+                self.factory.log.failure("a request from {peer} could not be served", peer=self.peer)
             self._fault = error
             inbox.clear()
             self._inbox_bytes = 0
@@ -278,7 +288,7 @@ class KafkaConnection(protocol.Protocol):
         elif isinstance(failure.value, ProtocolViolation):
             self.close(failure.value)
         else:
-            self._log.failure("a reply to {peer} could not be made", failure, peer=self.peer)
+            self.factory.log.failure("a reply to {peer} could not be made", failure, peer=self.peer)
             self.close(None)
 
     def close(self, fault: Exception | None) -> None:
@@ -287,7 +297,7 @@ class KafkaConnection(protocol.Protocol):
             return
         self._closing = True
         if isinstance(fault, ProtocolViolation):
-            self._log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=fault)
+            self.factory.log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=fault)
         self._let_go()
         assert self.transport is not None
         self.transport.loseConnection()
@@ -328,7 +338,6 @@ class KafkaConnection(protocol.Protocol):
 
     def close_idle(self) -> None:
         """Close because nothing came or went for connections.max.idle.ms."""
-        self._log.debug("closed the idle connection from {peer}", peer=self.peer)
         self._abort()
 
     def give_up(self, reason: str) -> None:
@@ -338,7 +347,7 @@ class KafkaConnection(protocol.Protocol):
 
     def abort(self, reason: str) -> None:
         """Close at once, with a line in the log."""
-        self._log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=reason)
+        self.factory.log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=reason)
         self._abort()
 
     def _abort(self) -> None:

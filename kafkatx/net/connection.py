@@ -25,7 +25,7 @@ from twisted.python.failure import Failure
 
 from kafkatx.errors import ProtocolViolation
 from kafkatx.net.pool import Pool
-from kafkatx.net.requests import Peer, Reply, Staged
+from kafkatx.net.requests import Alone, Peer, Reply, Staged
 from kafkatx.net.sender import Chunk, PlainSender, make_sender
 from kafkatx.wire.frames import Frames
 
@@ -68,6 +68,7 @@ class KafkaConnection(protocol.Protocol):
         self._frames = Frames(factory.limits.max_request_bytes)
         self._inbox: deque[memoryview] = deque()
         self._inbox_bytes = 0
+        self._alone_bytes = 0  # of a request that is done in parts
         self._owed: deque[_Owed] = deque()
         self._owed_are_ordered = True
         self._out: list[Chunk] = []
@@ -131,7 +132,7 @@ class KafkaConnection(protocol.Protocol):
             self._fault = violation
         if self._held and self._inbox_bytes != before:
             # the unfinished request is complete: its turn is over
-            self.factory.pool.hold(self, self._inbox_bytes, 0)
+            self.factory.pool.hold(self, self._inbox_bytes + self._alone_bytes, 0)
         self._serve()
         if self._inbox or self._held or self._frames.buffered_bytes:
             self._balance()
@@ -182,6 +183,9 @@ class KafkaConnection(protocol.Protocol):
                     if staged:
                         wrote = True
                         self._finish(staged)  # their replies come first
+                    if isinstance(answer, Alone):
+                        self._take_alone(answer.reply, len(frame))
+                        break
                     self._take(answer, is_ordered)
                     if isinstance(answer, list):
                         room -= sum(map(len, answer))
@@ -222,6 +226,20 @@ class KafkaConnection(protocol.Protocol):
             owed = _Owed()
             owed.chunks = reply
             self._owed.append(owed)
+
+    def _take_alone(self, reply: Deferred[Reply], size: int) -> None:
+        """Send a reply when it is there; until then nothing else is served."""
+        self._alone_bytes = size
+        reply.addBoth(self._end_alone)
+        self._take(reply, False)
+        self._owed_are_ordered = False
+        self._balance()
+
+    def _end_alone(self, result: Any) -> Any:
+        self._alone_bytes = 0
+        if not self._closing:
+            self._balance()
+        return result
 
     def _settle(self, chunks: Reply, owed: _Owed) -> None:
         owed.chunks, owed.deferred = chunks, None
@@ -304,6 +322,7 @@ class KafkaConnection(protocol.Protocol):
 
     def _let_go(self) -> None:
         self._stop_muting()
+        self._alone_bytes = 0
         self._inbox.clear()
         self._inbox_bytes = 0
         self._frames = Frames(0)
@@ -316,11 +335,12 @@ class KafkaConnection(protocol.Protocol):
     def _balance(self) -> None:
         """Account for what is held, and stop or start reading accordingly."""
         unfinished = self._frames.buffered_bytes
-        self._held = bool(self._inbox_bytes or unfinished)
+        held_bytes = self._inbox_bytes + self._alone_bytes + unfinished
+        self._held = bool(held_bytes)
         # the turn of a connection that is not read from for another reason would keep the others waiting
         may_go_on = unfinished and self._muted is None and self._inbox_bytes <= HELD_BYTES
         missing = self._frames.missing_bytes if may_go_on else 0
-        self.factory.pool.hold(self, self._inbox_bytes + unfinished, missing)
+        self.factory.pool.hold(self, held_bytes, missing)
         self.reconsider()
 
     def reconsider(self) -> None:

@@ -10,7 +10,10 @@ from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, 
 from tests.attack.case import FULL, AttackCase
 from tests.integration.raw import TIMEOUT_S
 
-PARTITIONS = 10_000 if FULL else 500
+TOPICS = 10
+PARTITIONS = 1000 if FULL else 50
+"""Of each topic."""
+
 ROUNDS = 3
 
 
@@ -19,15 +22,19 @@ class ManyPartitionsTests(AttackCase):
         """A produce request for thousands of partitions does not make others wait."""
         client = self.connect()
         client._socket.settimeout(3 * TIMEOUT_S)
-        client.ask(19, 4, CreateTopicsRequest([CreatableTopic("wide", PARTITIONS, 1)]))
+        names = [f"wide-{number}" for number in range(TOPICS)]
+        for name in names:
+            client.ask(19, 4, CreateTopicsRequest([CreatableTopic(name, PARTITIONS, 1)]))
         batch = build_values([b"v" * 100], int(time.time() * 1000))
         data = [PartitionProduceData(number, batch) for number in range(PARTITIONS)]
-        request = ProduceRequest(None, -1, 30_000, [TopicProduceData("wide", data)])
+        request = ProduceRequest(None, -1, 30_000, [TopicProduceData(name, data) for name in names])
         with self.beside():
             for offset in range(ROUNDS):
-                (topic,) = client.ask(0, 9, request).responses
-                self.assertEqual(
-                    [(r.index, r.error_code, r.base_offset) for r in topic.partition_responses],
-                    [(number, 0, offset) for number in range(PARTITIONS)],
-                )
+                response = client.ask(0, 9, request)
+                self.assertEqual([topic.name for topic in response.responses], names)
+                for topic in response.responses:
+                    self.assertEqual(
+                        [(r.index, r.error_code, r.base_offset) for r in topic.partition_responses],
+                        [(number, 0, offset) for number in range(PARTITIONS)],
+                    )
         self.broker.kill()  # to flush so many logs takes longer than the test waits

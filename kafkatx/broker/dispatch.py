@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.broker.once import uniting
@@ -18,7 +17,7 @@ from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.quoting import quoted as quoted  # handlers take it from here
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
-from kafkatx.net.requests import Answer, Peer, Reply, Staged
+from kafkatx.net.requests import Alone, Answer, Peer, Reply, Staged
 from kafkatx.wire import codec
 from kafkatx.wire.api import APIS, Api
 from kafkatx.wire.frames import frame as framed
@@ -132,7 +131,6 @@ class Route:
 class Dispatch:
     """Decodes requests, has them answered, and encodes the replies (``kafkatx.net.requests.Requests``)."""
 
-    _log = Logger()
     ordered = tuple(key.to_bytes(2, "big") for key in (PRODUCE, OFFSET_COMMIT))
 
     def __init__(self, broker: Broker, served: tuple[Served, ...]) -> None:
@@ -190,6 +188,11 @@ class Dispatch:
         if isinstance(response, Deferred):
             response.addErrback(lambda failure: self._refused(route, request, context, failure))
             return response.addCallback(route.reply, correlation_id)
+        if isinstance(response, Alone):
+            self._charge_alone(response, len(frame), context)
+            response.reply.addErrback(lambda failure: self._refused_alone(route, request, context, failure))
+            response.reply.addCallback(route.reply, correlation_id)
+            return response
         return route.reply(response, correlation_id)
 
     def _charge(self, rates: ByteRates, staging: Staging, size: int, context: RequestContext) -> None:
@@ -198,6 +201,19 @@ class Dispatch:
         if throttle_time_ms:
             staging.throttle(throttle_time_ms)
             context.peer.throttle_time_ms = throttle_time_ms
+
+    def _charge_alone(self, alone: Alone, size: int, context: RequestContext) -> None:
+        """Count a produce request that is done in parts, as :meth:`_charge` does others."""
+        rates = self._quotas.producer
+        if rates is None or context.api_key != PRODUCE:
+            return
+        throttle_time_ms = rates.charge(context.client_id, size)
+        if throttle_time_ms:
+            alone.reply.addCallback(_throttled, throttle_time_ms, context.peer)
+
+    def _refused_alone(self, route: Route, request: Any, context: RequestContext, failure: Failure) -> Any:
+        refused = self._refused(route, request, context, failure)
+        return refused.respond({}) if isinstance(refused, Staging) else refused
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """Find what serves a version; None for an ApiVersions request of a version to come."""
@@ -224,7 +240,9 @@ class Dispatch:
         error = failure.value
         if isinstance(error, RequestError):
             return route.refuse(request, context, error.code, message(error))
-        self._log.failure("{route} from {peer} failed", failure, route=route.name, peer=context.peer)
+        self._broker.limited_log.failure(
+            "{route} from {peer} failed", failure, route=route.name, peer=context.peer
+        )
         return route.refuse(request, context, ErrorCode.UNKNOWN_SERVER_ERROR, "see the broker's log")
 
     def write_staged(self) -> dict[object, OSError]:
@@ -234,3 +252,11 @@ class Dispatch:
     def wake_waiting(self) -> None:
         """Let fetches go on that waited for what was written."""
         self._broker.wake_waiting()
+
+
+def _throttled(response: Any, throttle_time_ms: int, peer: Peer) -> Any:
+    """Let a response, if there is one, say for how long its client is left alone."""
+    peer.throttle_time_ms = throttle_time_ms
+    if response is not None:
+        response.throttle_time_ms = throttle_time_ms
+    return response

@@ -302,4 +302,5 @@ def _limits(config: BrokerConfig) -> Limits:
         receive_buffer_bytes=config.get("socket.receive.buffer.bytes"),
         min_request_bytes_s=config.get("kafkatx.request.min.bytes.per.second"),
         max_turn_ms=config.get("kafkatx.request.turn.max.ms"),
+        log_lines=config.get("kafkatx.log.lines.per.minute"),
     )

@@ -35,14 +35,21 @@ class Slices:
         if len(items) <= AT_ONCE:
             return [make(item) for item in items]
         made: list[T] = []
-        task = self._cooperator.cooperate(_steps(items, make, made))
-        done: Deferred[list[T]] = Deferred(lambda _: task.stop())
+        return self.run(_steps(items, make, made), made)
 
-        def ended(result: object) -> None:
-            if not isinstance(result, Failure):
-                done.callback(made)
-            elif not result.check(TaskStopped):
-                done.errback(result)
+    def run(self, steps: Iterator[None], result: T) -> Deferred[T]:
+        """Run *steps* to their end, some at a time, beginning with the reactor's next turn.
+
+        :return: fires with *result*. Cancelling it ends the work before the next step.
+        """
+        task = self._cooperator.cooperate(steps)
+        done: Deferred[T] = Deferred(lambda _: task.stop())
+
+        def ended(end: object) -> None:
+            if not isinstance(end, Failure):
+                done.callback(result)
+            elif not end.check(TaskStopped):
+                done.errback(end)
 
         task.whenDone().addBoth(ended)
         return done

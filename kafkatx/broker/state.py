@@ -26,6 +26,7 @@ from kafkatx.broker.transactions import Transactions
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
 from kafkatx.interfaces import Workers
+from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import ALL_BROKERS, ClusterState
 
 SAY_FAILED_EVERY_S = 10.0
@@ -48,6 +49,7 @@ class Broker:
     :ivar expiry: what takes old offsets away.
     :ivar transactions: what refuses them.
     :ivar quotas: how much clients may produce and fetch.
+    :ivar limited_log: for lines that clients can cause.
     :ivar slices: makes long lists of answers some at a time.
     :ivar down_conversions: converts what old clients fetch.
     :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
@@ -82,6 +84,7 @@ class Broker:
         self.transactions = Transactions(clock)
         self.quotas = ClientQuotas(config, coordinator, clock)
         self.slices = Slices(clock)
+        self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
         self.down_conversions = DownConversions(
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
         )

@@ -41,5 +41,13 @@ DOWNCONVERSION_MAX_BYTES = LIMITS.long(
     unit="bytes",
 )
 
+LOG_LINES_PER_MINUTE = LIMITS.integer(
+    "kafkatx.log.lines.per.minute",
+    10,
+    "Lines of one kind that clients can cause in the broker's log within a minute (a refused connection, a "
+    "malformed request); one more line counts the others.",
+    low=1,
+)
+
 SECTIONS = (LIMITS,)
 """The sections of this part."""

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet import protocol
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.errors import ProtocolViolation
 from kafkatx.net.pool import Pool
-from kafkatx.net.requests import Peer, Reply, Staged
+from kafkatx.net.requests import Alone, Peer, Reply, Staged
 from kafkatx.net.sender import Chunk, PlainSender, make_sender
 from kafkatx.wire.frames import Frames
 
@@ -59,7 +58,6 @@ class _Owed:
 class KafkaConnection(protocol.Protocol):
     """One client's connection."""
 
-    _log = Logger()
     factory: KafkaServerFactory
     peer: Peer
     _sender: PlainSender
@@ -70,6 +68,7 @@ class KafkaConnection(protocol.Protocol):
         self._frames = Frames(factory.limits.max_request_bytes)
         self._inbox: deque[memoryview] = deque()
         self._inbox_bytes = 0
+        self._alone_bytes = 0  # of a request that is done in parts
         self._owed: deque[_Owed] = deque()
         self._owed_are_ordered = True
         self._out: list[Chunk] = []
@@ -83,6 +82,8 @@ class KafkaConnection(protocol.Protocol):
     def connectionMade(self) -> None:
         """Set the socket up."""
         transport: Any = self.transport
+        if hasattr(transport, "fileno") and transport.fileno() >= self.factory.most_descriptors:
+            self._refuse(transport)
         if hasattr(transport, "setTcpNoDelay"):
             transport.setTcpNoDelay(True)
             transport.setTcpKeepAlive(True)
@@ -94,6 +95,16 @@ class KafkaConnection(protocol.Protocol):
         self._last_active_s = self.factory.clock.seconds()
         self.factory.connections.add(self)
         self.reconsider()
+
+    def _refuse(self, transport: Any) -> None:
+        """Close at once: more connections would leave no files for the logs."""
+        self.factory.log.warn(
+            "refused {host}: the process has nearly as many files open as it may; raise its limit (ulimit -n)"
+            " or lower max.connections",
+            host=transport.getPeer().host,
+        )
+        self._closing = True
+        transport.abortConnection()
 
     @property
     def serving(self) -> bool:
@@ -121,7 +132,7 @@ class KafkaConnection(protocol.Protocol):
             self._fault = violation
         if self._held and self._inbox_bytes != before:
             # the unfinished request is complete: its turn is over
-            self.factory.pool.hold(self, self._inbox_bytes, 0)
+            self.factory.pool.hold(self, self._inbox_bytes + self._alone_bytes, 0)
         self._serve()
         if self._inbox or self._held or self._frames.buffered_bytes:
             self._balance()
@@ -174,6 +185,9 @@ class KafkaConnection(protocol.Protocol):
                     if staged:
                         wrote = True
                         self._finish(staged)  # their replies come first
+                    if isinstance(answer, Alone):
+                        self._take_alone(answer.reply, len(frame))
+                        break
                     self._take(answer, is_ordered)
                     if isinstance(answer, list):
                         room -= sum(map(len, answer))
@@ -182,7 +196,7 @@ class KafkaConnection(protocol.Protocol):
                 self._finish(staged)
         except Exception as error:
             if not isinstance(error, ProtocolViolation):
-                self._log.failure("a request from {peer} could not be served", peer=self.peer)
+                self.factory.log.failure("a request from {peer} could not be served", peer=self.peer)
             self._fault = error
             inbox.clear()
             self._inbox_bytes = 0
@@ -213,6 +227,20 @@ class KafkaConnection(protocol.Protocol):
             owed = _Owed()
             owed.chunks = reply
             self._owed.append(owed)
+
+    def _take_alone(self, reply: Deferred[Reply], size: int) -> None:
+        """Send a reply when it is there; until then nothing else is served."""
+        self._alone_bytes = size
+        reply.addBoth(self._end_alone)
+        self._take(reply, False)
+        self._owed_are_ordered = False
+        self._balance()
+
+    def _end_alone(self, result: Any) -> Any:
+        self._alone_bytes = 0
+        if not self._closing:
+            self._balance()
+        return result
 
     def _settle(self, chunks: Reply, owed: _Owed) -> None:
         owed.chunks, owed.deferred = chunks, None
@@ -279,7 +307,7 @@ class KafkaConnection(protocol.Protocol):
         elif isinstance(failure.value, ProtocolViolation):
             self.close(failure.value)
         else:
-            self._log.failure("a reply to {peer} could not be made", failure, peer=self.peer)
+            self.factory.log.failure("a reply to {peer} could not be made", failure, peer=self.peer)
             self.close(None)
 
     def close(self, fault: Exception | None) -> None:
@@ -288,13 +316,14 @@ class KafkaConnection(protocol.Protocol):
             return
         self._closing = True
         if isinstance(fault, ProtocolViolation):
-            self._log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=fault)
+            self.factory.log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=fault)
         self._let_go()
         assert self.transport is not None
         self.transport.loseConnection()
 
     def _let_go(self) -> None:
         self._stop_muting()
+        self._alone_bytes = 0
         self._inbox.clear()
         self._inbox_bytes = 0
         self._frames = Frames(0)
@@ -307,11 +336,12 @@ class KafkaConnection(protocol.Protocol):
     def _balance(self) -> None:
         """Account for what is held, and stop or start reading accordingly."""
         unfinished = self._frames.buffered_bytes
-        self._held = bool(self._inbox_bytes or unfinished)
+        held_bytes = self._inbox_bytes + self._alone_bytes + unfinished
+        self._held = bool(held_bytes)
         # the turn of a connection that is not read from for another reason would keep the others waiting
         may_go_on = unfinished and self._muted is None and self._inbox_bytes <= HELD_BYTES
         missing = self._frames.missing_bytes if may_go_on else 0
-        self.factory.pool.hold(self, self._inbox_bytes + unfinished, missing)
+        self.factory.pool.hold(self, held_bytes, missing)
         self.reconsider()
 
     def reconsider(self) -> None:
@@ -329,7 +359,6 @@ class KafkaConnection(protocol.Protocol):
 
     def close_idle(self) -> None:
         """Close because nothing came or went for connections.max.idle.ms."""
-        self._log.debug("closed the idle connection from {peer}", peer=self.peer)
         self._abort()
 
     def give_up(self, reason: str) -> None:
@@ -339,7 +368,7 @@ class KafkaConnection(protocol.Protocol):
 
     def abort(self, reason: str) -> None:
         """Close at once, with a line in the log."""
-        self._log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=reason)
+        self.factory.log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=reason)
         self._abort()
 
     def _abort(self) -> None:

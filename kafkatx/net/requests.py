@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -33,7 +33,17 @@ class Staged:
         raise NotImplementedError
 
 
-Answer: TypeAlias = "Reply | Staged | Deferred[Reply]"
+@attrs.frozen(eq=False)
+class Alone:
+    """The answer to a request of which a part is done at a time: no other may start before it has ended.
+
+    :ivar reply: fires with the reply; while the request is under way its frame counts as held.
+    """
+
+    reply: Deferred[Any]
+
+
+Answer: TypeAlias = "Reply | Staged | Alone | Deferred[Reply]"
 
 
 class Requests(Protocol):

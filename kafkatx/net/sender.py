@@ -11,6 +11,7 @@ seen to be there a moment ago is not asked about again, unless the peer has kept
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections import deque
@@ -21,7 +22,7 @@ from typing import cast
 from twisted.internet import tcp
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IPullProducer, ITransport
-from twisted.logger import Logger, LogLevel
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -46,6 +47,21 @@ WARM_S = 1.0
 
 COPIED_BYTES = 32 * 1024
 """A slice of at most so many bytes is read and sent with what stands beside it: cheaper than three calls."""
+
+BROKEN = frozenset(
+    {
+        errno.EPIPE,
+        errno.ECONNRESET,
+        errno.ECONNABORTED,
+        errno.ENOTCONN,
+        errno.ESHUTDOWN,
+        errno.ETIMEDOUT,
+        errno.EHOSTUNREACH,
+        errno.ENETUNREACH,
+        errno.ENETDOWN,
+    }
+)
+"""The errors of a connection that breaks."""
 
 JOINED_BYTES = 128 * 1024
 """How much is joined for one call."""
@@ -160,13 +176,10 @@ class PlainSender:
 
     def _give_up(self, error: OSError) -> None:
         """Break the connection off: after part of a reply nothing else can tell the peer."""
-        # an error with a number is the socket's or the disk's; without one a file ended before its slice
-        self._log.emit(
-            LogLevel.debug if error.errno else LogLevel.error,
-            "sending to {peer} failed: {error}",
-            peer=self._transport.getPeer(),
-            error=error,
-        )
+        # connections break every day; a failing disk, or a file shorter than its slice (no errno), is news
+        if error.errno not in BROKEN:
+            peer = self._transport.getPeer()
+            self._log.error("sending to {peer} failed: {error}", peer=peer, error=error)
         if self.busy:
             self._transport.unregisterProducer()  # type: ignore[attr-defined]
         self.busy = True

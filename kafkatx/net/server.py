@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from typing import Any
 
 import attrs
@@ -11,9 +12,26 @@ from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.logger import Logger
 
 from kafkatx.net.connection import KafkaConnection
+from kafkatx.net.limited_log import MOST_LINES, LimitedLog
 from kafkatx.net.pool import Pool, PoolLimits
 from kafkatx.net.requests import Requests
 from kafkatx.net.sender import Load, in_memory
+
+KEPT_DESCRIPTORS = 256
+"""Of the files that the process may open (ulimit -n), so many are not for connections."""
+
+
+def most_descriptors() -> int:
+    """How many open files connections may bring the process to: below its limit, for logs need files, too."""
+    try:
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    except (ImportError, OSError, ValueError):  # no such limit here
+        return sys.maxsize
+    if not 0 < soft < sys.maxsize:
+        return sys.maxsize
+    return int(soft - min(KEPT_DESCRIPTORS, soft // 4))
 
 
 @attrs.frozen
@@ -29,6 +47,7 @@ class Limits:
     receive_buffer_bytes: int = -1  #: socket.receive.buffer.bytes; -1 for the system's choice
     min_request_bytes_s: int = 65536  #: kafkatx.request.min.bytes.per.second
     max_turn_ms: int = 60_000  #: kafkatx.request.turn.max.ms
+    log_lines: int = MOST_LINES  #: kafkatx.log.lines.per.minute
 
 
 class KafkaServerFactory(protocol.ServerFactory):
@@ -47,6 +66,8 @@ class KafkaServerFactory(protocol.ServerFactory):
         self.requests = requests
         self.limits = limits
         self.clock = clock
+        self.log = LimitedLog(self._log, clock, limits.log_lines)
+        self.most_descriptors = most_descriptors()
         self.connections: set[KafkaConnection] = set()
         pool = PoolLimits(limits.max_queued_bytes, limits.min_request_bytes_s, limits.max_turn_ms / 1000)
         self.pool = Pool(pool, clock, self._reconsider)
@@ -61,7 +82,7 @@ class KafkaServerFactory(protocol.ServerFactory):
             ("max.connections.per.ip", count, self.limits.max_connections_per_ip),
         ):
             if now >= most:
-                self._log.warn("refused {host}: {name}={most} reached", host=host, name=name, most=most)
+                self.log.warn("refused {host}: {name}={most} reached", host=host, name=name, most=most)
                 return None
         self._per_ip[host] = count + 1
         return KafkaConnection(self)

@@ -28,7 +28,7 @@ class JudgingTests(BrokerTestCase):
         self.broker = self.make_broker(self.workers)
         self.dispatch = Dispatch(self.broker, SERVED)
         self.workers.holding = False
-        self.make_topic("t", 2)
+        self.make_topic("t", 3)
         self.workers.holding = True
 
     def begin(self, request: ProduceRequest) -> Deferred[Any]:
@@ -80,13 +80,13 @@ class JudgingTests(BrokerTestCase):
         data = [
             PartitionProduceData(0, LARGE),
             PartitionProduceData(1, GARBAGE),
-            PartitionProduceData(1, plain),
+            PartitionProduceData(2, plain),
         ]
         waiting = self.begin(ProduceRequest(None, -1, 1000, [TopicProduceData("t", data)]))
         self.workers.work()
         found = self.results(waiting)
         self.assertEqual(found, [(0, 0), (ErrorCode.INVALID_RECORD, -1), (0, 0)])
-        self.assertEqual((len(self.stored()), len(self.stored(partition=1))), (COUNT, 3))
+        self.assertEqual((len(self.stored()), len(self.stored(partition=2))), (COUNT, 3))
 
     def test_left(self) -> None:
         """A batch whose sender has left is neither judged nor written, and counts no more."""

@@ -39,7 +39,8 @@ LOG_S = 10.0
 @lru_cache(maxsize=1)
 def broker() -> EmbeddedBroker:
     """The broker of this module, started by its first test."""
-    started = EmbeddedBroker({"message.max.bytes": str(MAX_MESSAGE_BYTES)}, run_in="process").start()
+    settings = {"message.max.bytes": str(MAX_MESSAGE_BYTES), "kafkatx.log.lines.per.minute": "1000"}
+    started = EmbeddedBroker(settings, run_in="process").start()
     atexit.register(started.__exit__, None, None, None)
     with RawClient(started.bootstrap) as client:
         client.ask(19, 4, CreateTopicsRequest([CreatableTopic(TOPIC, 1, 1)]))

@@ -7,7 +7,6 @@ there is always created, if the broker may (``auto.create.topics.enable``).
 from __future__ import annotations
 
 from twisted.internet.defer import Deferred
-from twisted.logger import Logger
 
 from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
@@ -30,7 +29,6 @@ MOST_CREATED = 1000
 """How many topics one request may create; of the others it is told to ask again."""
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost", "::ffff:127.0.0.1")
-_log = Logger()
 
 
 def answer(
@@ -171,7 +169,7 @@ def _warn_of_other_address(broker: Broker, context: RequestContext) -> None:
         return
     peer.told_address = True
     if node.host in LOOPBACK and peer.local_host not in LOOPBACK:
-        _log.warn(
+        broker.limited_log.warn(
             "{peer} reached the broker at {host} but is told to use {advertised}:{port}: set"
             " advertised.listeners to an address that clients elsewhere can reach",
             peer=peer,

@@ -8,8 +8,8 @@ records are written, as the high watermark passes them at once.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred
 
@@ -21,7 +21,7 @@ from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.interfaces import IAppended
 from kafkatx.interfaces.storage import LATER, UNJUDGED
-from kafkatx.net.requests import Reply
+from kafkatx.net.requests import Alone, Reply
 from kafkatx.types import Records
 from kafkatx.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -39,6 +39,12 @@ MAGIC_AT, MAGIC_2 = 16, 2
 CODEC_AT, CODEC_BITS, ZSTD = 22, 7, 4
 OFFLINE = "the log dir of the partition is offline"
 UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION
+MANY_PARTITIONS = 200
+"""A request for more partitions is stored some at a time: opening the files of a partition takes a while."""
+
+STEP = 10
+"""How many of many partitions are stored before others may have their turn."""
+
 NAMES = partitions("topic_data", "name", "partition_data", "index")
 
 
@@ -103,6 +109,10 @@ class StagedProduce(Staging):
         return None
 
 
+UnjudgedPart: TypeAlias = tuple[Partition, Records, IAppended, PartitionProduceResponse]
+"""A partition, its records, what a first append gave, and the result to fill in."""
+
+
 class UnjudgedProduce(StagedProduce):
     """A produce request of which some records must be looked into before they are staged.
 
@@ -119,7 +129,7 @@ class UnjudgedProduce(StagedProduce):
         acks: int,
         response: ProduceResponse,
         staged: list[tuple[Partition, PartitionProduceResponse]],
-        unjudged: list[tuple[Partition, Records, IAppended, PartitionProduceResponse]],
+        unjudged: list[UnjudgedPart],
     ) -> None:
         super().__init__(acks, response, staged)
         self._broker = broker
@@ -224,9 +234,11 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
         repeated = NAMES.unite(request)
         if repeated:
             return _refuse_repeated(request, repeated)
+        if sum(len(topic.partition_data) for topic in topics) > MANY_PARTITIONS:
+            return Alone(_store_many(broker, request, context))
     staged: list[tuple[Partition, PartitionProduceResponse]] = []
     judged = None
-    unjudged: list[tuple[Partition, Records, IAppended, PartitionProduceResponse]] = []
+    unjudged: list[UnjudgedPart] = []
     responses = []
     for topic in request.topic_data:
         results = []
@@ -265,6 +277,76 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
     if unjudged:
         return UnjudgedProduce(broker, version, acks, ProduceResponse(responses), staged, unjudged)
     return StagedProduce(acks, ProduceResponse(responses), staged)
+
+
+def _store_many(
+    broker: Broker, request: ProduceRequest, context: RequestContext
+) -> Deferred[ProduceResponse | None]:
+    """Store the records of many partitions in slices; what is not stored when the client goes never is."""
+    response = ProduceResponse()
+    staged: list[tuple[Partition, PartitionProduceResponse]] = []
+    unjudged: list[UnjudgedPart] = []
+    failed: dict[object, OSError] = {}
+    stored = UnjudgedProduce(broker, context.version, request.acks, response, staged, unjudged)
+    steps = _store_each(broker, request, context, response, staged, unjudged, failed)
+    return broker.slices.run(steps, stored).addCallback(lambda stored: stored.respond(failed))
+
+
+def _store_each(
+    broker: Broker,
+    request: ProduceRequest,
+    context: RequestContext,
+    response: ProduceResponse,
+    staged: list[tuple[Partition, PartitionProduceResponse]],
+    unjudged: list[UnjudgedPart],
+    failed: dict[object, OSError],
+) -> Iterator[None]:
+    """Stage and write some partitions with each step: what is staged is never left for the next."""
+    number = 0
+    for topic in request.topic_data:
+        results: list[PartitionProduceResponse] = []
+        response.responses.append(TopicProduceResponse(topic.name, results))
+        for data in topic.partition_data:
+            results.append(_stage(broker, topic.name, data, request.acks, context.version, staged, unjudged))
+            number += 1
+            if number % STEP == 0:
+                failed.update(broker.write_staged())
+                broker.wake_waiting()
+                yield
+    failed.update(broker.write_staged())
+    broker.wake_waiting()
+
+
+def _stage(
+    broker: Broker,
+    topic: str,
+    data: PartitionProduceData,
+    acks: int,
+    version: int,
+    staged: list[tuple[Partition, PartitionProduceResponse]],
+    unjudged: list[UnjudgedPart],
+) -> PartitionProduceResponse:
+    """Stage the records of one partition; return the result, true once they are judged and written."""
+    partition = broker.topics.find(topic, data.index)
+    if partition is None:
+        return _error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    refused = _refused(partition, data, acks, version)
+    if refused is not None:
+        return refused
+    log = partition.log
+    done = log.append(data.records, partition.leader_epoch, broker.now_ms(), version >= ONE_BATCH_SINCE)
+    if done.error == UNJUDGED:
+        result = PartitionProduceResponse(data.index, 0, -1)
+        unjudged.append((partition, data.records or b"", done, result))
+        return result
+    if done.error:
+        return _failed(data, done, log.log_start_offset)
+    broker.staged[partition] = None
+    result = PartitionProduceResponse(
+        data.index, 0, done.base_offset, done.log_append_time_ms, log.log_start_offset
+    )
+    staged.append((partition, result))
+    return result
 
 
 def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Any, ...]]) -> StagedProduce:

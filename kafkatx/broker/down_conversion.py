@@ -22,6 +22,7 @@ from twisted.python.failure import Failure
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
 from kafkatx.interfaces import Worker
 from kafkatx.net.requests import Peer
+from kafkatx.records.compression import LIMIT_BYTES
 from kafkatx.records.convert import down_convert
 from kafkatx.types import FileSlice, Records
 from kafkatx.wire.messages.fetch import PartitionData
@@ -82,7 +83,11 @@ class DownConversions:
         self._started = count()
 
     def convert(
-        self, peer: Peer, parts: Sequence[tuple[int, PartitionData]], to_magic: int
+        self,
+        peer: Peer,
+        parts: Sequence[tuple[int, PartitionData]],
+        to_magic: int,
+        inflated_limit_bytes: int = LIMIT_BYTES,
     ) -> Deferred[None]:
         """Convert the records of a reply, in place, when it is its turn.
 
@@ -90,10 +95,12 @@ class DownConversions:
         and come first in another request.
 
         :param parts: the offset that each partition was asked for, and its part of the reply.
+        :param inflated_limit_bytes: the largest that a batch may be when inflated.
         :return: fires when the reply can be sent; cancelling it ends the work at the next batch.
         """
         first = next(self._started) % len(parts) if parts else 0
-        work = partial(convert_parts, [*parts[first:], *parts[:first]], to_magic, REPLY_BYTES)
+        in_turn = [*parts[first:], *parts[:first]]
+        work = partial(convert_parts, in_turn, to_magic, REPLY_BYTES, inflated_limit_bytes)
         conversion = _Conversion(peer, work)
         self._waiting.append(conversion)
         self._go_on()
@@ -162,6 +169,7 @@ def convert_parts(
     parts: Sequence[tuple[int, PartitionData]],
     to_magic: int,
     room_bytes: int,
+    limit_bytes: int = LIMIT_BYTES,
     is_gone: Callable[[], bool] = lambda: False,
 ) -> int:
     """Convert what an old client cannot read, in place; return how many bytes that made.
@@ -180,7 +188,9 @@ def convert_parts(
             if can_read(result.records, to_magic):
                 continue
             if made < room_bytes:
-                result.records = _converted(result.records, to_magic, fetch_offset, room_bytes - made)
+                result.records = _converted(
+                    result.records, to_magic, fetch_offset, room_bytes - made, limit_bytes
+                )
                 made += len(result.records)
             else:
                 result.records = b""
@@ -210,11 +220,11 @@ def can_read(stored: Records, to_magic: int) -> bool:
     return True
 
 
-def _converted(stored: Records, to_magic: int, fetch_offset: int, room_bytes: int) -> bytes:
+def _converted(stored: Records, to_magic: int, fetch_offset: int, room_bytes: int, limit_bytes: int) -> bytes:
     """The first batch, and those after it that fit."""
     _offset, length, _magic = _HEADER.unpack(_read(stored, 0, _HEADER.size))
     data = _read(stored, 0, max(room_bytes, length + _OVERHEAD))
-    return down_convert(data, to_magic, fetch_offset, room_bytes)
+    return down_convert(data, to_magic, fetch_offset, room_bytes, max(limit_bytes, len(data)))
 
 
 def _read(stored: Records, at: int, size: int) -> memoryview:

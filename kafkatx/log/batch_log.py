@@ -280,7 +280,9 @@ class BatchLog(StagedLog):
                 if written.max_timestamp < timestamp_ms or written.last_offset < self.log_start_offset:
                     continue
                 data = memoryview(self._storage.get((written,)))
-                record = lookup.first_at_or_after(data, timestamp_ms, self.log_start_offset)
+                record = lookup.first_at_or_after(
+                    data, timestamp_ms, self.log_start_offset, self.config.inflated_limit_bytes
+                )
                 if record is not None:
                     return record.offset, record.timestamp, self.epoch_at(record.offset)
         return None
@@ -300,7 +302,11 @@ class BatchLog(StagedLog):
                 if newer or candidates[-1].base_offset < self.log_start_offset:
                     candidates.append(written)
         newest = lookup.newest_of(
-            lookup.newest(memoryview(self._storage.get((written,))), self.log_start_offset)
+            lookup.newest(
+                memoryview(self._storage.get((written,))),
+                self.log_start_offset,
+                self.config.inflated_limit_bytes,
+            )
             for written in candidates[:1] + candidates[-1:]
         )
         return None if newest is None else (newest.offset, newest.timestamp, self.epoch_at(newest.offset))

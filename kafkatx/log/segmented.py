@@ -214,8 +214,10 @@ class SegmentedLog(StagedLog):
             if (segment.max_timestamp >= timestamp_ms or segment.incomplete)
             and self._end_of(number) > self.log_start_offset
         ]
-        start = self.log_start_offset
-        return self._searched(lambda stop: times.first_at_or_after(twins, timestamp_ms, start, stop.check))
+        start, limit_bytes = self.log_start_offset, self.config.inflated_limit_bytes
+        return self._searched(
+            lambda stop: times.first_at_or_after(twins, timestamp_ms, start, limit_bytes, stop.check)
+        )
 
     def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
         """As IPartitionLog says."""
@@ -224,8 +226,8 @@ class SegmentedLog(StagedLog):
             for number, segment in enumerate(self.segments)
             if segment.size and self._end_of(number) > self.log_start_offset
         ]
-        start = self.log_start_offset
-        return self._searched(lambda stop: times.newest(twins, start, stop.check))
+        start, limit_bytes = self.log_start_offset, self.config.inflated_limit_bytes
+        return self._searched(lambda stop: times.newest(twins, start, limit_bytes, stop.check))
 
     def _searched(self, search: Callable[[Stop], Record | None]) -> Deferred[tuple[int, int, int] | None]:
         def found(record: Record | None) -> tuple[int, int, int] | None:

@@ -14,6 +14,7 @@ from kafkatx.log.scan import Shallow, checksum_right
 from kafkatx.log.segment import Segment
 from kafkatx.log.segment_files import LOG
 from kafkatx.records.batch import Record
+from kafkatx.records.compression import LIMIT_BYTES
 
 
 def go_on() -> None:
@@ -21,7 +22,11 @@ def go_on() -> None:
 
 
 def first_at_or_after(
-    segments: Sequence[Segment], timestamp_ms: int, start_offset: int, check: Callable[[], None] = go_on
+    segments: Sequence[Segment],
+    timestamp_ms: int,
+    start_offset: int,
+    limit_bytes: int = LIMIT_BYTES,
+    check: Callable[[], None] = go_on,
 ) -> Record | None:
     """The first record, by offset, from *start_offset* on whose time is *timestamp_ms* or later.
 
@@ -31,7 +36,7 @@ def first_at_or_after(
     """
     for segment in segments:
         try:
-            record = _first_in(segment, timestamp_ms, start_offset, check)
+            record = _first_in(segment, timestamp_ms, start_offset, limit_bytes, check)
         except FileNotFoundError:
             continue  # retention was faster
         if record is not None:
@@ -40,7 +45,7 @@ def first_at_or_after(
 
 
 def _first_in(
-    segment: Segment, timestamp_ms: int, start_offset: int, check: Callable[[], None]
+    segment: Segment, timestamp_ms: int, start_offset: int, limit_bytes: int, check: Callable[[], None]
 ) -> Record | None:
     segment.make_ready()
     start = segment.find(max(segment.time_index.floor(timestamp_ms), start_offset))
@@ -53,14 +58,17 @@ def _first_in(
         if not right or len(data) < batch.size or not checksum_right(batch, data):
             raise CorruptRecords(f"{segment.path(LOG)}: the batch at {batch.position} is damaged")
         if batch.max_timestamp >= timestamp_ms:
-            record = lookup.first_at_or_after(data, timestamp_ms, start_offset)
+            record = lookup.first_at_or_after(data, timestamp_ms, start_offset, limit_bytes)
             if record is not None:
                 return record
     return None
 
 
 def newest(
-    segments: Sequence[Segment], start_offset: int, check: Callable[[], None] = go_on
+    segments: Sequence[Segment],
+    start_offset: int,
+    limit_bytes: int = LIMIT_BYTES,
+    check: Callable[[], None] = go_on,
 ) -> Record | None:
     """The first of the records from *start_offset* on that have the largest time.
 
@@ -75,13 +83,13 @@ def newest(
             raise CorruptRecords(f"{segment.path(LOG)} is damaged")
         if found is None or segment.max_timestamp > found.timestamp:
             try:
-                found = _newest_in(segment, start_offset) or found
+                found = _newest_in(segment, start_offset, limit_bytes) or found
             except FileNotFoundError:
                 continue  # retention was faster
     return found
 
 
-def _newest_in(segment: Segment, start_offset: int) -> Record | None:
+def _newest_in(segment: Segment, start_offset: int, limit_bytes: int) -> Record | None:
     holder = segment.find(max(segment.max_timestamp_offset, start_offset))
     if holder is None:
         return None
@@ -90,7 +98,9 @@ def _newest_in(segment: Segment, start_offset: int) -> Record | None:
         # The log starts at the newest record's batch, or after it: it may be any that follows.
         first, *others = segment.walk(segment.position_of(start_offset))
         candidates = [first, max(others, key=_max_timestamp)] if others else [first]
-    return lookup.newest_of([lookup.newest(segment.read_batch(batch), start_offset) for batch in candidates])
+    return lookup.newest_of(
+        [lookup.newest(segment.read_batch(batch), start_offset, limit_bytes) for batch in candidates]
+    )
 
 
 def _max_timestamp(batch: Shallow) -> int:

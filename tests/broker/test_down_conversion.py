@@ -128,7 +128,7 @@ class PartsTests(ConvertingTestCase):
     def test_client_that_has_gone(self) -> None:
         """Nothing more is converted once nobody waits for it."""
         part = self.part(large())
-        self.assertEqual(convert_parts([(0, part)], 1, REPLY_BYTES, lambda: True), 0)
+        self.assertEqual(convert_parts([(0, part)], 1, REPLY_BYTES, is_gone=lambda: True), 0)
 
 
 class BudgetTestCase(ConvertingTestCase):

@@ -291,8 +291,8 @@ class TimesTests(ColdTestCase):
             raise CancelledError
 
         twins = [segment.twin() for segment in self.log.segments]
-        self.assertRaises(CancelledError, times.first_at_or_after, twins, NOW_MS, 0, stop)
-        self.assertRaises(CancelledError, times.newest, twins, 0, stop)
+        self.assertRaises(CancelledError, times.first_at_or_after, twins, NOW_MS, 0, check=stop)
+        self.assertRaises(CancelledError, times.newest, twins, 0, check=stop)
 
 
 class MemoryTests(ColdTestCase):

@@ -265,7 +265,8 @@ class OldFetch(FetchRound):
         if not parts:
             return response
         to_magic = 0 if version < MAGIC_1_SINCE else 1
-        converting = self._broker.down_conversions.convert(self._context.peer, parts, to_magic)
+        limit_bytes = self._broker.config.get("kafkatx.records.max.inflated.bytes")
+        converting = self._broker.down_conversions.convert(self._context.peer, parts, to_magic, limit_bytes)
         return converting.addCallback(lambda _: response)
 
 

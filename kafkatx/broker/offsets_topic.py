@@ -18,6 +18,7 @@ from kafkatx.broker.loading import Replay, load_partition
 from kafkatx.broker.partition import Partition
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Record
+from kafkatx.interfaces.storage import TRUSTED
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.records.header import HEADER_BYTES
 from kafkatx.records.keyed import MOST_OVERHEAD, build_keyed
@@ -161,7 +162,8 @@ class OffsetsTopic:
         if len(partition.isr) < partition.min_insync_replicas:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         now_ms = self._broker.now_ms()
-        done = partition.log.append(build_keyed(records, now_ms), partition.leader_epoch, now_ms, True)
+        batch = build_keyed(records, now_ms)
+        done = partition.log.append(batch, partition.leader_epoch, now_ms, True, TRUSTED)
         error = ErrorCode.of(done.error)
         if error:
             self._say_refused(partition, error, done.message)

@@ -14,6 +14,7 @@ from kafkatx.broker.commits import Commits, settle, stage
 from kafkatx.broker.expiry import OffsetExpiry
 from kafkatx.broker.flushes import Flushes
 from kafkatx.broker.groups import Groups
+from kafkatx.broker.judging import Judging
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotas
@@ -39,6 +40,7 @@ class Broker:
     :ivar staged: the partitions with records that are staged and not yet written.
     :ivar commits: the commits of offsets that are not staged yet: they are put together first.
     :ivar groups: the groups that this broker coordinates.
+    :ivar judging: what looks into produced records.
     :ivar expiry: what takes old offsets away.
     :ivar quotas: how much clients may produce and fetch.
     :ivar halted: fires with the reason, for a person, when the broker can serve nothing any more.
@@ -71,6 +73,7 @@ class Broker:
         self.commits: Commits = {}
         self.quotas = ClientQuotas(config, coordinator, clock)
         self.groups = Groups(self)
+        self.judging = Judging(self)
         self.expiry = OffsetExpiry(self)
         self.halted: Deferred[str] = Deferred()
         self._written: list[Partition] = []

@@ -241,6 +241,27 @@ MESSAGE_MAX_BYTES = LOG.integer(
     dynamic=True,
     gives=("max.message.bytes",),
 )
+RECORDS_VALIDATION = LOG.string(
+    "kafkatx.records.validation",
+    "framing",
+    "What is checked of a produced batch beside its header: headers (nothing: its records are never looked "
+    "at), framing (compressed ones are inflated and their records counted, and of uncompressed ones the "
+    "lengths of records are followed as far as that is cheap), or full (every field of every record, as in "
+    "Apache Kafka).",
+    choices=("headers", "framing", "full"),
+    dynamic=True,
+    gives=("kafkatx.records.validation",),
+)
+RECORDS_MAX_INFLATED_BYTES = LOG.integer(
+    "kafkatx.records.max.inflated.bytes",
+    16 << 20,
+    "The largest that the records of one batch may be when inflated, at least the largest batch; what the "
+    "broker inflates, for checks, old clients, compaction or searches by time, is bounded by it.",
+    low=1,
+    unit="bytes",
+    dynamic=True,
+    gives=("kafkatx.records.max.inflated.bytes",),
+)
 COMPRESSION_TYPE = LOG.string(
     "compression.type",
     "producer",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import attrs
 
+HEADERS, FRAMING, FULL = "headers", "framing", "full"
+"""The values of ``kafkatx.records.validation``."""
+
 
 @attrs.frozen
 class LogConfig:
@@ -25,6 +28,8 @@ class LogConfig:
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
     expose: str = "written"
+    records_validation: str = FRAMING
+    max_inflated_bytes: int = 16 << 20
     compression_type: str = "producer"
     message_timestamp_type: str = "CreateTime"
     message_timestamp_before_max_ms: int = 2**63 - 1
@@ -49,3 +54,13 @@ class LogConfig:
     def log_append_time(self) -> bool:
         """Whether the broker's clock stamps the batches."""
         return self.message_timestamp_type == "LogAppendTime"
+
+    @property
+    def checks_records(self) -> bool:
+        """True if more than the headers of batches is checked (``kafkatx.records.validation``)."""
+        return self.records_validation != HEADERS
+
+    @property
+    def inflated_limit_bytes(self) -> int:
+        """The most that the records of one batch may take when inflated."""
+        return max(self.max_inflated_bytes, self.max_message_bytes)

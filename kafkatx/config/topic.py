@@ -121,6 +121,23 @@ EXPOSE = HONOURED.string(
     "disk (by flush.messages, or flush.ms, which is then 1000 where it is not set).",
     choices=("written", "flushed"),
 )
+RECORDS_VALIDATION = HONOURED.string(
+    "kafkatx.records.validation",
+    "framing",
+    "What is checked of a produced batch beside its header: headers (nothing: its records are never looked "
+    "at), framing (compressed ones are inflated and their records counted, and of uncompressed ones the "
+    "lengths of records are followed as far as that is cheap), or full (every field of every record, as in "
+    "Apache Kafka).",
+    choices=("headers", "framing", "full"),
+)
+MAX_INFLATED_BYTES = HONOURED.integer(
+    "kafkatx.records.max.inflated.bytes",
+    16 << 20,
+    "The largest that the records of one batch may be when inflated, at least the largest batch; what the "
+    "broker inflates, for checks, old clients, compaction or searches by time, is bounded by it.",
+    low=1,
+    unit="bytes",
+)
 COMPRESSION_TYPE = HONOURED.string(
     "compression.type",
     "producer",

@@ -38,6 +38,8 @@ _OF_LOG_CONFIG: tuple[tuple[str, Setting[Any]], ...] = (
     ("flush_messages", topic.FLUSH_MESSAGES),
     ("flush_ms", topic.FLUSH_MS),
     ("expose", topic.EXPOSE),
+    ("records_validation", topic.RECORDS_VALIDATION),
+    ("max_inflated_bytes", topic.MAX_INFLATED_BYTES),
     ("compression_type", topic.COMPRESSION_TYPE),
     ("message_timestamp_type", topic.MESSAGE_TIMESTAMP_TYPE),
     ("message_timestamp_before_max_ms", topic.MESSAGE_TIMESTAMP_BEFORE_MAX_MS),

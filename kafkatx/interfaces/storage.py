@@ -11,8 +11,23 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred  # Spark's workers know no Twisted
 
 
+UNJUDGED = -2
+"""The ``error`` of an append whose records must be looked into first, which takes its time."""
+
+
+TRUSTED = object()
+"""Given as ``judged``: the records are the broker's own, and nobody looks into them."""
+
+LATER = object()
+"""Given as ``judged``: nothing that takes time is to be done at once, for the request has more of it."""
+
+
 class IAppended(Interface):
-    """What became of one call to :meth:`IPartitionLog.append`."""
+    """What became of one call to :meth:`IPartitionLog.append`.
+
+    Where ``error`` is :data:`UNJUDGED` nothing was staged: ``judge``, an attribute that only such a result
+    has, is called in a worker without arguments, and what it returns is given to a second append.
+    """
 
     error = Attribute("0, or the protocol's error code (int); then nothing was staged.")
     message = Attribute("str or None: why, for a person.")
@@ -42,13 +57,18 @@ class IPartitionLog(Interface):
         "once. Whoever owns the log sets it."
     )
 
-    def append(records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool) -> IAppended:
+    def append(
+        records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool, judged: Any = None
+    ) -> IAppended:
         """Validate and stage the records of one produce request for this partition.
 
         Offsets and leader epoch are stamped without copying the records; *records* must stay unchanged
         until :meth:`write`. Records are not decoded, except where the format forces it: magic 0 and 1,
-        a compacted topic (keys), a topic whose compression.type differs from the batch's.
+        a compacted topic (keys), a topic whose compression.type differs from the batch's, and where
+        kafkatx.records.validation asks for it.
 
+        :param judged: what ``judge`` of an earlier append of the same records has given (it may be UNJUDGED
+            again where the log has changed meanwhile), :data:`TRUSTED` or :data:`LATER`.
         :param one_batch: Produce v3+: exactly one magic-2 batch, else INVALID_RECORD. False (Produce
             v0-2): one or more messages of magic 0 or 1, stored as they came with offsets assigned.
         :return: :class:`IAppended`. Errors of the input are codes in it, never exceptions:

@@ -1,4 +1,4 @@
-"""Single records in a batch by their time; the batch is decoded. Pure.
+"""Single records in a batch by their time; the batch is decoded, a part at a time. Pure.
 
 :raises CorruptRecords: the batch cannot be decoded (all functions).
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafkatx.records.batch import Record
-from kafkatx.records.convert import iter_any
+from kafkatx.records.convert import stream_any
 
 
 def first_at_or_after(batch: memoryview, timestamp_ms: int, start_offset: int) -> Record | None:
     """The first record from *start_offset* on whose time is *timestamp_ms* or later."""
-    for record in iter_any(batch):
+    for record in stream_any(batch):
         if record.offset >= start_offset and record.timestamp >= timestamp_ms:
             return record
     return None
@@ -21,7 +21,7 @@ def first_at_or_after(batch: memoryview, timestamp_ms: int, start_offset: int) -
 
 def newest(batch: memoryview, start_offset: int) -> Record | None:
     """The first of the records from *start_offset* on that have the largest time."""
-    return newest_of([record for record in iter_any(batch) if record.offset >= start_offset])
+    return newest_of(record for record in stream_any(batch) if record.offset >= start_offset)
 
 
 def newest_of(records: Iterable[Record | None]) -> Record | None:

@@ -6,20 +6,30 @@ A staged batch is two buffers: a new start of its header, and the rest of what t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from struct import Struct
 from typing import NamedTuple
 
 from zope.interface import implementer
 
-from kafkatx.config.log_config import LogConfig
+from kafkatx.config.log_config import FULL, LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IAppended, IRetentionPolicy
+from kafkatx.interfaces.storage import TRUSTED
+from kafkatx.log.content import Judged, Unjudged, judged_batch, judged_small_batch, must_look
 from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.producers import ProducerBatch, Producers, ProducerState
 from kafkatx.log.segment import Written
-from kafkatx.log.validate import LEAST_RECORD_BYTES, check_batch, check_message_set, topic_codec
+from kafkatx.log.validate import (
+    check_frame,
+    check_message_set,
+    check_small_message_set,
+    stamped,
+    topic_codec,
+)
 from kafkatx.records.batch import HEADER, HEADER_BYTES
 from kafkatx.records.checksum import crc32c
+from kafkatx.records.framing import LEAST_RECORD_BYTES, framed
 from kafkatx.types import NO_LEADER_EPOCH, NO_SEQUENCE, ActiveProducer, TopicPartition
 
 FindRetention = Callable[[str], IRetentionPolicy]
@@ -28,6 +38,8 @@ _PREFIX = Struct(">qii")
 """Base offset, length, partition leader epoch: all that changes in a plain batch."""
 _PREFIX_BYTES = 16
 _HIGHEST_CODEC = 4
+_START = Struct(HEADER.format + "BB")
+"""A batch's header and the first two bytes of its first record, which is most often its length."""
 _new_tuple = tuple.__new__
 """What a named tuple's own constructor calls, which takes three times as long."""
 
@@ -86,7 +98,15 @@ class StagedLog:
         """As IPartitionLog says."""
         self.config = config
         self._codec = topic_codec(config)
-        self._plain = not config.compacted and not config.log_append_time and self._codec is None
+        self._plain = (
+            not config.compacted
+            and not config.log_append_time
+            and self._codec is None
+            and config.records_validation != FULL
+        )
+        self._follows = config.checks_records
+        self._highest_plain_codec = 0 if config.checks_records else _HIGHEST_CODEC
+        self._most_records = config.inflated_limit_bytes // LEAST_RECORD_BYTES
         self._max_message_bytes = config.max_message_bytes
         self._before_max_ms = config.message_timestamp_before_max_ms
         self._after_max_ms = config.message_timestamp_after_max_ms
@@ -95,12 +115,17 @@ class StagedLog:
     # --- appending
 
     def append(
-        self, records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool
-    ) -> Appended:
+        self,
+        records: bytes | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        one_batch: bool,
+        judged: object = None,
+    ) -> Appended | Unjudged:
         """As IPartitionLog says. A plain batch costs one unpacking, one CRC and 16 new bytes."""
         size = len(records)
-        if not self._plain or not one_batch or size < HEADER_BYTES:
-            return self._append_otherwise(records, leader_epoch, now_ms, one_batch)
+        if not self._plain or not one_batch or size < _START.size:
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, judged)
         (
             _,
             length,
@@ -115,21 +140,36 @@ class StagedLog:
             epoch,
             sequence,
             count,
-        ) = HEADER.unpack_from(records)
+            start,
+            after,
+        ) = _START.unpack_from(records)
         view = memoryview(records)
         if (
             magic != 2
             or length + 12 != size
             or size > self._max_message_bytes
-            or not 0 <= attributes <= _HIGHEST_CODEC
+            or not 0 <= attributes <= self._highest_plain_codec
             or not 0 <= delta == count - 1
+            or count > self._most_records
             or not now_ms - self._before_max_ms <= first_ms
             or newest_ms > now_ms + self._after_max_ms
             or newest_ms < first_ms
             or (not attributes and count * LEAST_RECORD_BYTES > size - HEADER_BYTES)
             or crc32c(view[21:]) != crc
+            or (
+                self._follows
+                # one record is most often as long as its first or first two bytes say
+                and (delta or start + 124 != size + size or start & 0x81)
+                and (
+                    delta
+                    or (after << 6 | (start & 0x7F) >> 1) + 63 != size
+                    or start & 0x81 != 0x80
+                    or after > 127
+                )
+                and not framed(view, count)
+            )
         ):
-            return self._append_otherwise(records, leader_epoch, now_ms, one_batch)
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, judged)
         if leader_epoch != self._leader_epoch:
             leader_epoch = self._advance_epoch(leader_epoch)
         base_offset = self._next_offset
@@ -166,18 +206,35 @@ class StagedLog:
         )
 
     def _append_otherwise(
-        self, records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool
-    ) -> Appended:
+        self,
+        records: bytes | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        one_batch: bool,
+        judged: object,
+    ) -> Appended | Unjudged:
         """Append what the straight way does not take, or refuse it."""
         try:
             if one_batch:
-                return self._append_batch(memoryview(records), leader_epoch, now_ms)
-            return self._append_message_set(memoryview(records), leader_epoch, now_ms)
+                return self._append_batch(memoryview(records), leader_epoch, now_ms, judged)
+            return self._append_message_set(memoryview(records), leader_epoch, now_ms, judged)
         except RequestError as error:
             return _failed(error.code, str(error), getattr(error, "record_errors", ()))
 
-    def _append_batch(self, records: memoryview, leader_epoch: int, now_ms: int) -> Appended:
-        header, body = check_batch(records, self.config, self._codec, now_ms)
+    def _append_batch(
+        self, records: memoryview, leader_epoch: int, now_ms: int, judged: object
+    ) -> Appended | Unjudged:
+        config = self.config
+        header = check_frame(records, config, now_ms)
+        if judged is not TRUSTED and must_look(header, config, self._codec):
+            if judged is None:
+                judged = judged_small_batch(records, config, self._codec)
+            if not isinstance(judged, Judged) or judged.config is not config:
+                return Unjudged(partial(judged_batch, records, config, self._codec))
+            if judged.refused is not None:
+                raise judged.refused
+            records = memoryview(judged.records)
+        header, body = stamped(records, config, now_ms)
         base_offset = self._next_offset
         if header.producer_id >= 0:
             refused = self._admit(
@@ -194,13 +251,21 @@ class StagedLog:
         header = header._replace(base_offset=base_offset, partition_leader_epoch=leader_epoch)
         written = Written(header.size_bytes, base_offset, header.last_offset, header.max_timestamp)
         self._stage(HEADER.pack(*header), body, written, now_ms)
-        append_ms = now_ms if self.config.log_append_time else -1
+        append_ms = now_ms if config.log_append_time else -1
         return Appended(0, None, base_offset, header.last_offset, append_ms, ())
 
-    def _append_message_set(self, records: memoryview, leader_epoch: int, now_ms: int) -> Appended:
-        base_offset = self._next_offset
-        data, info = check_message_set(records, self.config, self._codec, base_offset, now_ms)
-        if not info.count:
+    def _append_message_set(
+        self, records: memoryview, leader_epoch: int, now_ms: int, judged: object
+    ) -> Appended | Unjudged:
+        base_offset, config = self._next_offset, self.config
+        if judged is None:
+            judged = check_small_message_set(records, config, self._codec, base_offset, now_ms)
+        if not isinstance(judged, Judged) or judged.config is not config or judged.base_offset != base_offset:
+            return Unjudged(partial(check_message_set, records, config, self._codec, base_offset, now_ms))
+        if judged.refused is not None:
+            raise judged.refused
+        data, info = judged.records, judged.info
+        if info is None or not info.count:
             return Appended(0, None, -1, -1, -1, ())
         self._advance_epoch(leader_epoch)
         view = memoryview(data)
@@ -210,7 +275,7 @@ class StagedLog:
             written = Written(end - at.position, first, at.last_offset, at.max_timestamp)
             self._stage(b"", view[at.position : end], written, now_ms)
             first = at.last_offset + 1
-        append_ms = now_ms if self.config.log_append_time else -1
+        append_ms = now_ms if config.log_append_time else -1
         return Appended(0, None, base_offset, info.last_offset, append_ms, ())
 
     def _stage(self, start: bytes, rest: memoryview, written: Written, now_ms: int) -> None:

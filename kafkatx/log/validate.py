@@ -4,32 +4,24 @@ The log takes plain batches on a shorter way (:meth:`kafkatx.log.staging.StagedL
 one does not accept at a glance comes here, to be accepted after all or refused with the reason. Both ways
 must agree: a test holds it.
 
-What Apache Kafka's ``LogValidator`` checks per record (count, offsets, timestamps) is checked by the batch
-header alone, for records are not decoded; except the keys, on a compacted topic.
+Here stand the headers, of which every one is checked; what stands inside of batches is checked by
+:mod:`kafkatx.log.content`. Timestamps of single records, which Apache Kafka's ``LogValidator`` compares with
+the clock, are judged by the header's alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError, UnsupportedCompression
+from kafkatx.log.content import SMALL_BYTES, SMALL_INFLATED_BYTES, Judged, Refused, refuse_null_keys
 from kafkatx.records import batch as v2
 from kafkatx.records import convert, legacy
 from kafkatx.records.checksum import crc32c
-from kafkatx.records.compression import Codec, codec_named
+from kafkatx.records.compression import Codec, InflatedTooLarge, codec_named
+from kafkatx.records.framing import LEAST_RECORD_BYTES, framed
 from kafkatx.types import NO_TIMESTAMP
 
-LEAST_RECORD_BYTES = 7
-"""Length, attributes, two deltas, two lengths and the count of headers: a byte each."""
-
-
-class Refused(RequestError):
-    """The records cannot be appended; ``record_errors`` are (index in the batch, message)."""
-
-    def __init__(self, code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]] = ()) -> None:
-        super().__init__(code, message)
-        self.record_errors = record_errors
+_KNOWN_ATTRIBUTES = v2.COMPRESSION_MASK | v2.TIMESTAMP_TYPE | v2.TRANSACTIONAL | v2.CONTROL
 
 
 def topic_codec(config: LogConfig) -> Codec | None:
@@ -41,37 +33,42 @@ def topic_codec(config: LogConfig) -> Codec | None:
     return codec_named(config.compression_type)
 
 
-def check_batch(
-    records: memoryview, config: LogConfig, codec: Codec | None, now_ms: int
-) -> tuple[v2.BatchHeader, memoryview]:
-    """Check what a Produce v3+ sent, and stamp or recompress it if the topic says so.
+def check_frame(records: memoryview, config: LogConfig, now_ms: int) -> v2.BatchHeader:
+    """Check the header of what a Produce v3+ sent, and the lengths of its records as far as that is cheap.
 
-    :return: the header as it is to be stored, base offset and leader epoch still the producer's, and what
-        follows the header.
     :raises RequestError: the batch is refused.
     """
     header = _one_header(records)
     if header.size_bytes > config.max_message_bytes:
-        raise _too_large(header.size_bytes, config)
+        raise too_large(header.size_bytes, config)
     if header.size_bytes > len(records):
         raise CorruptRecords(f"a batch of {header.size_bytes} bytes in {len(records)}")
     if header.size_bytes < len(records):
         raise Refused(ErrorCode.INVALID_RECORD, "more than one batch for a partition")
     if crc32c(records[v2.ATTRIBUTES_AT :]) != header.crc:
         raise CorruptRecords("the batch's CRC does not match")
-    _check_header(header)
+    _check_header(header, config)
     _check_times(header, config, now_ms)
-    if config.compacted:
-        _check_keys(records)
-    if codec is not None and header.codec != codec:
-        records = memoryview(convert.recompress(records, codec))
-        header = v2.parse_header(records)
-        if header.size_bytes > config.max_message_bytes:
-            raise _too_large(header.size_bytes, config)
+    if config.checks_records and header.codec == Codec.NONE and not framed(records, header.count):
+        raise Refused(
+            ErrorCode.INVALID_RECORD,
+            f"the lengths of {header.count} records do not add up to {header.size_bytes} bytes",
+        )
+    return header
+
+
+def stamped(records: memoryview, config: LogConfig, now_ms: int) -> tuple[v2.BatchHeader, memoryview]:
+    """Stamp a batch with the broker's time if the topic says so.
+
+    :return: the header as it is to be stored, base offset and leader epoch still the producer's, and what
+        follows the header.
+    :raises RequestError: it is too large, now that it is compressed as the topic says.
+    """
+    header = v2.parse_header(records)
+    if header.size_bytes > config.max_message_bytes:
+        raise too_large(header.size_bytes, config)
     body = records[v2.HEADER_BYTES :]
-    if config.log_append_time:
-        header = _stamped(header, body, now_ms)
-    return header, body
+    return (_stamped(header, body, now_ms) if config.log_append_time else header), body
 
 
 def _one_header(records: memoryview) -> v2.BatchHeader:
@@ -85,13 +82,14 @@ def _one_header(records: memoryview) -> v2.BatchHeader:
     return header
 
 
-def _too_large(size: int, config: LogConfig) -> Refused:
+def too_large(size: int, config: LogConfig) -> Refused:
+    """The error for a batch of *size* bytes."""
     return Refused(
         ErrorCode.MESSAGE_TOO_LARGE, f"{size} bytes, max.message.bytes is {config.max_message_bytes}"
     )
 
 
-def _check_header(header: v2.BatchHeader) -> None:
+def _check_header(header: v2.BatchHeader, config: LogConfig) -> None:
     if header.count <= 0 or header.last_offset_delta != header.count - 1:
         raise Refused(
             ErrorCode.INVALID_RECORD,
@@ -102,6 +100,16 @@ def _check_header(header: v2.BatchHeader) -> None:
     uncompressed = not header.attributes & v2.COMPRESSION_MASK
     if uncompressed and header.count * LEAST_RECORD_BYTES > header.size_bytes - v2.HEADER_BYTES:
         raise Refused(ErrorCode.INVALID_RECORD, f"{header.count} records in {header.size_bytes} bytes")
+    if header.count > config.inflated_limit_bytes // LEAST_RECORD_BYTES:
+        raise Refused(
+            ErrorCode.INVALID_RECORD,
+            f"{header.count} records are more than a batch can hold that inflates to "
+            f"{config.inflated_limit_bytes} bytes (kafkatx.records.max.inflated.bytes)",
+        )
+    if header.attributes & ~_KNOWN_ATTRIBUTES:
+        raise Refused(
+            ErrorCode.INVALID_RECORD, f"attributes {header.attributes:#x} are not a client's to set"
+        )
     if header.control:
         raise Refused(ErrorCode.INVALID_RECORD, "clients may not write control batches")
     if header.transactional:
@@ -133,18 +141,6 @@ def _check_time(timestamp: int, config: LogConfig, now_ms: int) -> None:
         )
 
 
-def _check_keys(records: memoryview) -> None:
-    keys: list[bytes | None] = []
-    v2.read_columns(records, [], [], keys, [])
-    _refuse_null_keys(keys)
-
-
-def _refuse_null_keys(keys: list[bytes | None]) -> None:
-    if None in keys:
-        errors = [(index, "a compacted topic needs keys") for index, key in enumerate(keys) if key is None]
-        raise Refused(ErrorCode.INVALID_RECORD, "a compacted topic needs keys", errors)
-
-
 def _stamped(header: v2.BatchHeader, body: memoryview, now_ms: int) -> v2.BatchHeader:
     """The header with the broker's time, and the CRC that this makes right."""
     header = header._replace(attributes=header.attributes | v2.TIMESTAMP_TYPE, max_timestamp=now_ms)
@@ -154,10 +150,46 @@ def _stamped(header: v2.BatchHeader, body: memoryview, now_ms: int) -> v2.BatchH
 
 def check_message_set(
     records: memoryview, config: LogConfig, codec: Codec | None, base_offset: int, now_ms: int
-) -> tuple[bytes, legacy.AssignedInfo]:
+) -> Judged:
     """Check what a Produce v0-2 sent and give it offsets.
 
-    :return: the set as it is to be stored, and what it holds.
+    :return: the set as it is to be stored, and what it holds; or why it is refused.
+    """
+    try:
+        data, info = _assigned(records, config, codec, base_offset, now_ms, config.inflated_limit_bytes)
+    except RequestError as error:
+        return Judged(config, base_offset=base_offset, refused=error)
+    return Judged(config, data, base_offset, info)
+
+
+def check_small_message_set(
+    records: memoryview, config: LogConfig, codec: Codec | None, base_offset: int, now_ms: int
+) -> Judged | None:
+    """As :func:`check_message_set` if that takes no time; else None."""
+    if len(records) > SMALL_BYTES:
+        return None
+    limit_bytes = min(SMALL_INFLATED_BYTES, config.inflated_limit_bytes)
+    try:
+        data, info = _assigned(records, config, codec, base_offset, now_ms, limit_bytes)
+    except InflatedTooLarge as error:
+        if limit_bytes < config.inflated_limit_bytes:
+            return None
+        return Judged(config, base_offset=base_offset, refused=error)
+    except RequestError as error:
+        return Judged(config, base_offset=base_offset, refused=error)
+    return Judged(config, data, base_offset, info)
+
+
+def _assigned(
+    records: memoryview,
+    config: LogConfig,
+    codec: Codec | None,
+    base_offset: int,
+    now_ms: int,
+    limit_bytes: int,
+) -> tuple[bytes, legacy.AssignedInfo]:
+    """Check a message set, of which all wrappers together may inflate to *limit_bytes*.
+
     :raises RequestError: the set is refused.
     """
     spans = list(convert.batches(records))
@@ -165,15 +197,15 @@ def check_message_set(
         if span.magic > 1:
             raise Refused(ErrorCode.INVALID_RECORD, "a batch of magic 2 in a request for older ones")
         if span.size > config.max_message_bytes:
-            raise _too_large(span.size, config)
+            raise too_large(span.size, config)
     append_ms = now_ms if config.log_append_time else None
-    data, info = legacy.assign_offsets(records, base_offset, append_ms)
+    data, info = legacy.assign_offsets(records, base_offset, append_ms, limit_bytes)
     if append_ms is None:
         _check_time(info.max_timestamp, config, now_ms)
     if config.compacted:
-        _refuse_null_keys([record.key for record in legacy.iter_records(memoryview(data))])
+        refuse_null_keys(legacy.keyless(data, limit_bytes))
     if codec is not None and any(span_codec(data, at.position) != codec for at in info.positions):
-        return _recompressed(data, codec, spans[0].magic, base_offset, append_ms)
+        return _recompressed(data, codec, spans[0].magic, base_offset, append_ms, limit_bytes)
     return data, info
 
 
@@ -183,8 +215,8 @@ def span_codec(data: bytes, position: int) -> int:
 
 
 def _recompressed(
-    data: bytes, codec: Codec, magic: int, base_offset: int, append_ms: int | None
+    data: bytes, codec: Codec, magic: int, base_offset: int, append_ms: int | None, limit_bytes: int
 ) -> tuple[bytes, legacy.AssignedInfo]:
-    records = list(legacy.iter_records(memoryview(data)))
+    records = legacy.iter_records(memoryview(data), limit_bytes=limit_bytes)
     built = legacy.build(records, magic, codec, base_offset)
-    return legacy.assign_offsets(memoryview(built), base_offset, append_ms)
+    return legacy.assign_offsets(memoryview(built), base_offset, append_ms, limit_bytes)

@@ -163,6 +163,8 @@ class KafkaConnection(protocol.Protocol):
                 answer = answer_one(frame, peer)
                 if isinstance(answer, Staged):
                     staged.append(answer)
+                    if answer.alone:
+                        break
                 else:
                     if staged:
                         wrote = True
@@ -190,15 +192,14 @@ class KafkaConnection(protocol.Protocol):
         answers, staged[:] = staged[:], []
         failed = self._requests.write_staged()
         for answer in answers:
-            self._take(answer.finish(failed), True)
+            self._take(answer.finish(failed), not answer.alone)
 
     def _take(self, reply: Reply | Deferred[Reply], is_ordered: bool) -> None:
         """Send a reply, in its turn, when it is there."""
         if not self._owed and (reply is None or type(reply) is list):
             self._out += reply or ()  # a Deferred is an abstract class: to ask for it first would be slow
         elif isinstance(reply, Deferred):
-            if not self._owed:
-                self._owed_are_ordered = is_ordered
+            self._owed_are_ordered = is_ordered and (self._owed_are_ordered or not self._owed)
             owed = _Owed()
             self._owed.append(owed)
             owed.deferred = reply

@@ -79,7 +79,10 @@ __all__ = [
     "parse_header",
     "payload",
     "read_columns",
+    "stream_records",
 ]
+
+_STREAMED = 1000
 
 Headers: TypeAlias = list[tuple[str, bytes | None]]
 
@@ -126,6 +129,37 @@ def iter_records(batch: memoryview, limit_bytes: int = LIMIT_BYTES) -> Iterator[
     yield from map(tuple.__new__, repeat(Record), columns)
 
 
+def stream_records(batch: bytes | memoryview, limit_bytes: int = LIMIT_BYTES) -> Iterator[Record]:
+    """Yield the records of a batch as :func:`iter_records` does, but decode a thousand at a time.
+
+    So a batch that inflates to millions of small records takes no more memory than its bytes; some records of
+    a corrupt one may come before it is found to be corrupt.
+
+    :raises CorruptRecords: as :func:`read_columns`.
+    """
+    header = parse_header(batch)
+    data = payload(batch, header, limit_bytes)
+    at, left = 0, header.count
+    while left > 0:
+        offsets: list[int] = []
+        timestamps: list[int] = []
+        keys: list[bytes | None] = []
+        values: list[bytes | None] = []
+        headers: list[Headers] = []
+        piece = min(left, _STREAMED)
+        try:
+            at = _decode(data, header, offsets, timestamps, keys, values, headers, None, piece, at)
+        except IndexError:
+            raise CorruptRecords("the batch ends within a record") from None
+        if header.log_append_time:
+            timestamps = [header.max_timestamp] * piece
+        columns = zip(offsets, timestamps, keys, values, headers, strict=True)
+        yield from map(tuple.__new__, repeat(Record), columns)
+        left -= piece
+    if at != len(data):
+        raise CorruptRecords(f"{len(data) - at} bytes follow the batch's {header.count} records")
+
+
 def read_columns(
     batch: bytes | memoryview,
     offsets: list[int],
@@ -154,7 +188,7 @@ def read_columns(
     data = payload(batch, header, limit_bytes)
     known = len(offsets)
     try:
-        end = _decode(data, header, offsets, timestamps, keys, values, headers, encoded_headers)
+        end = _decode(data, header, offsets, timestamps, keys, values, headers, encoded_headers, header.count)
     except IndexError:
         raise CorruptRecords("the batch ends within a record") from None
     if end != len(data):
@@ -178,8 +212,10 @@ def _decode(
     values: list[bytes | None],
     headers: list[Headers] | None,
     encoded_headers: list[bytes] | None,
+    count: int,
+    at: int = 0,
 ) -> int:
-    """Read ``header.count`` records; return the position after the last.
+    """Read *count* records from *at* on; return the position after the last.
 
     One loop, with varints of one byte, and of two where they are common, read in place: a call for each
     would make it half as fast. No length is checked by itself, and slices are cut silently where the data
@@ -191,8 +227,7 @@ def _decode(
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     add_offset, add_timestamp = offsets.append, timestamps.append
     add_key, add_value = keys.append, values.append
-    at = 0
-    for _ in range(header.count):
+    for _ in range(count):
         n = data[at]
         at += 1
         if n >= 0x80:

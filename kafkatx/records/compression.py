@@ -3,7 +3,8 @@
 Whatever is decompressed came from a peer or a disk: it is never given more memory than the caller's
 limit, and garbage is :class:`~kafkatx.errors.CorruptRecords`, never another exception.
 
-*   gzip: by zlib; several members are read as one, as Java does.
+*   gzip: by zlib; several members are read as one, as Java does. They are fed in pieces, so that the time
+    grows with the bytes however many members there are.
 *   snappy: written in the frames of xerial's ``snappy-java``, as the Java client does: 16 bytes of header,
     then blocks of 32 KiB, each a big-endian i32 size and raw snappy. Read so, or as one raw block, which
     is what librdkafka and others write.
@@ -25,7 +26,7 @@ from struct import Struct
 from types import ModuleType
 from typing import Any
 
-from kafkatx.errors import CorruptRecords, UnsupportedCompression
+from kafkatx.errors import CorruptRecords, ErrorCode, UnsupportedCompression
 from kafkatx.records import frames
 
 LIMIT_BYTES = 128 << 20
@@ -37,6 +38,9 @@ XERIAL_HEADER = b"\x82SNAPPY\x00" + b"\x00\x00\x00\x01" * 2
 _XERIAL_MAGIC = XERIAL_HEADER[:8]
 _XERIAL_BLOCK_BYTES = 32 * 1024
 _GZIP_WINDOW = 31  # zlib's 15 bits, and 16 for a gzip header
+_GZIP_FIRST_PIECE_BYTES = 1 << 10  # what is left of a piece after a member's end is copied
+_GZIP_PIECE_BYTES = 64 << 10
+_SNAPPY_MOST_RATIO = 64  # more than any element holds for each of its bytes
 _I32 = Struct(">i")
 
 
@@ -143,7 +147,8 @@ def decompress(
 
     :param limit_bytes: neither more than this is returned nor allocated for it.
     :param magic: the format that it was found in.
-    :raises CorruptRecords: it is not in the codec's format, or larger than *limit_bytes*.
+    :raises InflatedTooLarge: it holds more than *limit_bytes*.
+    :raises CorruptRecords: it is not in the codec's format.
     :raises UnsupportedCompression: zstd below magic 2, or a package is missing.
     """
     if codec == Codec.NONE:
@@ -155,28 +160,40 @@ def decompress(
     return _DECOMPRESS[codec](data, limit_bytes, magic)
 
 
-def _too_large(limit_bytes: int) -> CorruptRecords:
-    return CorruptRecords(f"compressed records hold more than the {limit_bytes} bytes that are allowed")
+class InflatedTooLarge(CorruptRecords):
+    """Compressed records hold more bytes than the caller allows; they may be sound."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.code = ErrorCode.MESSAGE_TOO_LARGE
+
+
+def _too_large(limit_bytes: int) -> InflatedTooLarge:
+    return InflatedTooLarge(f"compressed records hold more than the {limit_bytes} bytes that are allowed")
 
 
 def _decompress_gzip(data: bytes | memoryview, limit_bytes: int, magic: int) -> bytes:
+    view = memoryview(data)
     parts: list[bytes] = []
-    left: bytes | memoryview = data
-    room = limit_bytes
+    at, room = 0, limit_bytes
     while True:
         stream = zlib.decompressobj(_GZIP_WINDOW)
-        try:
-            part = stream.decompress(left, room + 1)
-        except zlib.error as error:
-            raise CorruptRecords(f"gzip: {error}") from None
-        room -= len(part)
-        if room < 0:
-            raise _too_large(limit_bytes)
-        if not stream.eof:
-            raise CorruptRecords("gzip: the data ends too early")
-        parts.append(part)
-        left = stream.unused_data
-        if not left:
+        piece_bytes = _GZIP_FIRST_PIECE_BYTES
+        while not stream.eof:
+            piece = view[at : at + piece_bytes]
+            if not piece:
+                raise CorruptRecords("gzip: the data ends too early")
+            try:
+                part = stream.decompress(piece, room + 1)
+            except zlib.error as error:
+                raise CorruptRecords(f"gzip: {error}") from None
+            room -= len(part)
+            if room < 0:
+                raise _too_large(limit_bytes)
+            parts.append(part)
+            at += len(piece) - len(stream.unused_data)
+            piece_bytes = _GZIP_PIECE_BYTES
+        if at == len(view):
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -212,6 +229,8 @@ def _snappy_block(data: bytes | memoryview, limit_bytes: int) -> bytes:
     size = _guarded("snappy", snappy.decompress_raw_len, data)
     if size > limit_bytes:
         raise _too_large(limit_bytes)
+    if size > _SNAPPY_MOST_RATIO * len(data):
+        raise CorruptRecords(f"snappy: {len(data)} bytes cannot hold {size}")
     return _into("snappy", snappy.decompress_raw_into, data, size)
 
 

@@ -21,6 +21,9 @@ from kafkatx.types import NO_TIMESTAMP
 
 _START = Struct(">qiib")  # offset, length, leader epoch or CRC, magic
 _V1 = Struct(">bq")  # attributes, timestamp
+CONVERTED_BYTES = 1 << 20
+"""How much of one batch is converted for an old fetcher at a time."""
+
 _SMALLEST = (*messages.OVERHEAD, v2.HEADER_BYTES)
 
 
@@ -126,6 +129,29 @@ def iter_any(
         yield from map(tuple.__new__, repeat(Record), zip(*columns, strict=True))
 
 
+def stream_any(
+    data: bytes | memoryview, check: bool = True, limit_bytes: int = LIMIT_BYTES
+) -> Iterator[Record]:
+    """Yield what :func:`iter_any` yields, decoding a part of a batch at a time.
+
+    Some records of a corrupt batch may come before it is found to be corrupt.
+
+    :raises CorruptRecords: a CRC or the bytes of a batch are wrong.
+    :raises UnsupportedCompression: a codec is unknown or not installed.
+    """
+    view = memoryview(data)
+    for span in batches(view):
+        part = view[span.position : span.position + span.size]
+        if span.magic < v2.MAGIC:
+            yield from legacy.iter_records(part, check, limit_bytes)
+            continue
+        header = v2.parse_header(part)
+        if check:
+            v2.check(part, 0, header)
+        if not header.control:
+            yield from v2.stream_records(part, limit_bytes)
+
+
 def down_convert(
     data: bytes | memoryview,
     to_magic: int,
@@ -139,8 +165,11 @@ def down_convert(
     timestamp are kept; headers, and what magic 0 has no room for, are lost; records below *start_offset*
     and control batches are left out.
 
+    A batch of which the records would take more than :data:`CONVERTED_BYTES` is given in parts: the records
+    that follow are asked for by the next fetch, with their own offset.
+
     :param max_bytes: no batch is added that would exceed it, but the first always is.
-    :param limit_bytes: how large one decompressed batch may be.
+    :param limit_bytes: how large one decompressed batch may be, and about how much is converted in all.
     :return: empty where there is no whole batch, or nothing is left of the batches.
     :raises UnsupportedCompression: a zstd batch comes first. A later one ends the result, and is asked for
         by the next fetch.
@@ -148,26 +177,41 @@ def down_convert(
     """
     view = memoryview(data)
     parts: list[bytes | memoryview] = []
-    total = 0
+    total, room = 0, limit_bytes
     for span in batches(view):
         part: bytes | memoryview = view[span.position : span.position + span.size]
+        whole = True
         if span.magic > to_magic:
+            if room <= 0:
+                break
             try:
-                part = _lower(memoryview(part), span.magic, to_magic, start_offset, limit_bytes)
+                lowered = _lower(memoryview(part), span.magic, to_magic, start_offset, limit_bytes)
             except UnsupportedCompression:
                 if parts:
                     break
                 raise
+            part, whole = lowered.data, lowered.whole
+            room -= lowered.taken_bytes
         if parts and total + len(part) > max_bytes:
             break
         if len(part):
             parts.append(part)
             total += len(part)
+        if not whole:
+            break
     return b"".join(parts)
 
 
-def _lower(part: memoryview, magic: int, to_magic: int, start_offset: int, limit_bytes: int) -> bytes:
-    """Convert one batch, or one outer message of magic 1."""
+class _Lowered(NamedTuple):
+    """The first records of a batch in another format; ``whole``: these are all of them."""
+
+    data: bytes
+    whole: bool
+    taken_bytes: int
+
+
+def _lower(part: memoryview, magic: int, to_magic: int, start_offset: int, limit_bytes: int) -> _Lowered:
+    """Convert one batch, or one outer message of magic 1, or as much of it as a reply should hold."""
     if magic == v2.MAGIC:
         header = v2.parse_header(part)
         codec, log_append_time = header.codec, header.log_append_time
@@ -176,8 +220,19 @@ def _lower(part: memoryview, magic: int, to_magic: int, start_offset: int, limit
         codec, log_append_time = message.codec, message.log_append_time
     if codec == Codec.ZSTD:
         raise UnsupportedCompression(f"zstd cannot be read by a fetcher of message format v{to_magic}")
-    kept = [record for record in iter_any(part, True, limit_bytes) if record.offset >= start_offset]
-    return legacy.build(kept, to_magic, codec, None, log_append_time)
+    most_bytes = max(CONVERTED_BYTES, 0 if codec else len(part))
+    kept: list[Record] = []
+    size, whole = 0, True
+    for record in stream_any(part, True, limit_bytes):
+        if record.offset < start_offset:
+            continue
+        record_bytes = messages.OVERHEAD[to_magic] + len(record.key or b"") + len(record.value or b"")
+        if kept and size + record_bytes > most_bytes:
+            whole = False
+            break
+        kept.append(record)
+        size += record_bytes
+    return _Lowered(legacy.build(kept, to_magic, codec, None, log_append_time), whole, size)
 
 
 def up_convert(data: bytes | memoryview, limit_bytes: int = LIMIT_BYTES) -> list[Record]:
@@ -192,19 +247,24 @@ def up_convert(data: bytes | memoryview, limit_bytes: int = LIMIT_BYTES) -> list
 
 
 def recompress(
-    batch: bytes | memoryview, codec: Codec, level: int | None = None, limit_bytes: int = LIMIT_BYTES
+    batch: bytes | memoryview,
+    codec: Codec,
+    level: int | None = None,
+    limit_bytes: int = LIMIT_BYTES,
+    payload: bytes | None = None,
 ) -> bytes:
     """Return a batch of magic 2 with its records compressed otherwise; all else in its header is kept.
 
     The records are not decoded.
 
+    :param payload: the records, where they are inflated already.
     :raises CorruptRecords: the batch is cut off, of another magic, or cannot be decompressed.
     :raises UnsupportedCompression: one of the codecs is unknown or not installed.
     """
     header = v2.parse_header(batch)
     if header.magic != v2.MAGIC:
         raise CorruptRecords(f"magic {header.magic} where {v2.MAGIC} is expected")
-    data = v2.payload(batch, header, limit_bytes)
+    data = v2.payload(batch, header, limit_bytes) if payload is None else payload
     return assemble(
         compress(codec, data, level),
         header.count,

@@ -20,13 +20,14 @@ As Apache Kafka's ``LogValidator`` does it for topics that keep the producer's c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from struct import Struct
 from typing import NamedTuple
 
 from kafkatx.errors import ErrorCode, RequestError, UnsupportedCompression
 from kafkatx.records.batch import LOG_OVERHEAD, TIMESTAMP_TYPE, Record
 from kafkatx.records.compression import LIMIT_BYTES, Codec, compress
-from kafkatx.records.messages import ENTRY, LegacyMessage, check, encode_message, iter_messages, unwrap
+from kafkatx.records.messages import ENTRY, Inner, LegacyMessage, check, encode_message, iter_messages, unwrap
 from kafkatx.types import NO_TIMESTAMP
 
 __all__ = [
@@ -37,9 +38,11 @@ __all__ = [
     "build",
     "iter_messages",
     "iter_records",
+    "keyless",
 ]
 
 _I64 = Struct(">q")
+_MOST_FAULTS = 1000
 
 
 def iter_records(
@@ -64,8 +67,8 @@ def iter_records(
 
 
 def _inner_records(wrapper: LegacyMessage, limit_bytes: int) -> Iterator[Record]:
-    _, inner = unwrap(wrapper, limit_bytes)
-    first = wrapper.offset - inner[-1].offset if wrapper.magic else 0
+    inner = unwrap(wrapper, limit_bytes)
+    first = wrapper.offset - inner.last_offset if wrapper.magic else 0
     for one in inner:
         timestamp = wrapper.timestamp if wrapper.log_append_time else one.timestamp
         yield Record(first + one.offset, timestamp, one.key, one.value, [])
@@ -137,6 +140,7 @@ class _Stored(NamedTuple):
     records: int
     max_timestamp: int
     index_of_max_timestamp: int
+    inflated_bytes: int = 0
 
 
 def assign_offsets(
@@ -150,7 +154,7 @@ def assign_offsets(
     :param data: a message set of magic 0 or 1, or of both.
     :param base_offset: what the first record gets; the others follow without gaps.
     :param log_append_time_ms: the topic's LogAppendTime; None for CreateTime.
-    :param limit_bytes: how large one decompressed wrapper may be.
+    :param limit_bytes: how large all wrappers together may be when decompressed.
     :raises CorruptRecords: a CRC does not match, a message is cut off, or the bytes are no message set.
     :raises UnsupportedCompression: a codec is unknown, not installed, or zstd.
     :raises RequestError: INVALID_TIMESTAMP where the producer claims the broker's time.
@@ -167,6 +171,7 @@ def assign_offsets(
         if stored.max_timestamp > newest:
             newest, offset_of_newest = stored.max_timestamp, offset + stored.index_of_max_timestamp
         offset += stored.records
+        limit_bytes -= stored.inflated_bytes
         positions.append(AssignedPosition(at, offset - 1, stored.max_timestamp))
         parts += (_I64.pack(offset - 1), stored.data[8:])
         at += len(stored.data)
@@ -188,21 +193,19 @@ def _store(
 def _store_wrapper(
     data: memoryview, wrapper: LegacyMessage, offset: int, append_ms: int | None, limit_bytes: int
 ) -> _Stored:
-    inner_data, inner = unwrap(wrapper, limit_bytes)
-    count = len(inner)
+    inner = unwrap(wrapper, limit_bytes)
+    count = inner.messages
     first = 0 if wrapper.magic else offset
-    if [one.offset for one in inner] != list(range(first, first + count)):
-        wrapper = wrapper._replace(value=_renumber(wrapper, inner_data, inner, first))
-        changed = True
-    else:
-        changed = False
+    changed = not inner.dense or inner.first_offset != first
+    if changed:
+        wrapper = wrapper._replace(value=_renumber(wrapper, inner, first))
+    inflated = len(inner.data)
     if wrapper.magic and append_ms is not None:
-        return _Stored(_stamp(wrapper, TIMESTAMP_TYPE, append_ms), count, append_ms, count - 1)
-    times = [one.timestamp for one in inner]
-    newest = max(times)
+        return _Stored(_stamp(wrapper, TIMESTAMP_TYPE, append_ms), count, append_ms, count - 1, inflated)
+    newest = inner.newest
     if changed or newest != wrapper.timestamp:
-        return _Stored(_stamp(wrapper, 0, newest), count, newest, times.index(newest))
-    return _Stored(_raw(data, wrapper), count, newest, times.index(newest))
+        return _Stored(_stamp(wrapper, 0, newest), count, newest, inner.index_of_newest, inflated)
+    return _Stored(_raw(data, wrapper), count, newest, inner.index_of_newest, inflated)
 
 
 def _raw(data: memoryview, message: LegacyMessage) -> memoryview:
@@ -216,9 +219,18 @@ def _stamp(message: LegacyMessage, time_type: int, timestamp: int) -> bytes:
     )
 
 
-def _renumber(wrapper: LegacyMessage, data: bytes, inner: list[LegacyMessage], first: int) -> bytes:
+def _renumber(wrapper: LegacyMessage, inner: Inner, first: int) -> bytes:
     """Write the inner offsets from *first* on and compress anew; the inner CRCs stay right."""
-    numbered = bytearray(data)
+    numbered = bytearray(inner.data)
     for offset, one in enumerate(inner, first):
         ENTRY.pack_into(numbered, one.position, offset, one.size - LOG_OVERHEAD)
     return compress(wrapper.codec, bytes(numbered), magic=wrapper.magic)
+
+
+def keyless(data: bytes, limit_bytes: int = LIMIT_BYTES) -> list[int]:
+    """Return the numbers of the records in a message set that have no key, a thousand at most.
+
+    :raises CorruptRecords: as :func:`iter_records`.
+    """
+    records = enumerate(iter_records(data, False, limit_bytes))
+    return list(islice((number for number, record in records if record.key is None), _MOST_FAULTS))

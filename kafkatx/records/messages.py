@@ -29,6 +29,8 @@ from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
 
+import attrs
+
 from kafkatx.errors import CorruptRecords
 from kafkatx.records.batch import LOG_OVERHEAD, MAGIC_AT, TIMESTAMP_TYPE
 from kafkatx.records.checksum import crc32
@@ -132,8 +134,29 @@ def check(data: bytes | memoryview, message: LegacyMessage) -> None:
         raise CorruptRecords(f"the CRC of the message with offset {message.offset} does not match")
 
 
-def unwrap(message: LegacyMessage, limit_bytes: int = LIMIT_BYTES) -> tuple[bytes, list[LegacyMessage]]:
-    """Open a wrapper: the inner message set, and its messages with their offsets as they stand.
+@attrs.frozen
+class Inner:
+    """What a wrapper holds: the inner message set, and what one walk through it has found.
+
+    ``dense``: the offsets, as they stand, follow each other without gaps. ``newest`` is the largest
+    timestamp, ``index_of_newest`` the place of the first message that has it.
+    """
+
+    data: bytes
+    messages: int
+    first_offset: int
+    last_offset: int
+    dense: bool
+    newest: int
+    index_of_newest: int
+
+    def __iter__(self) -> Iterator[LegacyMessage]:
+        """Yield the inner messages, with their offsets as they stand."""
+        return iter_messages(self.data, whole=True)
+
+
+def unwrap(message: LegacyMessage, limit_bytes: int = LIMIT_BYTES) -> Inner:
+    """Open a wrapper and check its messages, one after the other: none is kept.
 
     :raises CorruptRecords: it cannot be decompressed into *limit_bytes*, has no messages, a message that
         is cut off, is compressed again or has another magic, or a CRC that does not match.
@@ -142,16 +165,24 @@ def unwrap(message: LegacyMessage, limit_bytes: int = LIMIT_BYTES) -> tuple[byte
     if message.value is None:
         raise CorruptRecords("a compressed message without value")
     data = decompress(message.codec, message.value, limit_bytes, message.magic)
-    inner = list(iter_messages(data, whole=True))
-    if not inner:
-        raise CorruptRecords("a compressed message set without messages")
-    for one in inner:
+    count, first, offset, dense, newest, index = 0, 0, 0, True, NO_TIMESTAMP, 0
+    for one in iter_messages(data, whole=True):
         if one.magic != message.magic:
             raise CorruptRecords(f"a message of magic {one.magic} inside of one of magic {message.magic}")
         if one.attributes & 7:
             raise CorruptRecords("a compressed message inside of a compressed one")
         check(data, one)
-    return data, inner
+        if not count:
+            first, newest = one.offset, one.timestamp
+        else:
+            dense = dense and one.offset == offset + 1
+            if one.timestamp > newest:
+                newest, index = one.timestamp, count
+        offset = one.offset
+        count += 1
+    if not count:
+        raise CorruptRecords("a compressed message set without messages")
+    return Inner(data, count, first, offset, dense, newest, index)
 
 
 def encode_message(

@@ -40,7 +40,7 @@ def encode(value: int) -> bytes:
     return _encode(value)
 
 
-def rest(data: bytes, at: int, first: int, max_bytes: int = VARINT_BYTES) -> tuple[int, int]:
+def rest(data: bytes | memoryview, at: int, first: int, max_bytes: int = VARINT_BYTES) -> tuple[int, int]:
     """Go on with a varint whose first byte has its high bit set.
 
     :param at: position after the first byte.

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.config.log_config import LogConfig
+from kafkatx.config.log_config import FRAMING, FULL, HEADERS, LogConfig
 from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.producers import Producers
-from kafkatx.log.staging import StagedLog
+from kafkatx.log.staging import Appended, StagedLog
 from kafkatx.log.validate import topic_codec
 from kafkatx.records import batch as v2
 from kafkatx.records.checksum import crc32c
@@ -93,16 +93,17 @@ class AgreementTests(SynchronousTestCase):
         )
         short, careful = log(True, config), log(False, config)
         first, second = (one.append(sent, 3, NOW_MS, True) for one in (short, careful))
+        assert isinstance(first, Appended) and isinstance(second, Appended)
         self.assertEqual(first._replace(message=None), second._replace(message=None))
         self.assertEqual(b"".join(short._buffers), b"".join(careful._buffers))
         self.assertEqual(short._staged, careful._staged)
         self.assertEqual(short._producers.states, careful._producers.states)
 
     def test_short_way_is_taken(self) -> None:
-        """A plain batch does not go the careful way."""
-        made = log(True, LogConfig())
-        self.patch(made, "_append_otherwise", None)
-        for codec in (Codec.NONE, Codec.GZIP):
+        """A plain batch does not go the careful way; where only headers are checked, no codec does."""
+        for codec, validation in ((Codec.NONE, FRAMING), (Codec.NONE, HEADERS), (Codec.GZIP, HEADERS)):
+            made = log(True, LogConfig(records_validation=validation))
+            self.patch(made, "_append_otherwise", None)
             self.assertEqual(made.append(batch([b"a"], codec=codec), 0, NOW_MS, True).error, 0)
 
     def test_no_copy(self) -> None:

@@ -61,7 +61,7 @@ class BuildTests(SynchronousTestCase):
             (wrapper,) = iter_messages(build(SAMPLE, magic, Codec.SNAPPY, 100), whole=True)
             self.assertEqual(wrapper.offset, 103)
             self.assertEqual(wrapper.timestamp, 1_700_000_000_007 if magic else -1)
-            self.assertEqual([one.offset for one in unwrap(wrapper)[1]], inner_offsets)
+            self.assertEqual([one.offset for one in unwrap(wrapper)], inner_offsets)
 
     def test_log_append_time(self) -> None:
         """The attribute bit is set on outer messages of magic 1, and the wrapper's time counts for all."""
@@ -178,7 +178,7 @@ class AssignTests(SynchronousTestCase):
         inner = b"".join(encode_message(offset, 1, 0, 5, None, b"v") for offset in (0, 0, 0))
         stored, _ = assign_offsets(memoryview(wrapped(inner)), 40, None)
         (wrapper,) = iter_messages(stored)
-        self.assertEqual([one.offset for one in unwrap(wrapper)[1]], [0, 1, 2])
+        self.assertEqual([one.offset for one in unwrap(wrapper)], [0, 1, 2])
         self.assertEqual([record.offset for record in iter_records(stored)], [40, 41, 42])
 
     def test_magic_0_wrapper(self) -> None:
@@ -187,7 +187,7 @@ class AssignTests(SynchronousTestCase):
             stored, _ = assign_offsets(memoryview(build(SAMPLE, 0, codec, 0)), 500, None)
             (wrapper,) = iter_messages(stored)
             self.assertEqual((wrapper.offset, wrapper.codec), (503, codec))
-            self.assertEqual([one.offset for one in unwrap(wrapper)[1]], [500, 501, 502, 503])
+            self.assertEqual([one.offset for one in unwrap(wrapper)], [500, 501, 502, 503])
             again, _ = assign_offsets(memoryview(stored), 500, None)
             self.assertEqual(again, stored)
 

@@ -133,9 +133,9 @@ class UnwrapTests(SynchronousTestCase):
     def test_open(self) -> None:
         """The inner set comes out, with its offsets as they stand."""
         inner = encode_message(0, 1, 0, 4, None, b"a") + encode_message(1, 1, 0, 5, b"k", b"b")
-        data, messages = unwrap(self.wrapper(inner))
-        self.assertEqual(data, inner)
-        self.assertEqual([(one.offset, one.value) for one in messages], [(0, b"a"), (1, b"b")])
+        opened = unwrap(self.wrapper(inner))
+        self.assertEqual(opened.data, inner)
+        self.assertEqual([(one.offset, one.value) for one in opened], [(0, b"a"), (1, b"b")])
 
     def test_refused(self) -> None:
         """No messages, one cut off, of another magic, compressed again, or with a wrong CRC: corrupt."""
@@ -159,4 +159,4 @@ class UnwrapTests(SynchronousTestCase):
         for codec in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
             wrapper = self.wrapper(inner, codec=codec)
             self.assertRaises(CorruptRecords, unwrap, wrapper, len(inner) - 1)
-            self.assertEqual(unwrap(wrapper, len(inner))[0], inner)
+            self.assertEqual(unwrap(wrapper, len(inner)).data, inner)

@@ -7,6 +7,7 @@ records are written, as the high watermark passes them at once.
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -15,9 +16,11 @@ from kafkatx.broker.dispatch import RequestContext, Staging, quoted
 from kafkatx.broker.partition import Partition
 from kafkatx.broker.produce_reply import ProduceReply
 from kafkatx.broker.state import Broker
-from kafkatx.errors import ErrorCode, ProtocolViolation
+from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.interfaces import IAppended
+from kafkatx.interfaces.storage import LATER, UNJUDGED
 from kafkatx.net.requests import Reply
+from kafkatx.types import Records
 from kafkatx.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -97,6 +100,59 @@ class StagedProduce(Staging):
         return None
 
 
+class UnjudgedProduce(StagedProduce):
+    """A produce request of which some records must be looked into before they are staged.
+
+    :ivar unjudged: those: what a first append gave, and the result to fill in.
+    """
+
+    __slots__ = ("_broker", "_unjudged", "_version")
+    alone = True
+
+    def __init__(
+        self,
+        broker: Broker,
+        version: int,
+        acks: int,
+        response: ProduceResponse,
+        staged: list[tuple[Partition, PartitionProduceResponse]],
+        unjudged: list[tuple[Partition, Records, IAppended, PartitionProduceResponse]],
+    ) -> None:
+        super().__init__(acks, response, staged)
+        self._broker = broker
+        self._version = version
+        self._unjudged = unjudged
+
+    def respond(self, failed: dict[object, OSError]) -> Deferred[ProduceResponse | None]:
+        """As :meth:`StagedProduce.respond`, when all is judged and written."""
+        return Deferred.fromCoroutine(self._respond_judged(super().respond, failed))
+
+    async def _respond_judged(
+        self, respond: Callable[[dict[object, OSError]], Any], failed: dict[object, OSError]
+    ) -> ProduceResponse | None:
+        judging = self._broker.judging
+        size = sum(len(records) for _, records, _, _ in self._unjudged)
+        admitted = judging.admit(size)
+        try:
+            for partition, records, first, result in self._unjudged:
+                try:
+                    if not admitted:
+                        raise RequestError(ErrorCode.REQUEST_TIMED_OUT, judging.why_not)
+                    one_batch = self._version >= ONE_BATCH_SINCE
+                    done = await judging.append(partition, records, one_batch, first)
+                except RequestError as error:
+                    result.error_code, result.error_message = error.code, str(error)
+                except OSError as error:
+                    _not_stored(result, error)
+                else:
+                    _fill(result, done, partition.log.log_start_offset)
+        finally:
+            if admitted:
+                judging.release(size)
+        response: ProduceResponse | Deferred[ProduceResponse | None] | None = respond(failed)
+        return await response if isinstance(response, Deferred) else response
+
+
 class StagedForOne(Staging):
     """The result for the one partition of a request, of which no response is made while all goes well.
 
@@ -161,6 +217,8 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
         )
     now_ms, version, acks = broker.now_ms(), context.version, request.acks
     staged: list[tuple[Partition, PartitionProduceResponse]] = []
+    judged = None if len(request.topic_data) == 1 == len(request.topic_data[0].partition_data) else LATER
+    unjudged: list[tuple[Partition, Records, IAppended, PartitionProduceResponse]] = []
     responses = []
     for topic in request.topic_data:
         results = []
@@ -174,8 +232,15 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
                 results.append(refused)
                 continue
             log = partition.log
-            done = log.append(data.records, partition.leader_epoch, now_ms, version >= ONE_BATCH_SINCE)
+            done = log.append(
+                data.records, partition.leader_epoch, now_ms, version >= ONE_BATCH_SINCE, judged
+            )
             if done.error:
+                if done.error == UNJUDGED:
+                    result = PartitionProduceResponse(data.index, 0, -1)
+                    unjudged.append((partition, data.records or b"", done, result))
+                    results.append(result)
+                    continue
                 results.append(_failed(data, done, log.log_start_offset))
                 continue
             broker.staged[partition] = None
@@ -187,6 +252,8 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
             staged.append((partition, result))
             results.append(result)
         responses.append(TopicProduceResponse(topic.name, results))
+    if unjudged:
+        return UnjudgedProduce(broker, version, acks, ProduceResponse(responses), staged, unjudged)
     return StagedProduce(acks, ProduceResponse(responses), staged)
 
 
@@ -213,6 +280,16 @@ def _refused(
 def _failed(data: PartitionProduceData, done: IAppended, log_start_offset: int) -> PartitionProduceResponse:
     errors = [BatchIndexAndErrorMessage(index, message) for index, message in done.record_errors]
     return PartitionProduceResponse(data.index, done.error, -1, -1, log_start_offset, errors, done.message)
+
+
+def _fill(result: PartitionProduceResponse, done: IAppended, log_start_offset: int) -> None:
+    """Put in what became of records that were judged."""
+    result.error_code, result.error_message = done.error, done.message
+    result.base_offset, result.log_append_time_ms = done.base_offset, done.log_append_time_ms
+    result.log_start_offset = log_start_offset
+    result.record_errors = [
+        BatchIndexAndErrorMessage(index, message) for index, message in done.record_errors
+    ]
 
 
 def _not_writable(partition: Partition, data: PartitionProduceData) -> PartitionProduceResponse:

@@ -1,0 +1,135 @@
+"""What stands inside of a produced batch: inflated, counted, compressed anew. Pure, and bounded.
+
+Small batches are looked into where they are appended. A larger one would keep the reactor: appending it gives
+an :class:`Unjudged`, whose ``judge`` is called in a worker and whose result is given to a second append.
+What one look may cost is bounded by the largest inflated batch (``kafkatx.records.max.inflated.bytes``): no
+more is inflated, and nothing that grows with the number of records is kept, but by what is compressed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import attrs
+from zope.interface import implementer
+
+from kafkatx.config.log_config import FULL, LogConfig
+from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
+from kafkatx.interfaces import IAppended
+from kafkatx.interfaces.storage import UNJUDGED
+from kafkatx.records import batch as v2
+from kafkatx.records import convert, legacy
+from kafkatx.records.compression import Codec, InflatedTooLarge
+from kafkatx.records.framing import check_fields, check_offsets
+
+SMALL_BYTES = 16 << 10
+SMALL_INFLATED_BYTES = 64 << 10
+SMALL_RECORDS = 1024
+
+
+class Refused(RequestError):
+    """The records cannot be appended; ``record_errors`` are (index in the batch, message)."""
+
+    def __init__(self, code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]] = ()) -> None:
+        super().__init__(code, message)
+        self.record_errors = record_errors
+
+
+@attrs.frozen(eq=False)
+class Judged:
+    """What a look into the records of one append has given.
+
+    :ivar config: the settings it was done by; after a change of them it is done again.
+    :ivar records: as they are to be stored, but for what a header is stamped with; empty if refused.
+    :ivar info: what a message set holds, with offsets from ``base_offset`` on; None for magic 2.
+    :ivar refused: why they cannot be stored.
+    """
+
+    config: LogConfig
+    records: bytes | memoryview = b""
+    base_offset: int = -1
+    info: legacy.AssignedInfo | None = None
+    refused: RequestError | None = None
+
+
+@implementer(IAppended)
+@attrs.frozen(eq=False)
+class Unjudged:
+    """As IAppended says: nothing is staged yet."""
+
+    judge: Callable[[], Judged]
+    error: int = UNJUDGED
+    message: str | None = None
+    base_offset: int = -1
+    last_offset: int = -1
+    log_append_time_ms: int = -1
+    record_errors: Sequence[tuple[int, str]] = ()
+
+
+def must_look(header: v2.BatchHeader, config: LogConfig, codec: Codec | None) -> bool:
+    """True if the settings ask for a look into such a batch."""
+    if config.compacted or (codec is not None and header.codec != codec):
+        return True
+    return config.checks_records and (header.codec != Codec.NONE or config.records_validation == FULL)
+
+
+def judged_batch(records: memoryview, config: LogConfig, codec: Codec | None) -> Judged:
+    """Look into a batch whose header is sound; for a worker."""
+    return _judged(config, partial(looked_into, records, config, codec, config.inflated_limit_bytes))
+
+
+def judged_small_batch(records: memoryview, config: LogConfig, codec: Codec | None) -> Judged | None:
+    """Look into a batch if that takes no time; else None."""
+    header = v2.parse_header(records)
+    if len(records) > SMALL_BYTES or header.count > SMALL_RECORDS:
+        return None
+    limit_bytes = min(SMALL_INFLATED_BYTES, config.inflated_limit_bytes)
+    try:
+        return Judged(config, looked_into(records, config, codec, limit_bytes))
+    except InflatedTooLarge as error:
+        if limit_bytes < config.inflated_limit_bytes:
+            return None
+        return Judged(config, refused=error)
+    except RequestError as error:
+        return Judged(config, refused=error)
+
+
+def _judged(config: LogConfig, look: Callable[[], bytes | memoryview]) -> Judged:
+    try:
+        return Judged(config, look())
+    except RequestError as error:
+        return Judged(config, refused=error)
+
+
+def looked_into(
+    records: memoryview, config: LogConfig, codec: Codec | None, limit_bytes: int
+) -> bytes | memoryview:
+    """Inflate a batch and check its records as the settings say; return it as the topic's codec has it.
+
+    :raises InflatedTooLarge: it holds more than *limit_bytes*.
+    :raises RequestError: INVALID_RECORD: it does not inflate, its records are not what its header says, or
+        one lacks the key that a compacted topic needs.
+    """
+    header = v2.parse_header(records)
+    try:
+        data = v2.payload(records, header, limit_bytes)
+        if config.compacted or config.records_validation == FULL:
+            refuse_null_keys(check_fields(data, header.count, config.compacted))
+        elif config.checks_records:
+            check_offsets(data, header.count)
+    except InflatedTooLarge as error:
+        raise InflatedTooLarge(f"{error} (kafkatx.records.max.inflated.bytes)") from None
+    except CorruptRecords as error:
+        # The checksum is right, so that sending it again, as CORRUPT_MESSAGE asks for, would not help.
+        raise Refused(ErrorCode.INVALID_RECORD, str(error)) from None
+    if codec is None or header.codec == codec:
+        return records
+    return convert.recompress(records, codec, payload=data)
+
+
+def refuse_null_keys(keyless: Sequence[int]) -> None:
+    """Refuse the records with these numbers, if there are any."""
+    if keyless:
+        errors = [(number, "a compacted topic needs keys") for number in keyless]
+        raise Refused(ErrorCode.INVALID_RECORD, "a compacted topic needs keys", errors)

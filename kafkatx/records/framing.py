@@ -1,0 +1,186 @@
+"""Checks of the records of a magic-2 batch that keep nothing of them.
+
+Three of them, from the cheapest to the most thorough:
+
+*   :func:`framed` follows the lengths of records that are not compressed. Records of one size, however many,
+    are compared at once; of others it follows a number that depends on the batch's size.
+*   :func:`check_offsets` follows every length and compares every offset with its place.
+*   :func:`check_fields` reads every field, as a consumer does.
+
+None allocates memory that grows with the number of records.
+"""
+
+from __future__ import annotations
+
+from kafkatx.errors import CorruptRecords
+from kafkatx.records.header import HEADER_BYTES
+from kafkatx.records.varint import VARLONG_BYTES, decode, rest
+
+LEAST_RECORD_BYTES = 7
+"""Length, attributes, two deltas, two lengths and the count of headers: a byte each."""
+
+FREE_STEPS = 4
+STEP_SHIFT = 11
+"""So many records are followed one by one, and one more for each 2 KiB of the batch."""
+
+FIRST_RUN = 8
+RUN_GROWTH = 8
+MOST_FAULTS = 1000
+
+
+def framed(batch: memoryview, count: int) -> bool:
+    """Return False where the lengths of the records in an uncompressed batch do not add up to it.
+
+    True if they do, or if they have not been followed to the end.
+
+    :param count: how many records the header promises, one at least.
+    """
+    at, end = HEADER_BYTES, len(batch)
+    steps = FREE_STEPS + (end >> STEP_SHIFT)
+    size_before, most = 0, FIRST_RUN
+    try:
+        while count:
+            n = batch[at]
+            if n < 0x80:
+                size = (n >> 1) + 1
+            elif (m := batch[at + 1]) < 0x80:
+                size = (m << 6 | (n & 0x7F) >> 1) + 2
+            else:
+                twice, body = rest(batch, at + 1, n)
+                size = (twice >> 1) + body - at
+            if n & 1 or size < LEAST_RECORD_BYTES:
+                return False
+            if size == size_before and size < 8192:
+                run = _run(batch, at, size, min(count, most))
+                at += size * run
+                count -= run
+                most = most * RUN_GROWTH if run == most else FIRST_RUN
+                continue
+            if not size_before and size * count == end - at and _run(batch, at, size, count) == count:
+                return True
+            size_before = size
+            at += size
+            count -= 1
+            steps -= 1
+            if not steps:
+                return True
+    except (IndexError, CorruptRecords):
+        return False
+    return at == end
+
+
+def _run(batch: memoryview, at: int, size: int, most: int) -> int:
+    """Count the records from *at* on, up to *most*, that begin with the same length of one or two bytes."""
+    run = most
+    for column in (at, at + 1) if batch[at] >= 0x80 else (at,):
+        data = batch[column : column + size * (most - 1) + 1 : size].tobytes()
+        run = min(run, len(data) - len(data.lstrip(data[:1])))
+    return run
+
+
+def check_offsets(data: bytes, count: int) -> None:
+    """Check that *data* is *count* records whose offsets follow each other without gaps.
+
+    :raises CorruptRecords: it is not.
+    """
+    end = 0
+    try:
+        for number in range(count):
+            at = end + 1
+            n = data[end]
+            if n >= 0x80:
+                byte = data[at]
+                if byte < 0x80:
+                    n += (byte << 7) - 0x80
+                    at += 1
+                else:
+                    n, at = rest(data, at, n)
+            end = at + (n >> 1)
+            if n & 1:
+                raise CorruptRecords(f"record {number} has a negative length")
+            at += 1  # the attributes
+            while data[at] >= 0x80:  # the timestamp
+                at += 1
+            n = data[at + 1]
+            at += 2
+            if n >= 0x80:
+                n, at = rest(data, at, n)
+            if n != number << 1:
+                raise CorruptRecords(f"record {number} has the offset {(n >> 1) ^ -(n & 1)} in its batch")
+            if at + 3 > end:
+                raise CorruptRecords(f"record {number} is shorter than its fields")
+    except IndexError:
+        raise CorruptRecords(f"the batch ends within its {count} records") from None
+    _check_end(data, end, count)
+
+
+def check_fields(data: bytes, count: int, with_keys: bool = False) -> list[int]:
+    """Check every field of *count* records, as :func:`kafkatx.records.batch.read_columns` reads them.
+
+    Their offsets follow each other without gaps.
+
+    :param with_keys: look for records that have none.
+    :return: the numbers of those, a thousand at most.
+    :raises CorruptRecords: a field is not what it should be.
+    """
+    keyless: list[int] = []
+    at = 0
+    try:
+        for number in range(count):
+            n = data[at]
+            at += 1
+            if n >= 0x80:
+                n, at = rest(data, at, n)
+            twice_end = at + at + n  # an odd, that is negative, length never fits
+            n = data[at + 1]  # after the attributes
+            at += 2
+            if n >= 0x80:
+                n, at = rest(data, at, n, VARLONG_BYTES)
+            n = data[at]
+            at += 1
+            if n >= 0x80:
+                n, at = rest(data, at, n)
+            if n != number << 1:
+                raise CorruptRecords(f"record {number} has the offset {(n >> 1) ^ -(n & 1)} in its batch")
+            n = data[at]
+            at += 1
+            if n >= 0x80:
+                n, at = rest(data, at, n)
+            if not n & 1:
+                at += n >> 1
+            elif with_keys and len(keyless) < MOST_FAULTS:
+                keyless.append(number)
+            n = data[at]
+            at += 1
+            if n >= 0x80:
+                n, at = rest(data, at, n)
+            if not n & 1:
+                at += n >> 1
+            at = at + 1 if not data[at] else _after_headers(data, at, twice_end >> 1)
+            if at + at != twice_end:
+                raise CorruptRecords(f"record {number} is not as long as it says")
+    except IndexError:
+        raise CorruptRecords(f"the batch ends within its {count} records") from None
+    _check_end(data, at, count)
+    return keyless
+
+
+def _after_headers(data: bytes, at: int, end: int) -> int:
+    """Read a record's headers, which may not go beyond *end*; return the position after them."""
+    count, at = decode(data, at)
+    if count < 0:
+        raise CorruptRecords(f"{count} headers in a record")
+    for _ in range(count):
+        size, at = decode(data, at)
+        if size < 0:
+            raise CorruptRecords(f"a header's name of {size} bytes")
+        size, at = decode(data, at + size)
+        at += max(size, 0)
+        if at > end:
+            raise CorruptRecords("headers are longer than their record")
+    return at
+
+
+def _check_end(data: bytes, end: int, count: int) -> None:
+    if end != len(data):
+        raise CorruptRecords(f"the batch's {count} records take {end} bytes of {len(data)}")

@@ -243,12 +243,11 @@ MESSAGE_MAX_BYTES = LOG.integer(
 )
 RECORDS_VALIDATION = LOG.string(
     "kafkatx.records.validation",
-    "framing",
-    "What is checked of a produced batch beside its header: headers (nothing: its records are never looked "
-    "at), framing (compressed ones are inflated and their records counted, and of uncompressed ones the "
-    "lengths of records are followed as far as that is cheap), or full (every field of every record, as in "
-    "Apache Kafka).",
-    choices=("headers", "framing", "full"),
+    "bounded",
+    "What is checked of a produced batch beside its header: headers (nothing), bounded (compressed ones are "
+    "inflated and their records counted; of others all fields of 1,000 records, then of 100 a second in each "
+    "partition), or full (every field of every record, as in Apache Kafka). See durability.",
+    choices=("headers", "bounded", "full"),
     dynamic=True,
     gives=("kafkatx.records.validation",),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-HEADERS, FRAMING, FULL = "headers", "framing", "full"
+HEADERS, BOUNDED, FULL = "headers", "bounded", "full"
 """The values of ``kafkatx.records.validation``."""
 
 
@@ -28,7 +28,7 @@ class LogConfig:
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
     expose: str = "written"
-    records_validation: str = FRAMING
+    records_validation: str = BOUNDED
     max_inflated_bytes: int = 16 << 20
     compression_type: str = "producer"
     message_timestamp_type: str = "CreateTime"

@@ -23,6 +23,12 @@ from kafkatx.records import convert, legacy
 from kafkatx.records.compression import Codec, InflatedTooLarge
 from kafkatx.records.framing import check_fields, check_offsets
 
+CHECK_EVERY_MS = 10
+"""Where checks are bounded, so much of a log's time pays for one uncompressed record."""
+
+UNCHECKED_MOST_MS = 10_000
+"""What an idle log has saved up at most: 1,000 records' worth. What it owes at most is as much."""
+
 SMALL_BYTES = 16 << 10
 SMALL_INFLATED_BYTES = 64 << 10
 SMALL_RECORDS = 1024
@@ -74,6 +80,26 @@ def must_look(header: v2.BatchHeader, config: LogConfig, codec: Codec | None) ->
     return config.checks_records and (header.codec != Codec.NONE or config.records_validation == FULL)
 
 
+class Allowance:
+    """How many uncompressed records of one log are looked into where checks are bounded.
+
+    :ivar open_ms: from this time on the next batch is, whatever its size.
+    """
+
+    __slots__ = ("open_ms",)
+
+    def __init__(self) -> None:
+        self.open_ms = 0
+
+    def take(self, count: int, now_ms: int) -> bool:
+        """Return True if a batch of *count* records is to be looked into."""
+        if now_ms < self.open_ms:
+            return False
+        cost_ms = min(count * CHECK_EVERY_MS, 2 * UNCHECKED_MOST_MS)
+        self.open_ms = max(self.open_ms, now_ms - UNCHECKED_MOST_MS) + cost_ms
+        return True
+
+
 def judged_batch(records: memoryview, config: LogConfig, codec: Codec | None) -> Judged:
     """Look into a batch whose header is sound; for a worker."""
     return _judged(config, partial(looked_into, records, config, codec, config.inflated_limit_bytes))
@@ -82,9 +108,12 @@ def judged_batch(records: memoryview, config: LogConfig, codec: Codec | None) ->
 def judged_small_batch(records: memoryview, config: LogConfig, codec: Codec | None) -> Judged | None:
     """Look into a batch if that takes no time; else None."""
     header = v2.parse_header(records)
-    if len(records) > SMALL_BYTES or header.count > SMALL_RECORDS:
+    plain = header.codec == Codec.NONE and codec in (None, Codec.NONE)
+    if header.count > SMALL_RECORDS or (len(records) > SMALL_BYTES and not plain):
         return None
-    limit_bytes = min(SMALL_INFLATED_BYTES, config.inflated_limit_bytes)
+    limit_bytes = config.inflated_limit_bytes
+    if not plain:
+        limit_bytes = min(SMALL_INFLATED_BYTES, limit_bytes)
     try:
         return Judged(config, looked_into(records, config, codec, limit_bytes))
     except InflatedTooLarge as error:
@@ -114,7 +143,8 @@ def looked_into(
     header = v2.parse_header(records)
     try:
         data = v2.payload(records, header, limit_bytes)
-        if config.compacted or config.records_validation == FULL:
+        thorough = config.records_validation == FULL or header.codec == Codec.NONE
+        if config.compacted or (thorough and config.checks_records):
             refuse_null_keys(check_fields(data, header.count, config.compacted))
         elif config.checks_records:
             check_offsets(data, header.count)

@@ -16,7 +16,7 @@ from kafkatx.config.log_config import FULL, LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IAppended, IRetentionPolicy
 from kafkatx.interfaces.storage import TRUSTED
-from kafkatx.log.content import Judged, Unjudged, judged_batch, judged_small_batch, must_look
+from kafkatx.log.content import Allowance, Judged, Unjudged, judged_batch, judged_small_batch, must_look
 from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.producers import ProducerBatch, Producers, ProducerState
 from kafkatx.log.segment import Written
@@ -29,7 +29,7 @@ from kafkatx.log.validate import (
 )
 from kafkatx.records.batch import HEADER, HEADER_BYTES
 from kafkatx.records.checksum import crc32c
-from kafkatx.records.framing import LEAST_RECORD_BYTES, framed
+from kafkatx.records.framing import LEAST_RECORD_BYTES, is_one_record
 from kafkatx.types import NO_LEADER_EPOCH, NO_SEQUENCE, ActiveProducer, TopicPartition
 
 FindRetention = Callable[[str], IRetentionPolicy]
@@ -92,6 +92,7 @@ class StagedLog:
         self._undo: list[_Undo] = []
         self._epoch_starts: list[tuple[int, int]] = []
         self._leader_epoch = epochs.latest
+        self._allowance = Allowance()
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
@@ -104,9 +105,9 @@ class StagedLog:
             and self._codec is None
             and config.records_validation != FULL
         )
-        self._follows = config.checks_records
+        self._bounded = config.checks_records
         self._highest_plain_codec = 0 if config.checks_records else _HIGHEST_CODEC
-        self._most_records = config.inflated_limit_bytes // LEAST_RECORD_BYTES
+        self._inflated_limit_bytes = config.inflated_limit_bytes
         self._max_message_bytes = config.max_message_bytes
         self._before_max_ms = config.message_timestamp_before_max_ms
         self._after_max_ms = config.message_timestamp_after_max_ms
@@ -150,23 +151,24 @@ class StagedLog:
             or size > self._max_message_bytes
             or not 0 <= attributes <= self._highest_plain_codec
             or not 0 <= delta == count - 1
-            or count > self._most_records
             or not now_ms - self._before_max_ms <= first_ms
             or newest_ms > now_ms + self._after_max_ms
             or newest_ms < first_ms
-            or (not attributes and count * LEAST_RECORD_BYTES > size - HEADER_BYTES)
+            or count * LEAST_RECORD_BYTES
+            > (self._inflated_limit_bytes if attributes else size - HEADER_BYTES)
             or crc32c(view[21:]) != crc
             or (
-                self._follows
-                # one record is most often as long as its first or first two bytes say
-                and (delta or start + 124 != size + size or start & 0x81)
+                self._bounded
                 and (
-                    delta
-                    or (after << 6 | (start & 0x7F) >> 1) + 63 != size
-                    or start & 0x81 != 0x80
-                    or after > 127
+                    now_ms >= self._allowance.open_ms
+                    or (
+                        # One record: its length, most often of one byte or two, is all that follows.
+                        not delta
+                        and (start + 124 if start < 128 else start + (after << 7) - 2 if after < 128 else 0)
+                        != size + size
+                        and not is_one_record(view)
+                    )
                 )
-                and not framed(view, count)
             )
         ):
             return self._append_otherwise(records, leader_epoch, now_ms, one_batch, judged)
@@ -226,7 +228,11 @@ class StagedLog:
     ) -> Appended | Unjudged:
         config = self.config
         header = check_frame(records, config, now_ms)
-        if judged is not TRUSTED and must_look(header, config, self._codec):
+        if judged is not TRUSTED and (
+            isinstance(judged, Judged)
+            or must_look(header, config, self._codec)
+            or (self._bounded and self._allowance.take(header.count, now_ms))
+        ):
             if judged is None:
                 judged = judged_small_batch(records, config, self._codec)
             if not isinstance(judged, Judged) or judged.config is not config:

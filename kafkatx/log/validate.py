@@ -18,7 +18,7 @@ from kafkatx.records import batch as v2
 from kafkatx.records import convert, legacy
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.compression import Codec, InflatedTooLarge, codec_named
-from kafkatx.records.framing import LEAST_RECORD_BYTES, framed
+from kafkatx.records.framing import LEAST_RECORD_BYTES, is_one_record
 from kafkatx.types import NO_TIMESTAMP
 
 _KNOWN_ATTRIBUTES = v2.COMPRESSION_MASK | v2.TIMESTAMP_TYPE | v2.TRANSACTIONAL | v2.CONTROL
@@ -34,7 +34,7 @@ def topic_codec(config: LogConfig) -> Codec | None:
 
 
 def check_frame(records: memoryview, config: LogConfig, now_ms: int) -> v2.BatchHeader:
-    """Check the header of what a Produce v3+ sent, and the lengths of its records as far as that is cheap.
+    """Check the header of what a Produce v3+ sent, and the length of a single record.
 
     :raises RequestError: the batch is refused.
     """
@@ -49,11 +49,9 @@ def check_frame(records: memoryview, config: LogConfig, now_ms: int) -> v2.Batch
         raise CorruptRecords("the batch's CRC does not match")
     _check_header(header, config)
     _check_times(header, config, now_ms)
-    if config.checks_records and header.codec == Codec.NONE and not framed(records, header.count):
-        raise Refused(
-            ErrorCode.INVALID_RECORD,
-            f"the lengths of {header.count} records do not add up to {header.size_bytes} bytes",
-        )
+    single = header.codec == Codec.NONE and header.count == 1
+    if config.checks_records and single and not is_one_record(records):
+        raise Refused(ErrorCode.INVALID_RECORD, f"{header.size_bytes} bytes are not one record")
     return header
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -16,12 +16,12 @@ Reply: TypeAlias = "list[Chunk] | None"
 class Staged:
     """The answer to a produce request or an offset commit, due when the round's appends are written.
 
-    :cvar alone: no later request of the connection starts before this one is answered: it is to be staged
+    :ivar alone: no later request of the connection starts before this one is answered: it is to be staged
         before them.
     """
 
     __slots__ = ()
-    alone: ClassVar[bool] = False
+    alone = False
 
     def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
         """Make the reply.

@@ -2,9 +2,8 @@
 
 Three of them, from the cheapest to the most thorough:
 
-*   :func:`framed` follows the lengths of records that are not compressed. Records of one size, however many,
-    are compared at once; of others it follows a number that depends on the batch's size.
-*   :func:`check_offsets` follows every length and compares every offset with its place.
+*   :func:`is_one_record` sees whether a length is right;
+*   :func:`check_offsets` follows every length and compares every offset with its place;
 *   :func:`check_fields` reads every field, as a consumer does.
 
 None allocates memory that grows with the number of records.
@@ -19,63 +18,18 @@ from kafkatx.records.varint import VARLONG_BYTES, decode, rest
 LEAST_RECORD_BYTES = 7
 """Length, attributes, two deltas, two lengths and the count of headers: a byte each."""
 
-FREE_STEPS = 4
-STEP_SHIFT = 11
-"""So many records are followed one by one, and one more for each 2 KiB of the batch."""
-
-FIRST_RUN = 8
-RUN_GROWTH = 8
 MOST_FAULTS = 1000
 
 
-def framed(batch: memoryview, count: int) -> bool:
-    """Return False where the lengths of the records in an uncompressed batch do not add up to it.
-
-    True if they do, or if they have not been followed to the end.
-
-    :param count: how many records the header promises, one at least.
-    """
-    at, end = HEADER_BYTES, len(batch)
-    steps = FREE_STEPS + (end >> STEP_SHIFT)
-    size_before, most = 0, FIRST_RUN
+def is_one_record(batch: memoryview) -> bool:
+    """Return True if all that follows the header of an uncompressed batch is as long as one record says."""
     try:
-        while count:
-            n = batch[at]
-            if n < 0x80:
-                size = (n >> 1) + 1
-            elif (m := batch[at + 1]) < 0x80:
-                size = (m << 6 | (n & 0x7F) >> 1) + 2
-            else:
-                twice, body = rest(batch, at + 1, n)
-                size = (twice >> 1) + body - at
-            if n & 1 or size < LEAST_RECORD_BYTES:
-                return False
-            if size == size_before and size < 8192:
-                run = _run(batch, at, size, min(count, most))
-                at += size * run
-                count -= run
-                most = most * RUN_GROWTH if run == most else FIRST_RUN
-                continue
-            if not size_before and size * count == end - at and _run(batch, at, size, count) == count:
-                return True
-            size_before = size
-            at += size
-            count -= 1
-            steps -= 1
-            if not steps:
-                return True
+        twice, at = batch[HEADER_BYTES], HEADER_BYTES + 1
+        if twice >= 0x80:
+            twice, at = rest(batch, at, twice)
     except (IndexError, CorruptRecords):
         return False
-    return at == end
-
-
-def _run(batch: memoryview, at: int, size: int, most: int) -> int:
-    """Count the records from *at* on, up to *most*, that begin with the same length of one or two bytes."""
-    run = most
-    for column in (at, at + 1) if batch[at] >= 0x80 else (at,):
-        data = batch[column : column + size * (most - 1) + 1 : size].tobytes()
-        run = min(run, len(data) - len(data.lstrip(data[:1])))
-    return run
+    return at + at + twice == 2 * len(batch)  # an odd, that is negative, length never fits
 
 
 def check_offsets(data: bytes, count: int) -> None:

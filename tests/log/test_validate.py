@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.config.log_config import FRAMING, FULL, HEADERS, LogConfig
+from kafkatx.config.log_config import BOUNDED, HEADERS, LogConfig
 from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.producers import Producers
 from kafkatx.log.staging import Appended, StagedLog
@@ -101,14 +101,16 @@ class AgreementTests(SynchronousTestCase):
 
     def test_short_way_is_taken(self) -> None:
         """A plain batch does not go the careful way; where only headers are checked, no codec does."""
-        for codec, validation in ((Codec.NONE, FRAMING), (Codec.NONE, HEADERS), (Codec.GZIP, HEADERS)):
+        for codec, validation in ((Codec.NONE, BOUNDED), (Codec.NONE, HEADERS), (Codec.GZIP, HEADERS)):
             made = log(True, LogConfig(records_validation=validation))
+            made._allowance.open_ms = NOW_MS + 1
             self.patch(made, "_append_otherwise", None)
             self.assertEqual(made.append(batch([b"a"], codec=codec), 0, NOW_MS, True).error, 0)
 
     def test_no_copy(self) -> None:
         """What is staged of a plain batch is a view of the request, but for 16 bytes."""
         made = log(True, LogConfig())
+        made._allowance.open_ms = NOW_MS + 1
         sent = batch([b"a"])
         made.append(sent, 0, NOW_MS, True)
         self.assertEqual([len(part) for part in made._buffers], [16, len(sent) - 16])

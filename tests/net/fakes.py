@@ -69,6 +69,7 @@ class ScriptedStaged(Staged):
     def __init__(self, name: bytes, outcome: Any) -> None:
         self.name = name
         self.outcome = outcome
+        self.alone = name.startswith(b"alone")
 
     def finish(self, failed: dict[object, OSError]) -> Any:
         """The reply, or what the script wants."""

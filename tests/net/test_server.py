@@ -103,6 +103,23 @@ class OrderTests(ConnectionTestCase):
         self.settle()
         self.assertEqual(transport.replies(), [b"p", b"c", b"d", b"q", b"f"])
 
+    def test_produce_that_stands_alone(self) -> None:
+        """Behind a produce request that is staged later no other starts, also not behind one before it."""
+        first, alone = self.requests.script[b"p"], self.requests.script[b"alone"] = (
+            Deferred[Reply](),
+            Deferred[Reply](),
+        )
+        connection, transport = self.connect()
+        connection.dataReceived(produce(b"p", b"alone", b"q") + commit(b"c"))
+        self.assertEqual(self.requests.events, [b"p", b"alone", ("write", [b"p", b"alone"]), "wake"])
+        first.callback(framed(b"p"))
+        self.settle()
+        connection.dataReceived(produce(b"r"))
+        self.assertNotIn(b"q", self.requests.events)
+        alone.callback(framed(b"alone"))
+        self.settle()
+        self.assertEqual(transport.replies(), [b"p", b"alone", b"q", b"c", b"r"])
+
     def test_commit_waits_for_a_parked_fetch(self) -> None:
         """A commit is not looked at while a request of another kind is unanswered."""
         self.requests.script[b"parked"] = Deferred[Reply]()

@@ -217,7 +217,7 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
         )
     now_ms, version, acks = broker.now_ms(), context.version, request.acks
     staged: list[tuple[Partition, PartitionProduceResponse]] = []
-    judged = None if len(request.topic_data) == 1 == len(request.topic_data[0].partition_data) else LATER
+    judged = None
     unjudged: list[tuple[Partition, Records, IAppended, PartitionProduceResponse]] = []
     responses = []
     for topic in request.topic_data:
@@ -236,6 +236,7 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
                 data.records, partition.leader_epoch, now_ms, version >= ONE_BATCH_SINCE, judged
             )
             if done.error:
+                judged = LATER
                 if done.error == UNJUDGED:
                     result = PartitionProduceResponse(data.index, 0, -1)
                     unjudged.append((partition, data.records or b"", done, result))
@@ -250,6 +251,7 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
                 data.index, 0, done.base_offset, done.log_append_time_ms, log.log_start_offset
             )
             staged.append((partition, result))
+            judged = LATER
             results.append(result)
         responses.append(TopicProduceResponse(topic.name, results))
     if unjudged:

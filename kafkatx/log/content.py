@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import attrs
 from zope.interface import implementer
@@ -21,7 +22,7 @@ from kafkatx.interfaces.storage import UNJUDGED
 from kafkatx.records import batch as v2
 from kafkatx.records import convert, legacy
 from kafkatx.records.compression import Codec, InflatedTooLarge
-from kafkatx.records.framing import check_fields, check_offsets
+from kafkatx.records.framing import check_fields
 
 CHECK_EVERY_MS = 10
 """Where checks are bounded, so much of a log's time pays for one uncompressed record."""
@@ -42,6 +43,19 @@ class Refused(RequestError):
         self.record_errors = record_errors
 
 
+class Refusal(NamedTuple):
+    """What an error says, without the frames that it was raised in and all that they hold."""
+
+    code: ErrorCode
+    message: str
+    record_errors: Sequence[tuple[int, str]]
+
+    @classmethod
+    def of(cls, error: RequestError) -> Refusal:
+        """The refusal that an error tells of."""
+        return cls(error.code, str(error), getattr(error, "record_errors", ()))
+
+
 @attrs.frozen(eq=False)
 class Judged:
     """What a look into the records of one append has given.
@@ -56,7 +70,7 @@ class Judged:
     records: bytes | memoryview = b""
     base_offset: int = -1
     info: legacy.AssignedInfo | None = None
-    refused: RequestError | None = None
+    refused: Refusal | None = None
 
 
 @implementer(IAppended)
@@ -83,7 +97,7 @@ def must_look(header: v2.BatchHeader, config: LogConfig, codec: Codec | None) ->
 class Allowance:
     """How many uncompressed records of one log are looked into where checks are bounded.
 
-    :ivar open_ms: from this time on the next batch is, whatever its size.
+    :ivar open_ms: from this time on the next batch's are, however many there are.
     """
 
     __slots__ = ("open_ms",)
@@ -99,14 +113,19 @@ class Allowance:
         self.open_ms = max(self.open_ms, now_ms - UNCHECKED_MOST_MS) + cost_ms
         return True
 
+    def give_back(self, count: int) -> None:
+        """Take a batch that was refused for none: who sends many of them is not to use the allowance up."""
+        self.open_ms -= min(count * CHECK_EVERY_MS, 2 * UNCHECKED_MOST_MS)
+
 
 def judged_batch(records: memoryview, config: LogConfig, codec: Codec | None) -> Judged:
     """Look into a batch whose header is sound; for a worker."""
-    return _judged(config, partial(looked_into, records, config, codec, config.inflated_limit_bytes))
+    look = partial(looked_into, records, config, codec, config.inflated_limit_bytes)
+    return _judged(config, look)
 
 
 def judged_small_batch(records: memoryview, config: LogConfig, codec: Codec | None) -> Judged | None:
-    """Look into a batch if that takes no time; else None."""
+    """As :func:`judged_batch` if that takes no time; else None."""
     header = v2.parse_header(records)
     plain = header.codec == Codec.NONE and codec in (None, Codec.NONE)
     if header.count > SMALL_RECORDS or (len(records) > SMALL_BYTES and not plain):
@@ -114,21 +133,23 @@ def judged_small_batch(records: memoryview, config: LogConfig, codec: Codec | No
     limit_bytes = config.inflated_limit_bytes
     if not plain:
         limit_bytes = min(SMALL_INFLATED_BYTES, limit_bytes)
-    try:
-        return Judged(config, looked_into(records, config, codec, limit_bytes))
-    except InflatedTooLarge as error:
-        if limit_bytes < config.inflated_limit_bytes:
-            return None
-        return Judged(config, refused=error)
-    except RequestError as error:
-        return Judged(config, refused=error)
+    look = partial(looked_into, records, config, codec, limit_bytes)
+    judged = _judged(config, look)
+    if limit_bytes < config.inflated_limit_bytes and is_too_large(judged):
+        return None
+    return judged
 
 
 def _judged(config: LogConfig, look: Callable[[], bytes | memoryview]) -> Judged:
     try:
         return Judged(config, look())
     except RequestError as error:
-        return Judged(config, refused=error)
+        return Judged(config, refused=Refusal.of(error))
+
+
+def is_too_large(judged: Judged) -> bool:
+    """True if it was refused because it inflates to more than was allowed."""
+    return judged.refused is not None and judged.refused.code == ErrorCode.MESSAGE_TOO_LARGE
 
 
 def looked_into(
@@ -143,11 +164,8 @@ def looked_into(
     header = v2.parse_header(records)
     try:
         data = v2.payload(records, header, limit_bytes)
-        thorough = config.records_validation == FULL or header.codec == Codec.NONE
-        if config.compacted or (thorough and config.checks_records):
+        if config.compacted or config.checks_records:
             refuse_null_keys(check_fields(data, header.count, config.compacted))
-        elif config.checks_records:
-            check_offsets(data, header.count)
     except InflatedTooLarge as error:
         raise InflatedTooLarge(f"{error} (kafkatx.records.max.inflated.bytes)") from None
     except CorruptRecords as error:

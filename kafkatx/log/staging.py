@@ -238,7 +238,9 @@ class StagedLog:
             if not isinstance(judged, Judged) or judged.config is not config:
                 return Unjudged(partial(judged_batch, records, config, self._codec))
             if judged.refused is not None:
-                raise judged.refused
+                if not must_look(header, config, self._codec):
+                    self._allowance.give_back(header.count)
+                return _failed(*judged.refused)
             records = memoryview(judged.records)
         header, body = stamped(records, config, now_ms)
         base_offset = self._next_offset
@@ -269,7 +271,7 @@ class StagedLog:
         if not isinstance(judged, Judged) or judged.config is not config or judged.base_offset != base_offset:
             return Unjudged(partial(check_message_set, records, config, self._codec, base_offset, now_ms))
         if judged.refused is not None:
-            raise judged.refused
+            return _failed(*judged.refused)
         data, info = judged.records, judged.info
         if info is None or not info.count:
             return Appended(0, None, -1, -1, -1, ())

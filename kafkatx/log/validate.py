@@ -13,11 +13,19 @@ from __future__ import annotations
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError, UnsupportedCompression
-from kafkatx.log.content import SMALL_BYTES, SMALL_INFLATED_BYTES, Judged, Refused, refuse_null_keys
+from kafkatx.log.content import (
+    SMALL_BYTES,
+    SMALL_INFLATED_BYTES,
+    Judged,
+    Refusal,
+    Refused,
+    is_too_large,
+    refuse_null_keys,
+)
 from kafkatx.records import batch as v2
 from kafkatx.records import convert, legacy
 from kafkatx.records.checksum import crc32c
-from kafkatx.records.compression import Codec, InflatedTooLarge, codec_named
+from kafkatx.records.compression import Codec, codec_named
 from kafkatx.records.framing import LEAST_RECORD_BYTES, is_one_record
 from kafkatx.types import NO_TIMESTAMP
 
@@ -153,11 +161,7 @@ def check_message_set(
 
     :return: the set as it is to be stored, and what it holds; or why it is refused.
     """
-    try:
-        data, info = _assigned(records, config, codec, base_offset, now_ms, config.inflated_limit_bytes)
-    except RequestError as error:
-        return Judged(config, base_offset=base_offset, refused=error)
-    return Judged(config, data, base_offset, info)
+    return _judged(records, config, codec, base_offset, now_ms, config.inflated_limit_bytes)
 
 
 def check_small_message_set(
@@ -167,14 +171,22 @@ def check_small_message_set(
     if len(records) > SMALL_BYTES:
         return None
     limit_bytes = min(SMALL_INFLATED_BYTES, config.inflated_limit_bytes)
+    judged = _judged(records, config, codec, base_offset, now_ms, limit_bytes)
+    return None if limit_bytes < config.inflated_limit_bytes and is_too_large(judged) else judged
+
+
+def _judged(
+    records: memoryview,
+    config: LogConfig,
+    codec: Codec | None,
+    base_offset: int,
+    now_ms: int,
+    limit_bytes: int,
+) -> Judged:
     try:
         data, info = _assigned(records, config, codec, base_offset, now_ms, limit_bytes)
-    except InflatedTooLarge as error:
-        if limit_bytes < config.inflated_limit_bytes:
-            return None
-        return Judged(config, base_offset=base_offset, refused=error)
     except RequestError as error:
-        return Judged(config, base_offset=base_offset, refused=error)
+        return Judged(config, base_offset=base_offset, refused=Refusal.of(error))
     return Judged(config, data, base_offset, info)
 
 

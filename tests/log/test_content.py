@@ -140,12 +140,21 @@ class WhenTests(SynchronousTestCase):
         self.assertEqual(done.error, ErrorCode.INVALID_RECORD)
 
     def test_full(self) -> None:
-        """Fields that do not fit are found in a compressed batch where all are checked."""
+        """Fields that do not fit are found in compressed batches always, in others while the allowance lasts.
+
+        Batches that are refused do not use it up. Where all records are checked they always are.
+        """
         record = bytes((14, 0, 0, 0, 126, 1, 0, 0))
-        batch = made(compress(Codec.GZIP, record), 1, Codec.GZIP)
-        self.assertEqual(log(records_validation=BOUNDED).append(batch, 0, NOW_MS, True).error, 0)
-        done = log(records_validation=FULL).append(batch, 0, NOW_MS, True)
-        self.assertEqual(done.error, ErrorCode.INVALID_RECORD)
+        packed, plain = made(compress(Codec.GZIP, record), 1, Codec.GZIP), made(record, 1)
+        bounded = log()
+        for _ in range(2000):
+            self.assertEqual(bounded.append(plain, 0, NOW_MS, True).error, ErrorCode.INVALID_RECORD)
+        bounded._allowance.open_ms = NOW_MS + 1
+        self.assertEqual(bounded.append(plain, 0, NOW_MS, True).error, 0)
+        self.assertEqual(bounded.append(packed, 0, NOW_MS, True).error, ErrorCode.INVALID_RECORD)
+        for _ in range(20):
+            done = log(records_validation=FULL).append(plain, 0, NOW_MS, True)
+            self.assertEqual(done.error, ErrorCode.INVALID_RECORD)
 
     def test_allowance(self) -> None:
         """Of uncompressed records a log looks into a thousand, then into a hundred a second."""

@@ -349,6 +349,14 @@ PRODUCER_ID_EXPIRATION_MS = LOG.integer(
     unit="ms",
     dynamic=True,
 )
+PRODUCER_IDS_MAX = LOG.integer(
+    "kafkatx.producer.ids.max",
+    100_000,
+    "The most idempotent producers that a partition remembers; beyond it those are forgotten that have not "
+    "sent for the longest time.",
+    low=1,
+    dynamic=True,
+)
 
 RETENTION = Section("Retention", "When old segments go.")
 

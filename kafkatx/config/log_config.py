@@ -35,6 +35,7 @@ class LogConfig:
     message_timestamp_before_max_ms: int = 2**63 - 1
     message_timestamp_after_max_ms: int = 3_600_000
     producer_id_expiration_ms: int = 86_400_000
+    producer_ids_max: int = 100_000
     min_cleanable_dirty_ratio: float = 0.5
     delete_retention_ms: int = 86_400_000
     min_compaction_lag_ms: int = 0

@@ -84,6 +84,7 @@ def log_config(config: BrokerConfig, topic_configs: Mapping[str, str]) -> LogCon
     return LogConfig(
         cleanup_policy=frozenset(policies),
         producer_id_expiration_ms=config[broker.PRODUCER_ID_EXPIRATION_MS],
+        producer_ids_max=config[broker.PRODUCER_IDS_MAX],
         **values,
     )
 

@@ -49,11 +49,13 @@ class Refusal(NamedTuple):
     code: ErrorCode
     message: str
     record_errors: Sequence[tuple[int, str]]
+    inflated_too_large: bool
 
     @classmethod
     def of(cls, error: RequestError) -> Refusal:
         """The refusal that an error tells of."""
-        return cls(error.code, str(error), getattr(error, "record_errors", ()))
+        too_large = isinstance(error, InflatedTooLarge)
+        return cls(error.code, str(error), getattr(error, "record_errors", ()), too_large)
 
 
 @attrs.frozen(eq=False)
@@ -149,7 +151,7 @@ def _judged(config: LogConfig, look: Callable[[], bytes | memoryview]) -> Judged
 
 def is_too_large(judged: Judged) -> bool:
     """True if it was refused because it inflates to more than was allowed."""
-    return judged.refused is not None and judged.refused.code == ErrorCode.MESSAGE_TOO_LARGE
+    return judged.refused is not None and judged.refused.inflated_too_large
 
 
 def looked_into(

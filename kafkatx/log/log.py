@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from zope.interface import implementer
@@ -18,13 +19,18 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IPartitionLog, Worker
 from kafkatx.log.checkpoint import LEADER_EPOCHS, encode_epochs
 from kafkatx.log.files import Files
-from kafkatx.log.producers import encode_snapshot
+from kafkatx.log.producers import ProducerState, encode_snapshot
 from kafkatx.log.recovery import Loaded, load_producers
 from kafkatx.log.segment import MAX_RELATIVE_OFFSET, MAX_SEGMENT_BYTES, Segment
 from kafkatx.log.segment_files import SNAPSHOT, file_name
 from kafkatx.log.staging import FindRetention
 from kafkatx.log.syncing import OnFailure, SyncedLog, ignore, run_all, watched
 from kafkatx.types import TopicPartition
+
+MANY_PRODUCERS = 1000
+"""Of more producers than this not every roll has its snapshot: copies and bytes of them add up."""
+
+Snapshot: TypeAlias = tuple[str, dict[int, ProducerState]]
 
 
 @implementer(IPartitionLog)
@@ -48,6 +54,7 @@ class FileLog(SyncedLog):
         )
         self.first_dirty_offset = loaded.first_dirty_offset
         self._unlinking: set[IDelayedCall] = set()
+        self._unsaved: dict[str, tuple[dict[int, ProducerState], int]] = {}
 
     def configure(self, config: LogConfig) -> None:
         """As IPartitionLog says."""
@@ -63,7 +70,7 @@ class FileLog(SyncedLog):
             return
         active = self.segments[-1]
         size = self._staged_bytes
-        rolled: list[tuple[str, bytes]] = []
+        rolled: list[Snapshot] = []
         try:
             if (
                 self._epoch_starts
@@ -92,11 +99,11 @@ class FileLog(SyncedLog):
             config.segment_index_bytes
         )
 
-    def _write_with_rolls(self) -> list[tuple[str, bytes]]:
+    def _write_with_rolls(self) -> list[Snapshot]:
         """Write what is staged to as many segments as it takes, or nothing; give the snapshots to make."""
         before = len(self.segments)
         mark = self.segments[-1].mark()
-        rolled: list[tuple[str, bytes]] = []
+        rolled: list[int] = []
         epochs = list(self._epochs.entries)
         try:
             self._begin_epochs()
@@ -110,7 +117,8 @@ class FileLog(SyncedLog):
                     self.segments[-1].write(buffers, part, size, self.config.index_interval_bytes)
                     at += count
                 else:
-                    rolled.append(self._add_segment(self._staged[at].base_offset, self._staged_ms))
+                    rolled.append(self._staged[at].base_offset)
+                    self._add_segment(rolled[-1], self._staged_ms)
         except OSError:
             for segment in self.segments[before:]:
                 segment.remove()
@@ -118,7 +126,9 @@ class FileLog(SyncedLog):
             self.segments[-1].restore(mark)
             self._epochs.entries = epochs
             raise
-        return rolled
+        if len(self._producers.states) > MANY_PRODUCERS:
+            rolled = rolled[-1:]  # recovery begins at the last snapshot that there is
+        return [self._snapshot(offset) for offset in rolled]
 
     def _fitting(self, at: int) -> int:
         """How many of the staged batches from *at* on the active segment takes."""
@@ -158,32 +168,40 @@ class FileLog(SyncedLog):
 
     def _roll(self, now_ms: int) -> None:
         """Start a new segment at the log's end."""
-        self._after_rolls([self._add_segment(self.log_end_offset, now_ms)])
+        self._add_segment(self.log_end_offset, now_ms)
+        self._after_rolls([self._snapshot(self.log_end_offset)])
 
-    def _add_segment(self, base_offset: int, now_ms: int) -> tuple[str, bytes]:
-        """Close the active segment and make the next; return path and content of a producer snapshot."""
+    def _add_segment(self, base_offset: int, now_ms: int) -> None:
+        """Close the active segment and make the next."""
         self.segments[-1].finish()
         self.segments.append(self._adopt(Segment.create(self._files, self.directory, base_offset, now_ms)))
         self._directory_unsynced = True
-        return self._snapshot(base_offset)
 
-    def _snapshot(self, offset: int) -> tuple[str, bytes]:
-        path = os.path.join(self.directory, file_name(offset, SNAPSHOT))
-        return path, encode_snapshot(self._states_at(offset))
+    def _snapshot(self, offset: int) -> Snapshot:
+        """The path of a producer snapshot, and what is to be encoded for it, in the worker."""
+        return os.path.join(self.directory, file_name(offset, SNAPSHOT)), self._states_at(offset)
 
-    def _after_rolls(self, snapshots: list[tuple[str, bytes]]) -> None:
+    def _after_rolls(self, snapshots: list[Snapshot]) -> None:
         """Keep recovery short: producers' state and the segments that were closed go to the disk soon."""
         for segment in self.segments[-2 - len(snapshots) : -2]:
             segment.unload()  # of the closed ones only the last has readers near the log's end
-        for path, data in snapshots:
-            save = partial(self._save_snapshot, path, data, self._cuts)
-            self._worker(save).addErrback(self._failed, "writing the producers of")
+        if len(self._producers.states) > MANY_PRODUCERS:
+            self._unsaved.clear()  # each is a copy of all states: only the last waits for the worker
+        for path, states in snapshots:
+            self._unsaved[path] = states, self._cuts
+        self._worker(self._save_snapshots).addErrback(self._failed, "writing the producers of")
         self.flush().addErrback(self._failed, "flushing")
 
-    def _save_snapshot(self, path: str, data: bytes, cuts: int) -> None:
-        """In the worker: write a snapshot, unless the log was cut since, perhaps before its offset."""
-        if cuts == self._cuts:
-            self._files.replace(path, data)
+    def _save_snapshots(self) -> None:
+        """In the worker: write the snapshots, but those from before the log was cut, perhaps below them."""
+        while self._unsaved:
+            try:
+                path, (states, cuts) = self._unsaved.popitem()
+            except KeyError:  # the reactor thread has cleared it
+                return
+            data = encode_snapshot(states)
+            if cuts == self._cuts:
+                self._files.replace(path, data)
 
     # --- cutting
 
@@ -307,13 +325,12 @@ class FileLog(SyncedLog):
         self.segments[-1].finish()
         self.segments[-1].release()  # of ten thousand logs not all files can be open at once
         syncs = self._to_sync(self._unsynced())
-        path, data = self._snapshot(self.log_end_offset)
-        has_states = bool(self._producers.states)
+        path, states = self._snapshot(self.log_end_offset)
 
         def finish() -> None:
             self._sync(syncs)
             if self.log_end_offset and not self._files.exists(path):
-                self._files.replace(path, data, sync=has_states)
+                self._files.replace(path, encode_snapshot(states), sync=bool(states))
             self.flushed_offset = self.log_end_offset
 
         return finish

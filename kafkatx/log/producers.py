@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from kafkatx.errors import ErrorCode
@@ -70,10 +71,13 @@ class ProducerState(NamedTuple):
 
 
 class Producers:
-    """The states of all producers of one partition."""
+    """The states of all producers of one partition.
+
+    :ivar states: by producer id; those that have not written for the longest time come first.
+    """
 
     def __init__(self, states: Mapping[int, ProducerState] | None = None) -> None:
-        self.states: dict[int, ProducerState] = dict(states or {})
+        self.states: dict[int, ProducerState] = dict(sorted((states or {}).items(), key=_last_used))
 
     def check(
         self, producer_id: int, epoch: int, first_sequence: int, count: int
@@ -106,7 +110,7 @@ class Producers:
         now_ms: int,
     ) -> ProducerState | None:
         """Take a batch in; return the producer's state from before, for :meth:`restore`."""
-        old = self.states.get(producer_id)
+        old = self.states.pop(producer_id, None)
         batch = ProducerBatch(
             first_sequence,
             (first_sequence + last_offset - base_offset) & SEQUENCE_MASK,
@@ -138,14 +142,26 @@ class Producers:
                 del self.states[key]
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget the producers that have not written for *expiration_ms*."""
-        idle = [key for key, state in self.states.items() if now_ms - state.last_used_ms >= expiration_ms]
-        for key in idle:
+        """Forget the producers that have not written for *expiration_ms*; the others are not looked at."""
+        idle = takewhile(lambda one: now_ms - one[1].last_used_ms >= expiration_ms, self.states.items())
+        for key, _ in list(idle):
+            del self.states[key]
+
+    def forget_oldest(self) -> None:
+        """Forget those that have not written for the longest time: every twentieth, and one at least.
+
+        One at a time would be slow, for a dict finds its first entry behind all that were deleted.
+        """
+        for key in list(islice(self.states, len(self.states) // 20 + 1)):
             del self.states[key]
 
 
+def _last_used(entry: tuple[int, ProducerState]) -> int:
+    return entry[1].last_used_ms
+
+
 def encode_snapshot(states: Mapping[int, ProducerState]) -> bytes:
-    """The content of a ``.snapshot`` file."""
+    """The content of a ``.snapshot`` file; of many producers it takes its time."""
     entries = [
         _ENTRY.pack(
             producer_id,

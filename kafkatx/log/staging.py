@@ -111,6 +111,7 @@ class StagedLog:
         self._max_message_bytes = config.max_message_bytes
         self._before_max_ms = config.message_timestamp_before_max_ms
         self._after_max_ms = config.message_timestamp_after_max_ms
+        self._most_producers = config.producer_ids_max
         self._retention = self._find_retention(config.retention_policy)
 
     # --- appending
@@ -198,6 +199,8 @@ class StagedLog:
             last_offset = base_offset + count - 1
             before = self._producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
             self._undo.append(_Undo(base_offset, producer_id, before))
+            if len(self._producers.states) > self._most_producers:
+                self._producers.forget_oldest()
             return None
         if isinstance(verdict, ProducerBatch):
             append_ms = now_ms if self.config.log_append_time else -1
@@ -240,7 +243,7 @@ class StagedLog:
             if judged.refused is not None:
                 if not must_look(header, config, self._codec):
                     self._allowance.give_back(header.count)
-                return _failed(*judged.refused)
+                return _failed(*judged.refused[:3])
             records = memoryview(judged.records)
         header, body = stamped(records, config, now_ms)
         base_offset = self._next_offset
@@ -271,7 +274,7 @@ class StagedLog:
         if not isinstance(judged, Judged) or judged.config is not config or judged.base_offset != base_offset:
             return Unjudged(partial(check_message_set, records, config, self._codec, base_offset, now_ms))
         if judged.refused is not None:
-            return _failed(*judged.refused)
+            return _failed(*judged.refused[:3])
         data, info = judged.records, judged.info
         if info is None or not info.count:
             return Appended(0, None, -1, -1, -1, ())
@@ -305,7 +308,8 @@ class StagedLog:
 
     def _states_at(self, offset: int) -> dict[int, ProducerState]:
         """The producers' states before the staged batches from *offset* on."""
-        earlier = Producers(self._producers.states)
+        earlier = Producers()
+        earlier.states = self._producers.states.copy()
         for undo in reversed(self._undo):
             if undo.base_offset >= offset:
                 earlier.restore(undo.producer_id, undo.state)

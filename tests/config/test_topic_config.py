@@ -61,6 +61,7 @@ RESOLVED: tuple[tuple[dict[str, str], dict[str, str], str, Any], ...] = (
     ({"kafkatx.retention": "keep"}, {}, "retention_policy", "keep"),
     ({"kafkatx.retention": "keep"}, {"kafkatx.retention": "size"}, "retention_policy", "size"),
     ({"producer.id.expiration.ms": "5"}, {}, "producer_id_expiration_ms", 5),
+    ({"kafkatx.producer.ids.max": "5"}, {}, "producer_ids_max", 5),
     ({}, {}, "message_timestamp_after_max_ms", HOUR),
     ({}, {}, "message_timestamp_before_max_ms", MAX),
     ({"log.message.timestamp.difference.max.ms": "5"}, {}, "message_timestamp_after_max_ms", 5),

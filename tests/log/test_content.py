@@ -208,3 +208,21 @@ class WhenTests(SynchronousTestCase):
             stored = b"".join(appending._buffers[-60:])
             offsets = [record.offset for record in legacy.iter_records(stored)]
             self.assertEqual(offsets, list(range(before, before + 1500)))
+
+
+class ProducerIdTests(SynchronousTestCase):
+    def test_bounded(self) -> None:
+        """A log remembers as many producers as it may, those that wrote last; a failed write changes none."""
+        appending = log(producer_ids_max=50)
+        for number in range(500):
+            batch = build_values([b"v"], NOW_MS, Codec.NONE, number, 0, 0)
+            self.assertEqual(appending.append(batch, 0, NOW_MS + number, True).error, 0)
+            appending.log_end_offset = appending._next_offset
+            appending._clear_stage()
+        known = list(appending._producers.states)
+        self.assertLessEqual(len(known), 50)
+        self.assertEqual(known, list(range(500 - len(known), 500)))
+        before = dict(appending._producers.states)
+        appending.append(build_values([b"v"], NOW_MS, Codec.NONE, 499, 0, 1), 0, NOW_MS, True)
+        appending._unstage()
+        self.assertEqual(appending._producers.states, before)

@@ -12,7 +12,8 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.log.producers import decode_snapshot
+from kafkatx.log import log as log_module
+from kafkatx.log.producers import decode_snapshot, encode_snapshot
 from kafkatx.log.store import FileLogStore
 from kafkatx.records.convert import batches
 from kafkatx.testing.contracts.partition_log import (
@@ -380,6 +381,35 @@ class SlowWorkerTests(StoreCase, SynchronousTestCase):
         self.slow = True
         self.addCleanup(setattr, self, "slow", False)
         return log
+
+    def test_snapshots_are_encoded_in_the_worker(self) -> None:
+        """A roll encodes nothing where it happens; of many producers only the last snapshot waits."""
+        log = self.make_log()
+        encoded: list[int] = []
+
+        def counted(states: Any) -> bytes:
+            encoded.append(len(states))
+            return encode_snapshot(states)
+
+        self.patch(log_module, "encode_snapshot", counted)
+        self.patch(log_module, "MANY_PRODUCERS", 3)
+        for number in range(6):
+            self.put(log, batch([b"x"], producer=(number, 0, 0)))
+            log._roll(NOW_MS)
+        self.assertEqual(encoded, [])
+        self.pump()
+        self.assertEqual(encoded, [6])
+        snapshots = [name for name in names(log) if name.endswith(".snapshot")]
+        self.assertEqual(snapshots, [f"{6:020d}.snapshot"])
+
+    def test_snapshots_before_a_cut(self) -> None:
+        """A snapshot that waited while its log was cut is not written."""
+        log = self.make_log()
+        self.put(log, batch([b"x"], producer=(1, 0, 0)))
+        log._roll(NOW_MS)
+        log.truncate_to(0)
+        self.pump()
+        self.assertEqual([name for name in names(log) if name.endswith(".snapshot")], [])
 
     def test_flush_waits_for_the_one_before(self) -> None:
         """A flush that has nothing to sync itself does not overtake the one that has."""

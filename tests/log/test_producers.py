@@ -178,3 +178,24 @@ class SnapshotTests(SynchronousTestCase):
             garbled = bytearray(data)
             garbled[at] ^= 4
             self.assertRaises(SnapshotDamaged, decode_snapshot, bytes(garbled))
+
+
+class OldestTests(SynchronousTestCase):
+    """Who is forgotten first."""
+
+    def test_order(self) -> None:
+        """Those that wrote last stay, whenever they came; of few one goes, of many a twentieth."""
+        producers = Producers()
+        for key in range(100):
+            producers.record(key, 0, 0, key, key, key)
+        producers.record(0, 0, 1, 100, 100, 100)
+        producers.forget_oldest()
+        self.assertEqual(list(producers.states)[:2], [7, 8])
+        self.assertEqual(list(producers.states)[-2:], [99, 0])
+
+    def test_after_a_restart(self) -> None:
+        """A snapshot's order does not count, but when each has written."""
+        states = {key: ProducerState(0, (ProducerBatch(0, 0, key, key),), 50 - key) for key in range(50)}
+        producers = Producers(decode_snapshot(encode_snapshot(states)))
+        producers.expire(50, 10)
+        self.assertEqual(sorted(producers.states), list(range(10)))

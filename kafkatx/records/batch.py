@@ -151,6 +151,8 @@ def stream_records(batch: bytes | memoryview, limit_bytes: int = LIMIT_BYTES) ->
             at = _decode(data, header, offsets, timestamps, keys, values, headers, None, piece, at)
         except IndexError:
             raise CorruptRecords("the batch ends within a record") from None
+        if not (header.base_offset <= min(offsets) and max(offsets) <= header.last_offset):
+            raise CorruptRecords("a record's offset is outside of its batch")
         if header.log_append_time:
             timestamps = [header.max_timestamp] * piece
         columns = zip(offsets, timestamps, keys, values, headers, strict=True)

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import sys
 import tracemalloc
+import zlib
 from unittest import mock
 
 import cramjam
@@ -18,6 +19,7 @@ from kafkatx.records import compression
 from kafkatx.records.compression import (
     XERIAL_HEADER,
     Codec,
+    InflatedTooLarge,
     codec_named,
     codec_numbered,
     compress,
@@ -138,6 +140,50 @@ class BadInputTests(SynchronousTestCase):
     def test_raw_snappy_bomb(self) -> None:
         """A raw snappy block that only claims to be 4 GiB is refused at once."""
         self.assertRaises(CorruptRecords, decompress, Codec.SNAPPY, b"\xff\xff\xff\xff\x0f\0a", 1 << 20)
+
+    def test_snappy_claim(self) -> None:
+        """A block that claims more than its bytes can hold is refused before anything is allocated."""
+        tracemalloc.start()
+        self.assertRaises(CorruptRecords, decompress, Codec.SNAPPY, b"\x80\x80\x80\x10\0a", 128 << 20)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        self.assertLess(peak, 1 << 20)
+
+    def test_too_large_or_corrupt(self) -> None:
+        """What is larger than allowed is told apart from what is wrong."""
+        for codec in PACKED:
+            packed = compress(codec, TEXT)
+            self.assertRaises(InflatedTooLarge, decompress, codec, packed, len(TEXT) - 1)
+            error = self.assertRaises(CorruptRecords, decompress, codec, packed[:-9], len(TEXT))
+            self.assertNotIsInstance(error, InflatedTooLarge)
+
+    def test_gzip_members(self) -> None:
+        """However many members there are, little more than their bytes is ever given to zlib or copied."""
+        data = (gzip.compress(b"") * 20 + gzip.compress(TEXT)) * 40
+        moved = 0
+        make = zlib.decompressobj
+
+        class Counted:
+            def __init__(self, window: int) -> None:
+                self._stream = make(window)
+
+            def decompress(self, piece: memoryview, most: int) -> bytes:
+                nonlocal moved
+                given: bytes = self._stream.decompress(piece, most)
+                moved += len(piece) + len(self._stream.unused_data)
+                return given
+
+            @property
+            def eof(self) -> bool:
+                return bool(self._stream.eof)
+
+            @property
+            def unused_data(self) -> bytes:
+                return bytes(self._stream.unused_data)
+
+        with mock.patch.object(zlib, "decompressobj", Counted):
+            self.assertEqual(decompress(Codec.GZIP, data), TEXT * 40)
+        self.assertLess(moved, 3 * 1024 * 21 * 40)
 
     def test_xerial_block_sizes(self) -> None:
         """Blocks of no bytes, of fewer, or of more than there are, are refused."""

@@ -11,12 +11,14 @@ from kafkatx.records.batch import CONTROL, TIMESTAMP_TYPE, Headers, Record, chec
 from kafkatx.records.builder import assemble
 from kafkatx.records.compression import Codec, compress
 from kafkatx.records.convert import (
+    CONVERTED_BYTES,
     Span,
     batches,
     down_convert,
     iter_any,
     read_columns,
     recompress,
+    stream_any,
     up_convert,
 )
 from kafkatx.records.legacy import build, iter_messages
@@ -183,6 +185,42 @@ class DownConvertTests(SynchronousTestCase):
         one = len(down_convert(built(SAMPLE), 1, 0, 1))
         for max_bytes, count in ((1, 4), (2 * one - 1, 4), (2 * one, 8), (9 * one, 12)):
             self.assertEqual(len(list(iter_any(down_convert(data, 1, 0, max_bytes)))), count)
+
+    def test_large_inside(self) -> None:
+        """Of a batch that is large inside a part comes at a time; all of its records come, each once."""
+        records = [Record(number, 5, None, bytes(100_000), []) for number in range(30)]
+        for codec in (Codec.GZIP, Codec.LZ4):
+            for data in (built(records, codec), build(records, 1, codec, 0)):
+                found: list[int] = []
+                while len(found) < 30:
+                    part = down_convert(data, 0, len(found), len(data))
+                    self.assertEqual(sum(1 for _ in batches(part)), 1)
+                    offsets = [record.offset for record in iter_any(part)]
+                    self.assertLessEqual(len(offsets), CONVERTED_BYTES // 100_000)
+                    found += offsets
+                self.assertEqual(found, list(range(30)))
+
+    def test_all_together(self) -> None:
+        """What all batches inflate to is bounded, too: those that come later are left for the next fetch."""
+        one = [Record(0, 5, None, bytes(900_000), [])]
+        data = b"".join(built(one, Codec.GZIP, base_offset) for base_offset in range(20))
+        part = down_convert(data, 1, 0, 1 << 20, 2_000_000)
+        self.assertEqual([record.offset for record in iter_any(part)], [0, 1, 2])
+
+    def test_stream(self) -> None:
+        """A batch read in pieces gives the records that it gives at once, and the same errors."""
+        records = [Record(number, number, b"k", b"v" * (number % 5), []) for number in range(2500)]
+        for codec in (Codec.NONE, Codec.ZSTD):
+            data = built(records, codec, 7)
+            self.assertEqual(list(stream_any(data)), list(iter_any(data)))
+        for bad in (
+            payload(built(records))[:-1],
+            payload(built(records)) + b"x",
+            payload(built(records)) * 2,
+        ):
+            broken = assemble(bad, 2500, 0, 0, 0)
+            self.assertRaises(CorruptRecords, list, stream_any(broken))
+        self.assertEqual(list(stream_any(MIXED)), list(iter_any(MIXED)))
 
     def test_nothing_left(self) -> None:
         """Batches that leave nothing do not count as the first one."""

@@ -179,7 +179,10 @@ class FetchRound:
         response = FetchResponse(responses=responses)
         if self._context.version < ZSTD_SINCE:
             worker = self._broker.workers("down-conversion")
-            return worker(lambda: _for_old_client(response, self._request, self._context.version))
+            limit_bytes: int = self._broker.config.get("kafkatx.records.max.inflated.bytes")
+            return worker(
+                lambda: _for_old_client(response, self._request, self._context.version, limit_bytes)
+            )
         return response
 
     def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
@@ -254,7 +257,9 @@ def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
     return ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def _for_old_client(response: FetchResponse, request: FetchRequest, version: int) -> FetchResponse:
+def _for_old_client(
+    response: FetchResponse, request: FetchRequest, version: int, limit_bytes: int
+) -> FetchResponse:
     """Give an old client what it can read, or error 76; runs in a worker.
 
     Before version 2 that is magic 0, before 4 magic 1, and before 10 all but zstd.
@@ -267,14 +272,14 @@ def _for_old_client(response: FetchResponse, request: FetchRequest, version: int
             stored = result.records
             data = memoryview(stored.tobytes() if isinstance(stored, FileSlice) else stored)
             try:
-                result.records = _readable(data, to_magic, asked.fetch_offset)
+                result.records = _readable(data, to_magic, asked.fetch_offset, max(limit_bytes, len(data)))
             except RequestError as refused:
                 result.error_code, result.records = refused.code, b""
     return response
 
 
-def _readable(data: memoryview, to_magic: int, fetch_offset: int) -> bytes | memoryview:
-    """The records in a form that a client of *to_magic* reads.
+def _readable(data: memoryview, to_magic: int, fetch_offset: int, limit_bytes: int) -> bytes | memoryview:
+    """The records in a form that a client of *to_magic* reads; no batch may inflate to more than the limit.
 
     :raises UnsupportedCompression: they are zstd.
     """
@@ -283,7 +288,7 @@ def _readable(data: memoryview, to_magic: int, fetch_offset: int) -> bytes | mem
         raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Fetch v{ZSTD_SINCE}")
     if all(magic <= to_magic for _at, _size, magic, *_ in found):
         return data
-    return down_convert(data, to_magic, fetch_offset, len(data))
+    return down_convert(data, to_magic, fetch_offset, len(data), limit_bytes)
 
 
 def _error(asked: FetchPartition, code: int) -> PartitionData:

@@ -42,7 +42,9 @@ class _Cleaner:
         self._job = job
         self._alive = alive
         self._map = OffsetMap(job.memory_bytes, job.load_factor)
-        self._rules = Rules(self._map, job.now_ms, job.delete_retention_ms, job.last_offsets)
+        self._rules = Rules(
+            self._map, job.now_ms, job.delete_retention_ms, job.last_offsets, job.inflated_limit_bytes
+        )
         self._legacy_horizon_ms = self._find_legacy_horizon()
         self._bytes_read = self._bytes_kept = 0
         self._place = ""
@@ -109,7 +111,7 @@ class _Cleaner:
             for batch, data in self._batches(source):
                 if batch.last_offset < job.first_dirty_offset:
                     continue
-                names, at = keys_of(data, batch)
+                names, at = keys_of(data, batch, job.inflated_limit_bytes)
                 if not offsets.has_room(len(names)):
                     return
                 offsets.add(names, at)

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import attrs
 
 from kafkatx.log.files import Files
+from kafkatx.records.compression import LIMIT_BYTES
 
 
 @attrs.frozen
@@ -38,6 +39,7 @@ class Pass:
     :ivar sources: the segments, oldest first, up to the first that cannot be cleaned.
     :ivar end_offset: the offset after the last of them, exclusive.
     :ivar last_offsets: producer id -> last offset of the last batch that it wrote.
+    :ivar inflated_limit_bytes: the most that a batch may take when inflated; a larger one ends the pass.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Pass:
     segment_index_bytes: int
     index_interval_bytes: int
     last_offsets: dict[int, int]
+    inflated_limit_bytes: int = LIMIT_BYTES
 
 
 @attrs.frozen

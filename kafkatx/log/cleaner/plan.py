@@ -89,6 +89,7 @@ def plan(log: CompactedLog, found: Cleanable, memory: Memory, name: str, now_ms:
         segment_index_bytes=log.config.segment_index_bytes,
         index_interval_bytes=log.config.index_interval_bytes,
         last_offsets=log.last_batches(),
+        inflated_limit_bytes=log.config.inflated_limit_bytes,
     )
 
 

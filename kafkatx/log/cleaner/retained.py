@@ -28,7 +28,7 @@ from kafkatx.log.scan import Shallow
 from kafkatx.records import batch as v2
 from kafkatx.records import legacy
 from kafkatx.records.builder import assemble
-from kafkatx.records.compression import Codec, compress
+from kafkatx.records.compression import LIMIT_BYTES, Codec, compress
 from kafkatx.types import NO_TIMESTAMP
 
 _UNTOUCHED = v2.CONTROL | v2.TRANSACTIONAL
@@ -50,15 +50,19 @@ class Rules:
 
     :ivar now_ms: when the pass began.
     :ivar last_offsets: producer id -> last offset of the last batch that it wrote.
+    :ivar inflated_limit_bytes: the most that a batch may take when inflated.
     """
 
     map: OffsetMap
     now_ms: int
     delete_retention_ms: int
     last_offsets: Mapping[int, int]
+    inflated_limit_bytes: int = LIMIT_BYTES
 
 
-def keys_of(data: memoryview, batch: Shallow) -> tuple[list[bytes | None], list[int]]:
+def keys_of(
+    data: memoryview, batch: Shallow, limit_bytes: int = LIMIT_BYTES
+) -> tuple[list[bytes | None], list[int]]:
     """Names of the keys (see ``offset_map``) and the offsets of a batch's records.
 
     None of them where the batch is left as it is.
@@ -67,12 +71,17 @@ def keys_of(data: memoryview, batch: Shallow) -> tuple[list[bytes | None], list[
     :raises UnsupportedCompression: its codec is not installed.
     """
     if batch.magic < 2:
-        records = list(legacy.iter_records(data))
-        return names_of(record.key for record in records), [record.offset for record in records]
+        keys: list[bytes | None] = []
+        offsets: list[int] = []
+        for record in legacy.iter_records(data, limit_bytes=limit_bytes):
+            keys.append(record.key)
+            offsets.append(record.offset)
+        return names_of(keys), offsets
     if batch.attributes & _UNTOUCHED:
         return [], []
     header = v2.parse_header(data)
-    keys, offsets = spans.find_keys(v2.payload(data, header), header.count, header.base_offset)
+    payload = v2.payload(data, header, limit_bytes)
+    keys, offsets = spans.find_keys(payload, header.count, header.base_offset)
     return names_of(keys), offsets
 
 
@@ -94,7 +103,7 @@ def _retained_records(data: memoryview, rules: Rules) -> Kept | None:
     header = v2.parse_header(data)
     if not rules.map.may_hold(header.base_offset, header.last_offset):
         return _nothing_of(header, rules)
-    payload = v2.payload(data, header)
+    payload = v2.payload(data, header, rules.inflated_limit_bytes)
     found = spans.find_spans(payload, header.count, header.base_offset)
     names = names_of(found.keys)
     stays = rules.map.latest(names, found.offsets)
@@ -155,7 +164,7 @@ def _rebuilt(header: v2.BatchHeader, payload: bytes) -> bytes:
 
 def _retained_messages(data: memoryview, batch: Shallow, rules: Rules, tombstones_stay: bool) -> Kept | None:
     """What stays of a message of magic 0 or 1, or of those in a wrapper."""
-    records = list(legacy.iter_records(data))
+    records = list(legacy.iter_records(data, limit_bytes=rules.inflated_limit_bytes))
     offsets = [record.offset for record in records]
     stays = rules.map.latest(names_of(record.key for record in records), offsets)
     kept = [

@@ -116,13 +116,11 @@ class Dump:
     def _records_of(self, path: str, survey: Survey, seen: Seen) -> Iterator[Row]:
         batch = seen.batch
         try:
-            records = survey.records(batch)
+            for record in survey.records(batch):
+                if record.offset >= self._offset:
+                    yield RecordRow(path, batch.position, *record)
         except (CorruptRecords, UnsupportedCompression) as error:
             yield DamageRow(path, batch.position, batch.size, f"its records cannot be decoded: {error}")
-            return
-        for record in records:
-            if record.offset >= self._offset:
-                yield RecordRow(path, batch.position, *record)
 
     # --- the other files
 

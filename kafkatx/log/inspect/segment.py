@@ -101,7 +101,8 @@ class SegmentCheck:
 
     def _undecodable(self, seen: Seen) -> str:
         try:
-            self._survey.records(seen.batch)
+            for _ in self._survey.records(seen.batch):
+                pass
         except (CorruptRecords, UnsupportedCompression) as error:
             return f"the records of the batch cannot be decoded: {error}"
         return ""

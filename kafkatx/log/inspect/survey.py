@@ -16,7 +16,7 @@ from kafkatx.errors import CorruptRecords
 from kafkatx.log.files import Files
 from kafkatx.log.scan import Shallow, parse
 from kafkatx.records import legacy
-from kafkatx.records.batch import Record, iter_records
+from kafkatx.records.batch import Record, stream_records
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.compression import LIMIT_BYTES
 from kafkatx.records.header import ATTRIBUTES_AT, HEADER_BYTES, MAGIC, MAGIC_AT
@@ -83,18 +83,21 @@ class Survey:
             yield Damage(position, following - position, problem, batch, cut_off, head)
             position = following
 
-    def records(self, batch: Shallow) -> list[Record]:
-        """The records of a batch, the one of a control batch too; its checksum is not looked at again.
+    def records(self, batch: Shallow) -> Iterator[Record]:
+        """Yield the records of a batch, the one of a control batch too; its checksum is not looked at again.
 
-        :raises CorruptRecords: they cannot be decoded, or not into 128 MiB.
+        Of a batch that is large inside no more than its bytes is held.
+
+        :raises CorruptRecords: they cannot be decoded, or not into 128 MiB; some may have come before.
         :raises UnsupportedCompression: its codec is unknown or not installed.
         """
         if batch.size > LIMIT_BYTES:
             raise CorruptRecords(f"a batch of {batch.size} bytes is too large to be decoded")
         data = memoryview(self._files.pread(self._file, batch.size, batch.position))
         if batch.magic == MAGIC:
-            return list(iter_records(data))
-        return list(legacy.iter_records(data, check_crc=False))
+            yield from stream_records(data)
+        else:
+            yield from legacy.iter_records(data, check_crc=False)
 
     def _judge(self, position: int) -> tuple[str, Shallow | None]:
         """What is wrong at a position (nothing: an empty text), and the header if there can be one."""

@@ -157,7 +157,9 @@ class MemoryLog(StagedLog):
             for data, written in zip(chunk.batches, chunk.written, strict=True):
                 if written.max_timestamp < timestamp_ms or written.last_offset < self.log_start_offset:
                     continue
-                record = lookup.first_at_or_after(memoryview(data), timestamp_ms, self.log_start_offset)
+                record = lookup.first_at_or_after(
+                    memoryview(data), timestamp_ms, self.log_start_offset, self.config.inflated_limit_bytes
+                )
                 if record is not None:
                     return record.offset, record.timestamp, self.epoch_at(record.offset)
         return None
@@ -177,7 +179,7 @@ class MemoryLog(StagedLog):
                 if newer or candidates[-1][0].base_offset < self.log_start_offset:
                     candidates.append((written, data))
         newest = lookup.newest_of(
-            lookup.newest(memoryview(data), self.log_start_offset)
+            lookup.newest(memoryview(data), self.log_start_offset, self.config.inflated_limit_bytes)
             for written, data in candidates[:1] + candidates[-1:]
         )
         return None if newest is None else (newest.offset, newest.timestamp, self.epoch_at(newest.offset))

@@ -177,7 +177,9 @@ class SegmentedLog(StagedLog):
             for number, segment in enumerate(self.segments)
             if segment.max_timestamp >= timestamp_ms and self._end_of(number) > self.log_start_offset
         ]
-        return self._searched(partial(times.first_at_or_after, twins, timestamp_ms, self.log_start_offset))
+        limit_bytes = self.config.inflated_limit_bytes
+        start = self.log_start_offset
+        return self._searched(partial(times.first_at_or_after, twins, timestamp_ms, start, limit_bytes))
 
     def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
         """As IPartitionLog says."""
@@ -186,7 +188,8 @@ class SegmentedLog(StagedLog):
             for number, segment in enumerate(self.segments)
             if segment.size and self._end_of(number) > self.log_start_offset
         ]
-        return self._searched(partial(times.newest, twins, self.log_start_offset))
+        limit_bytes = self.config.inflated_limit_bytes
+        return self._searched(partial(times.newest, twins, self.log_start_offset, limit_bytes))
 
     def _searched(self, search: Any) -> Deferred[tuple[int, int, int] | None]:
         def found(record: Record | None) -> tuple[int, int, int] | None:

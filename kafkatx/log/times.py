@@ -12,9 +12,12 @@ from kafkatx.log import lookup
 from kafkatx.log.scan import Shallow
 from kafkatx.log.segment import Segment
 from kafkatx.records.batch import Record
+from kafkatx.records.compression import LIMIT_BYTES
 
 
-def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, start_offset: int) -> Record | None:
+def first_at_or_after(
+    segments: Sequence[Segment], timestamp_ms: int, start_offset: int, limit_bytes: int = LIMIT_BYTES
+) -> Record | None:
     """The first record, by offset, from *start_offset* on whose time is *timestamp_ms* or later.
 
     :param segments: those that may have it, oldest first.
@@ -22,7 +25,7 @@ def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, start_offs
     """
     for segment in segments:
         try:
-            record = _first_in(segment, timestamp_ms, start_offset)
+            record = _first_in(segment, timestamp_ms, start_offset, limit_bytes)
         except FileNotFoundError:
             continue  # retention was faster
         if record is not None:
@@ -30,20 +33,21 @@ def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, start_offs
     return None
 
 
-def _first_in(segment: Segment, timestamp_ms: int, start_offset: int) -> Record | None:
+def _first_in(segment: Segment, timestamp_ms: int, start_offset: int, limit_bytes: int) -> Record | None:
     segment.make_ready()
     start = segment.find(max(segment.time_index.floor(timestamp_ms), start_offset))
     if start is None:
         return None
     for batch in segment.walk(start.position):
         if batch.max_timestamp >= timestamp_ms:
-            record = lookup.first_at_or_after(segment.read_batch(batch), timestamp_ms, start_offset)
+            data = segment.read_batch(batch)
+            record = lookup.first_at_or_after(data, timestamp_ms, start_offset, limit_bytes)
             if record is not None:
                 return record
     return None
 
 
-def newest(segments: Sequence[Segment], start_offset: int) -> Record | None:
+def newest(segments: Sequence[Segment], start_offset: int, limit_bytes: int = LIMIT_BYTES) -> Record | None:
     """The first of the records from *start_offset* on that have the largest time.
 
     :param segments: those with such records, oldest first.
@@ -53,13 +57,13 @@ def newest(segments: Sequence[Segment], start_offset: int) -> Record | None:
     for segment in segments:
         if found is None or segment.max_timestamp > found.timestamp:
             try:
-                found = _newest_in(segment, start_offset) or found
+                found = _newest_in(segment, start_offset, limit_bytes) or found
             except FileNotFoundError:
                 continue  # retention was faster
     return found
 
 
-def _newest_in(segment: Segment, start_offset: int) -> Record | None:
+def _newest_in(segment: Segment, start_offset: int, limit_bytes: int) -> Record | None:
     holder = segment.find(max(segment.max_timestamp_offset, start_offset))
     if holder is None:
         return None
@@ -68,7 +72,9 @@ def _newest_in(segment: Segment, start_offset: int) -> Record | None:
         # The log starts at the newest record's batch, or after it: it may be any that follows.
         first, *others = segment.walk(segment.position_of(start_offset))
         candidates = [first, max(others, key=_max_timestamp)] if others else [first]
-    return lookup.newest_of([lookup.newest(segment.read_batch(batch), start_offset) for batch in candidates])
+    return lookup.newest_of(
+        [lookup.newest(segment.read_batch(batch), start_offset, limit_bytes) for batch in candidates]
+    )
 
 
 def _max_timestamp(batch: Shallow) -> int:

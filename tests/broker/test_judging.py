@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -97,6 +98,15 @@ class JudgingTests(BrokerTestCase):
         self.assertEqual(self.broker.judging.waiting_bytes, 0)
         self.workers.work()
         self.assertEqual(self.stored(), [])
+
+    def test_looks_that_are_dropped(self) -> None:
+        """A look that nobody waits for any more is not begun; the others are."""
+        begun: list[int] = []
+        waiting = [self.broker.judging.judge(partial(begun.append, number)) for number in range(3)]
+        waiting[1].cancel()
+        self.failureResultOf(waiting[1], CancelledError)
+        self.workers.work()
+        self.assertEqual(begun, [0, 2])
 
     def test_too_much_waits(self) -> None:
         """Beyond queued.max.request.bytes a batch is refused at once, with an error to try again."""

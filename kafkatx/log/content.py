@@ -22,10 +22,10 @@ from kafkatx.interfaces.storage import UNJUDGED
 from kafkatx.records import batch as v2
 from kafkatx.records import convert, legacy
 from kafkatx.records.compression import Codec, InflatedTooLarge
-from kafkatx.records.framing import check_fields
+from kafkatx.records.framing import check_fields, check_offsets
 
 CHECK_EVERY_MS = 10
-"""Where checks are bounded, so much of a log's time pays for one uncompressed record."""
+"""Where checks are bounded, so much of a log's time pays for one record."""
 
 UNCHECKED_MOST_MS = 10_000
 """What an idle log has saved up at most: 1,000 records' worth. What it owes at most is as much."""
@@ -97,9 +97,9 @@ def must_look(header: v2.BatchHeader, config: LogConfig, codec: Codec | None) ->
 
 
 class Allowance:
-    """How many uncompressed records of one log are looked into where checks are bounded.
+    """How many records of one log have every field checked where checks are bounded.
 
-    :ivar open_ms: from this time on the next batch's are, however many there are.
+    :ivar open_ms: from this time on the next batch's have, however many there are.
     """
 
     __slots__ = ("open_ms",)
@@ -108,7 +108,7 @@ class Allowance:
         self.open_ms = 0
 
     def take(self, count: int, now_ms: int) -> bool:
-        """Return True if a batch of *count* records is to be looked into."""
+        """Return True if every field of a batch of *count* records is to be checked."""
         if now_ms < self.open_ms:
             return False
         cost_ms = min(count * CHECK_EVERY_MS, 2 * UNCHECKED_MOST_MS)
@@ -120,13 +120,18 @@ class Allowance:
         self.open_ms -= min(count * CHECK_EVERY_MS, 2 * UNCHECKED_MOST_MS)
 
 
-def judged_batch(records: memoryview, config: LogConfig, codec: Codec | None) -> Judged:
-    """Look into a batch whose header is sound; for a worker."""
-    look = partial(looked_into, records, config, codec, config.inflated_limit_bytes)
+def judged_batch(records: memoryview, config: LogConfig, codec: Codec | None, thorough: bool) -> Judged:
+    """Look into a batch whose header is sound; for a worker.
+
+    :param thorough: every field is checked, also where the settings ask for less.
+    """
+    look = partial(looked_into, records, config, codec, thorough, config.inflated_limit_bytes)
     return _judged(config, look)
 
 
-def judged_small_batch(records: memoryview, config: LogConfig, codec: Codec | None) -> Judged | None:
+def judged_small_batch(
+    records: memoryview, config: LogConfig, codec: Codec | None, thorough: bool
+) -> Judged | None:
     """As :func:`judged_batch` if that takes no time; else None."""
     header = v2.parse_header(records)
     plain = header.codec == Codec.NONE and codec in (None, Codec.NONE)
@@ -135,7 +140,7 @@ def judged_small_batch(records: memoryview, config: LogConfig, codec: Codec | No
     limit_bytes = config.inflated_limit_bytes
     if not plain:
         limit_bytes = min(SMALL_INFLATED_BYTES, limit_bytes)
-    look = partial(looked_into, records, config, codec, limit_bytes)
+    look = partial(looked_into, records, config, codec, thorough, limit_bytes)
     judged = _judged(config, look)
     if limit_bytes < config.inflated_limit_bytes and is_too_large(judged):
         return None
@@ -155,7 +160,7 @@ def is_too_large(judged: Judged) -> bool:
 
 
 def looked_into(
-    records: memoryview, config: LogConfig, codec: Codec | None, limit_bytes: int
+    records: memoryview, config: LogConfig, codec: Codec | None, thorough: bool, limit_bytes: int
 ) -> bytes | memoryview:
     """Inflate a batch and check its records as the settings say; return it as the topic's codec has it.
 
@@ -166,8 +171,10 @@ def looked_into(
     header = v2.parse_header(records)
     try:
         data = v2.payload(records, header, limit_bytes)
-        if config.compacted or config.checks_records:
+        if thorough or config.compacted or config.records_validation == FULL:
             refuse_null_keys(check_fields(data, header.count, config.compacted))
+        elif config.checks_records:
+            check_offsets(data, header.count)
     except InflatedTooLarge as error:
         raise InflatedTooLarge(f"{error} (kafkatx.records.max.inflated.bytes)") from None
     except CorruptRecords as error:

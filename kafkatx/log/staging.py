@@ -231,17 +231,15 @@ class StagedLog:
     ) -> Appended | Unjudged:
         config = self.config
         header = check_frame(records, config, now_ms)
-        if judged is not TRUSTED and (
-            isinstance(judged, Judged)
-            or must_look(header, config, self._codec)
-            or (self._bounded and self._allowance.take(header.count, now_ms))
-        ):
+        seen = judged is TRUSTED or isinstance(judged, Judged)
+        thorough = not seen and self._bounded and self._allowance.take(header.count, now_ms)
+        if thorough or (judged is not TRUSTED and (seen or must_look(header, config, self._codec))):
             if judged is None:
-                judged = judged_small_batch(records, config, self._codec)
+                judged = judged_small_batch(records, config, self._codec, thorough)
             if not isinstance(judged, Judged) or judged.config is not config:
-                return Unjudged(partial(judged_batch, records, config, self._codec))
+                return Unjudged(partial(judged_batch, records, config, self._codec, thorough))
             if judged.refused is not None:
-                if not must_look(header, config, self._codec):
+                if thorough:
                     self._allowance.give_back(header.count)
                 return _failed(*judged.refused[:3])
             records = memoryview(judged.records)

@@ -4,7 +4,7 @@ From the cheapest to the most thorough:
 
 *   :func:`is_one_record` looks at one length;
 *   :func:`check_offsets` follows every length and compares every offset with its place;
-*   :func:`check_fields` reads every field, as a consumer does, in three times as long.
+*   :func:`check_fields` reads every field, as a consumer does, and takes twice as long.
 
 None allocates memory that grows with the number of records.
 """
@@ -39,36 +39,35 @@ def check_offsets(data: bytes, count: int) -> None:
     """
     end = 0
     try:
-        for number in range(count):
-            at = end + 1
+        for expected in range(0, 2 * count, 2):  # zigzag, as it stands there
             n = data[end]
-            if n >= 0x80:
-                byte = data[at]
+            if n < 0x80:
+                at = end + 2  # after the attributes
+                end += (n >> 1) + 1
+            else:
+                byte = data[end + 1]
                 if byte < 0x80:
                     n += (byte << 7) - 0x80
-                    at += 1
+                    at = end + 3
+                    end += (n >> 1) + 2
                 else:
-                    n, at = rest(data, at, n)
-            end = at + (n >> 1)
+                    n, at = rest(data, end + 1, n)
+                    end = at + (n >> 1)
+                    at += 1
             if n & 1:
-                raise CorruptRecords(f"record {number} has a negative length")
-            at += 1  # the attributes
+                raise CorruptRecords(f"record {expected >> 1} has a negative length")
             while data[at] >= 0x80:  # the timestamp
                 at += 1
-            at += 1
-            n = data[at]
+            n = data[at + 1]
             if n >= 0x80:
-                byte = data[at + 1]
-                if byte < 0x80:
-                    n += (byte << 7) - 0x80
-                    at += 1
-                else:
-                    n, at = rest(data, at + 1, n)
-                    at -= 1
-            if n != number << 1:
-                raise CorruptRecords(f"record {number} has the offset {(n >> 1) ^ -(n & 1)} in its batch")
-            if at + 4 > end:
-                raise CorruptRecords(f"record {number} is shorter than its fields")
+                byte = data[at + 2]
+                n = n + (byte << 7) - 0x80 if byte < 0x80 else rest(data, at + 2, n)[0]
+            if n != expected:
+                raise CorruptRecords(
+                    f"record {expected >> 1} has the offset {(n >> 1) ^ -(n & 1)} in its batch"
+                )
+            if at + 5 > end:
+                raise CorruptRecords(f"record {expected >> 1} is shorter than its fields")
     except IndexError:
         raise CorruptRecords(f"the batch ends within its {count} records") from None
     _check_end(data, end, count)

@@ -233,7 +233,7 @@ class StateLost(SettingError):
 
     def __init__(self, problem: str, log_dirs: Iterable[str]) -> None:
         super().__init__(
-            f"{problem}; nothing was changed. Restore what is missing; or rebuild the state from the "
+            f"{problem}; no log was changed. Restore what is missing; or rebuild the state from the "
             f"partitions' directories: kafkatx log adopt {' '.join(log_dirs)}; or set "
             "kafkatx.start.anew=true, which renames the directories that the state does not know to "
             "...-stray and removes none"

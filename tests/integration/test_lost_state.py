@@ -93,7 +93,7 @@ class LostStateTests(SynchronousTestCase):
         """What a broker says that does not start; no log has changed by that."""
         said = str(self.assertRaises(BrokerDidNotStart, self.start))
         self.assertIn("kafkatx log adopt", said)
-        self.assertIn("nothing was changed", said)
+        self.assertIn("no log was changed", said)
         self.assertEqual(self.content(), self.logs)
         return said
 

@@ -13,6 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
+from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, ISegmentFacts, Workers
 from kafkatx.log import lookup
 from kafkatx.log.epochs import LeaderEpochs
@@ -304,6 +305,10 @@ class MemoryLogStore:
     def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
         """As ILogStore says: what is dropped is gone."""
         return succeed(None)
+
+    def relocate(self, topic_partition: TopicPartition, path: str) -> None:
+        """As ILogStore says: there are no dirs here."""
+        raise RequestError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path}: logs in memory are in no dir")
 
     def clean(self, now_ms: int) -> Deferred[bool]:
         """As ILogStore says: nothing is compacted, logs in memory end soon enough."""

@@ -40,10 +40,13 @@ from kafkatx.types import TopicPartition
 if TYPE_CHECKING:  # imported with the first pass: a start need not wait for it
     from kafkatx.log.cleaner.chore import Cleaner
     from kafkatx.log.cleaner.passes import Memory, Run
+    from kafkatx.log.mover import Mover
 
 
 @attrs.define
 class _Entry:
+    """A log that is open; see ``kafkatx.log.mover.Entry``."""
+
     log: FileLog
     topic_id: uuid.UUID
     place: Place
@@ -88,6 +91,7 @@ class FileLogStore:
         self._logs: dict[TopicPartition, FileLog] = {}
         self._descriptors = Descriptors(affordable_segments())
         self._changing = DeferredLock()
+        self._mover: Mover | None = None
         self._removing: set[IDelayedCall] = set()
         self._is_open = False
         self.on_offline: Callable[[ILogDir], None] | None = None
@@ -125,6 +129,10 @@ class FileLogStore:
         try:
             for place in self._places:
                 await self._unless_failing(place, place.worker(place.dir.lock))
+            if len(self._online()) > 1:
+                from kafkatx.log.relocation import settle
+
+                await self._workers("relocation")(partial(settle, self._files, self._online()))
             await _settle(
                 [
                     self._unless_failing(place, Deferred.fromCoroutine(self._open_place(place, log_config)))
@@ -207,7 +215,7 @@ class FileLogStore:
     def checkpoint(self) -> Deferred[None]:
         """As ILogStore says. Fails with OSError if one cannot be written."""
         saves = [
-            place.run(partial(place.dir.save, *_offsets(place)), "writing checkpoints")
+            place.run(partial(place.dir.save, *place.offsets()), "writing checkpoints")
             for place in self._online()
         ]
         return Deferred.fromCoroutine(_settle(saves))
@@ -257,12 +265,7 @@ class FileLogStore:
         )
 
     def _save_cleaned(self, place: Place) -> Deferred[None]:
-        offsets = {
-            name: entry.log.first_dirty_offset
-            for name, entry in self._entries.items()
-            if entry.place is place and entry.log.first_dirty_offset
-        }
-        return place.run(partial(place.dir.save_cleaned, offsets), "writing down what is compacted")
+        return place.run(partial(place.dir.save_cleaned, place.cleaned()), "writing down what is compacted")
 
     # --- closing
 
@@ -273,6 +276,8 @@ class FileLogStore:
     async def _close(self) -> None:
         if self._cleaner is not None:
             await self._cleaner.stop()
+        if self._mover is not None:
+            await self._mover.stop_all()
         await self._changing.acquire()
         try:
             for call in self._removing:
@@ -289,7 +294,7 @@ class FileLogStore:
         try:
             finishes = [log.close() for log in place.logs.values()]
             await place.worker(lambda: [finish() for finish in finishes])
-            await place.worker(partial(place.dir.save, *_offsets(place)))
+            await place.worker(partial(place.dir.save, *place.offsets()))
             await place.worker(place.dir.mark_clean)
         finally:
             place.dir.unlock()
@@ -339,6 +344,15 @@ class FileLogStore:
                     return self._add(place, found, config, loaded)
         raise error
 
+    def relocate(self, topic_partition: TopicPartition, path: str) -> None:
+        """As ILogStore says."""
+        if self._mover is None:
+            from kafkatx.log.mover import Mover
+
+            self._mover = Mover(self._files, self._workers, self._clock, self._changing, self._descriptors)
+            self._mover.remove_later = self._remove_later
+        self._mover.relocate(self._entries, topic_partition, self._places, path)
+
     def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
         """As ILogStore says; zero for a log from before there were topic ids.
 
@@ -354,28 +368,22 @@ class FileLogStore:
         entry = self._entries.pop(topic_partition, None)
         if entry is None:
             return
+        if self._mover is not None:
+            self._mover.stop(topic_partition)
         del self._logs[topic_partition]
         entry.log.abandon()
         del entry.place.logs[topic_partition]
         put_aside = partial(entry.place.dir.put_aside, topic_partition)
         doomed = await entry.place.run(put_aside, f"deleting {topic_partition}")
-        delay = entry.log.config.file_delete_delay_ms / 1000
-        call = self._clock.callLater(delay, self._remove, entry.place, doomed)
+        self._remove_later(entry.place, doomed, entry.log.config.file_delete_delay_ms / 1000)
+
+    def _remove_later(self, place: Place, path: str, delay_s: float) -> None:
+        call = self._clock.callLater(delay_s, self._remove, place, path)
         self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
 
     def _remove(self, place: Place, path: str) -> None:
         done = place.run(partial(self._files.remove_tree, path), f"removing {path}")
         done.addErrback(lambda failure: self.log.failure("removing {path} failed", failure, path=path))
-
-
-def _offsets(place: Place) -> tuple[dict[TopicPartition, int], ...]:
-    """Recovery points, log starts and ends of the logs in one dir."""
-    logs = place.logs.values()
-    return (
-        {log.topic_partition: log.flushed_offset for log in logs},
-        {log.topic_partition: log.log_start_offset for log in logs},
-        {log.topic_partition: log.log_end_offset for log in logs},
-    )
 
 
 async def _settle(deferreds: list[Deferred[Any]]) -> None:

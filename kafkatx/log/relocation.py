@@ -141,7 +141,7 @@ class Copy:
 
     def remove(self) -> None:
         """Remove it; the log stays where it was."""
-        self._files.remove_tree(self.directory)
+        remove_copy(self._files, self.directory)
 
     def forget(self) -> None:
         """The log was cut: what was copied may not be what is there now."""
@@ -272,6 +272,17 @@ def rehome(segment: Segment, directory: str) -> None:
     segment.time_index.path = segment.path(TIME_INDEX)
 
 
+def remove_copy(files: Files, directory: str) -> None:
+    """Remove a copy that is not wanted any more.
+
+    It is renamed first: half of a copy, perhaps without the note, would not be known as one.
+    """
+    if files.exists(directory):
+        doomed = directory.removesuffix("-future") + "-delete"
+        files.rename(directory, doomed)
+        files.remove_tree(doomed)
+
+
 def settle(files: Files, places: Sequence[ILogDir]) -> None:
     """Carry through or take back what a crash has left of moves between dirs. Blocks.
 
@@ -301,7 +312,7 @@ def _settle_future(files: Files, here: str, log_dirs: Sequence[str]) -> str:
     note = files.read(os.path.join(here, MOVED_FROM))
     source = note.decode(errors="replace") if note is not None else ""
     if not any(name.endswith(LOG) for name in files.names(here)) or (source and files.is_dir(source)):
-        files.remove_tree(here)
+        remove_copy(files, here)
         return f"{here}: an unfinished copy was removed; the partition stays in {source or 'its dir'}"
     return (
         f"{here}: an unfinished copy of {source or 'an unknown partition'}, not there; the copy is left"

@@ -16,7 +16,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import Worker
 from kafkatx.log import mover, relocation
-from kafkatx.log.relocation import MOVED_FROM
+from kafkatx.log.relocation import MOVED_FROM, settle
 from kafkatx.log.store import FileLogStore
 from kafkatx.testing.contracts.partition_log import NOW_MS, StoreCase, batch, find_retention
 from kafkatx.types import SharedFile, TopicPartition
@@ -419,6 +419,10 @@ class FailureTests(MoverCase):
     def test_name_cannot_be_taken(self) -> None:
         """A copy that cannot be renamed changes nothing for the log."""
         self.copy_while(1, "rename", errno.ENOSPC)
+        self.assertEqual(self.place(), self.dirs[0])
+        self.write(1)
+        self.check_content()
+        self.restart()
         self.assertEqual((self.place(), self.listed(1)), (self.dirs[0], []))
         self.check_content()
 
@@ -561,6 +565,24 @@ class SettleTests(MoverCase):
         path = self.leave(os.path.join(self.dirs[0], "t-0"), self.future())
         self.restart()
         self.assertFalse(os.path.exists(path))
+        self.check_content()
+
+    def test_removal_cut_short(self) -> None:
+        """A crash while a copy is removed leaves what the next start removes: the name says so first."""
+        self.write(5)
+        self.leave(os.path.join(self.dirs[0], "t-0"), self.future())
+
+        def half(path: str) -> None:
+            os.unlink(os.path.join(path, MOVED_FROM))
+            raise KeyboardInterrupt
+
+        self.copying.holding = False
+        patch = self.patch(self.files, "remove_tree", half)
+        self.assertRaises(KeyboardInterrupt, settle, self.files, self.store.dirs)
+        patch.restore()
+        self.assertEqual(self.listed(1), ["t-0-delete"])
+        self.restart()
+        self.assertEqual(self.listed(1), [])
         self.check_content()
 
     def test_copy_without_its_original(self) -> None:

@@ -8,7 +8,7 @@ import random
 import re
 import uuid
 
-from twisted.internet.defer import execute
+from twisted.internet.defer import Deferred, execute
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -535,6 +535,20 @@ class HalfwayTests(MoverCase):
         self.check_content()
         self.assertEqual(self.listed(0), [])
         self.restart()
+        self.check_content()
+
+    def test_offsets_are_known_before_the_name(self) -> None:
+        """Where the log starts, and up to where it is clean, the new dir knows from the first moment on."""
+        self.write(20)
+        self.log.advance_log_start(8)
+        self.log.first_dirty_offset = 10
+        self.patch(self.log, "flush", Deferred)  # so that the move stops right after the new name
+        self.move()
+        self.finish()
+        self.assertEqual((self.listed(0), self.listed(1)), (["t-0"], ["t-0"]))
+        self.restart()
+        self.assertEqual(self.place(), self.dirs[1])
+        self.assertEqual((self.log.log_start_offset, self.log.first_dirty_offset), (8, 10))
         self.check_content()
 
 

@@ -159,6 +159,10 @@ class ILogDir(Interface):
     directory_id = Attribute("str: its lasting id, by which it is known at another path, too (KIP-858).")
     error = Attribute("OSError or None: why the dir is offline; nothing in it can be used until a restart.")
     logs = Attribute("Mapping[TopicPartition, IPartitionLog]: the logs that are, or were, in it.")
+    incoming = Attribute(
+        "Mapping[TopicPartition, Any]: the logs that are on their way into it: objects with size_bytes, of "
+        "what is copied, and offset_lag, how many offsets the copy lacks."
+    )
 
 
 class ILogStore(Interface):
@@ -220,6 +224,15 @@ class ILogStore(Interface):
 
     def delete(topic_partition: Any) -> Deferred[None]:
         """Take a log away at once; its files go in a worker. Nothing happens if there is none."""
+
+    def relocate(topic_partition: Any, path: str) -> None:
+        """Begin to move a log into the dir with this path; it is read and written meanwhile.
+
+        A log that is on its way to another dir goes to this one instead; one that is in this dir stays.
+
+        :raises RequestError: LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR: the dir is offline;
+            REPLICA_NOT_AVAILABLE: there is no such log.
+        """
 
     def clean(now_ms: int) -> Deferred[bool]:
         """Compact the log that needs it most, of those with ``cleanup.policy=compact``.

@@ -14,7 +14,7 @@ from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.errors import SettingError
+from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.batch_log import BatchLog, BatchStorage
 from kafkatx.log.staging import FindRetention
@@ -212,6 +212,13 @@ class BatchLogStore:
         self._batches.keep_log_start(topic_partition, entry.log.log_start_offset)
         if self.durable:
             await self._worker(entry.storage.sync)
+
+    def relocate(self, topic_partition: TopicPartition, path: str) -> None:
+        """As ILogStore says: there are no dirs here.
+
+        :raises RequestError: LOG_DIR_NOT_FOUND.
+        """
+        raise RequestError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path}: these logs are in no dir")
 
     def clean(self, now_ms: int) -> Deferred[bool]:
         """As ILogStore says: these logs are not compacted."""

@@ -370,6 +370,10 @@ class LogDir:
         """Rename a deleted partition's directory so that no start takes it for one; return the new path."""
         return self._rename(str(topic_partition), "delete")
 
+    def set_moved(self, topic_partition: TopicPartition) -> str:
+        """Rename the directory of a partition that is in another log dir now; return the new path."""
+        return self._rename(str(topic_partition), "moved")
+
     def set_stray(self, name: str, why: str) -> None:
         """Rename a directory that nobody asked to delete so that no start takes it for a partition's.
 

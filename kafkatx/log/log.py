@@ -21,6 +21,7 @@ from kafkatx.log.checkpoint import LEADER_EPOCHS, encode_epochs
 from kafkatx.log.files import Files
 from kafkatx.log.producers import ProducerState, encode_snapshot
 from kafkatx.log.recovery import Loaded
+from kafkatx.log.relocation import rehome
 from kafkatx.log.searching import MAX_RELATIVE_OFFSET
 from kafkatx.log.segment import MAX_SEGMENT_BYTES, Segment
 from kafkatx.log.segment_files import SNAPSHOT, file_name
@@ -305,6 +306,27 @@ class FileLog(SyncedLog):
     def _unlink(self, paths: list[str]) -> None:
         unlinks = [partial(self._files.unlink, path) for path in paths]
         self._worker(partial(run_all, unlinks)).addErrback(self._failed, "unlinking segments of")
+
+    # --- moving
+
+    def go_on_in(self, directory: str, worker: Worker, on_failure: OnFailure) -> None:
+        """Use another directory from now on, which has the same files to the last byte.
+
+        Nothing of the active segment counts as synced there. A pass of the cleaner that is under way is
+        worth nothing any more.
+        """
+        for call in self._unlinking:
+            if call.active():
+                call.cancel()
+        self._unlinking.clear()
+        self._pass_name = None
+        self.directory, self._worker, self._on_failure = directory, worker, on_failure
+        for segment in self.segments:
+            rehome(segment, directory)
+        active = self.segments[-1]
+        active.unsynced = active.index.unsynced = active.time_index.unsynced = True
+        self._directory_unsynced = self._place_unsynced = True
+        self._epochs_unsynced = bool(self._epochs.entries)
 
     # --- closing
 

@@ -35,6 +35,8 @@ class Place:
 
     :ivar logs: the logs in it; when it goes offline they stay here, and can be used no more.
     :ivar error: why it is offline, or None.
+    :ivar arriving: logs that are about to be in it: checkpoints have them already.
+    :ivar incoming: as ILogDir says.
     :param on_offline: called in the reactor thread, once.
     """
 
@@ -47,6 +49,8 @@ class Place:
         self.worker = worker
         self.logs: dict[TopicPartition, FileLog] = {}
         self.error: OSError | None = None
+        self.arriving: dict[TopicPartition, FileLog] = {}
+        self.incoming: dict[TopicPartition, Any] = {}
         self._clock = clock
         self._on_offline = on_offline
         self._said_full_s: float | None = None
@@ -114,18 +118,33 @@ class Place:
             )
 
     def offsets(self) -> tuple[dict[TopicPartition, int], ...]:
-        """Return the recovery points, log starts and ends of the logs."""
-        logs = self.logs.values()
+        """Recovery points, log starts and ends of the logs that are in it, or arriving."""
+        logs = (self.logs | self.arriving).values()
         return (
             {log.topic_partition: log.flushed_offset for log in logs},
             {log.topic_partition: log.log_start_offset for log in logs},
             {log.topic_partition: log.log_end_offset for log in logs},
         )
 
+    def cleaned(self) -> dict[TopicPartition, int]:
+        """Up to where each of them was compacted, if at all."""
+        logs = self.logs | self.arriving
+        return {name: log.first_dirty_offset for name, log in logs.items() if log.first_dirty_offset}
+
+    def save_offsets(self) -> Deferred[None]:
+        """Write down all that the next start needs to know of them; fails with OSError."""
+        offsets, cleaned = self.offsets(), self.cleaned()
+
+        def save() -> None:
+            self.dir.save(*offsets)
+            self.dir.save_cleaned(cleaned)
+
+        return self.run(save, "writing checkpoints")
+
     def checkpoint_log_starts(self) -> Deferred[None]:
         """Write down where the logs start; fails with OSError."""
         return self._starts.join()
 
     def _save_log_starts(self) -> Deferred[None]:
-        starts = {name: log.log_start_offset for name, log in self.logs.items()}
+        starts = {name: log.log_start_offset for name, log in (self.logs | self.arriving).items()}
         return self.run(partial(self.dir.save_log_starts, starts), "writing down where logs start")

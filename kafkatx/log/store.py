@@ -26,7 +26,7 @@ from zope.interface import implementer
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import PartitionUnavailable, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
-from kafkatx.log.belonging import Found
+from kafkatx.log.belonging import Found, Survey
 from kafkatx.log.checkpoint import NO_TOPIC_ID
 from kafkatx.log.descriptors import Descriptors, affordable_segments
 from kafkatx.log.directory import LogDir
@@ -43,10 +43,17 @@ from kafkatx.types import Expected, Settled, TopicPartition
 if TYPE_CHECKING:  # imported with the first pass: a start need not wait for it
     from kafkatx.log.cleaner.chore import Cleaner
     from kafkatx.log.cleaner.passes import Memory, Run
+    from kafkatx.log.mover import Mover
+
+
+def _nothing() -> None:
+    pass
 
 
 @attrs.define
 class _Entry:
+    """A log that is open; see ``kafkatx.log.mover.Entry``."""
+
     log: FileLog
     topic_id: uuid.UUID
     place: Place
@@ -93,6 +100,7 @@ class FileLogStore:
         self._unavailable = UnavailableLogs()
         self._descriptors = Descriptors(affordable_segments())
         self._changing = DeferredLock()
+        self._mover: Mover | None = None
         self._removing: set[IDelayedCall] = set()
         self._settling = Settling()
         self._expected: Expected | None = None
@@ -141,6 +149,8 @@ class FileLogStore:
             for place in self._places:
                 await unless_failing(place, place.worker(place.dir.lock))
             surveys = await survey_all(self._places, expected)
+            if len(self._online()) > 1:
+                surveys |= await self._finish_moves()
             await settle_all(
                 [
                     unless_failing(place, Deferred.fromCoroutine(self._open_place(place, log_config)))
@@ -157,6 +167,13 @@ class FileLogStore:
             for place in self._places:
                 place.dir.unlock()
             raise
+
+    async def _finish_moves(self) -> dict[str, Survey]:
+        """Carry through or take back what a crash has left of moves between dirs; look at the dirs again."""
+        from kafkatx.log.relocation import settle
+
+        await self._workers("relocation")(partial(settle, self._files, self._online()))
+        return {place.path: await place.worker(place.dir.survey) for place in self._online()}
 
     def _online(self) -> list[Place]:
         return [place for place in self._places if place.error is None]
@@ -268,12 +285,7 @@ class FileLogStore:
         )
 
     def _save_cleaned(self, place: Place) -> Deferred[None]:
-        offsets = {
-            name: entry.log.first_dirty_offset
-            for name, entry in self._entries.items()
-            if entry.place is place and entry.log.first_dirty_offset
-        }
-        return place.run(partial(place.dir.save_cleaned, offsets), "writing down what is compacted")
+        return place.run(partial(place.dir.save_cleaned, place.cleaned()), "writing down what is compacted")
 
     # --- closing
 
@@ -284,6 +296,8 @@ class FileLogStore:
     async def _close(self) -> None:
         if self._cleaner is not None:
             await self._cleaner.stop()
+        if self._mover is not None:
+            await self._mover.stop_all()
         await self._changing.acquire()
         try:
             for call in self._removing:
@@ -355,6 +369,22 @@ class FileLogStore:
                     return self._add(place, found, config, loaded)
         raise error
 
+    def relocate(self, topic_partition: TopicPartition, path: str) -> None:
+        """As ILogStore says."""
+        if self._mover is None:
+            from kafkatx.log.mover import Mover
+
+            self._mover = Mover(self._files, self._workers, self._clock, self._changing, self._descriptors)
+            self._mover.remove_later = self._remove_later
+            self._mover.arrived = self._arrived
+        self._mover.relocate(self._entries, topic_partition, self._places, path)
+
+    def _arrived(self, topic_partition: TopicPartition) -> None:
+        """A log is in another dir now: have that written down."""
+        entry = self._entries.get(topic_partition)
+        if entry is not None:
+            self._settling.made(entry.place, Found(topic_partition, entry.topic_id))
+
     def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
         """As ILogStore says; zero for a log from before there were topic ids.
 
@@ -375,6 +405,8 @@ class FileLogStore:
                 await self._doom(unusable.place, unusable.topic_id, topic_partition, 0)
                 unusable.place.dir.unavailable.discard(topic_partition)
             return
+        if self._mover is not None:
+            self._mover.stop(topic_partition)
         self._settling.deleting(entry.topic_id)
         self._forget(entry)
         await self._doom(entry.place, entry.topic_id, topic_partition, entry.log.config.file_delete_delay_ms)
@@ -382,7 +414,12 @@ class FileLogStore:
     async def _doom(self, place: Place, topic_id: uuid.UUID, name: TopicPartition, delay_ms: int) -> None:
         """Take away the directory of a partition that a client has deleted; its files go after a delay."""
         doomed = await place.run(partial(place.dir.put_aside, name), f"deleting {name}")
-        call = self._clock.callLater(delay_ms / 1000, self._remove, place, topic_id, doomed)
+        self._remove_later(place, doomed, delay_ms / 1000, partial(self._settling.removed, topic_id))
+
+    def _remove_later(
+        self, place: Place, path: str, delay_s: float, removed: Callable[[], None] = _nothing
+    ) -> None:
+        call = self._clock.callLater(delay_s, self._remove, place, path, removed)
         self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
 
     def _forget(self, entry: _Entry) -> None:
@@ -403,9 +440,9 @@ class FileLogStore:
         await place.run(stray, f"putting {name} aside")
         place.dir.unavailable.discard(name)
 
-    def _remove(self, place: Place, topic_id: uuid.UUID, path: str) -> None:
+    def _remove(self, place: Place, path: str, removed: Callable[[], None]) -> None:
         done = place.run(partial(self._files.remove_tree, path), f"removing {path}")
         done.addCallbacks(
-            lambda _: self._settling.removed(topic_id),
+            lambda _: removed(),
             lambda failure: self.log.failure("removing {path} failed", failure, path=path),
         )

@@ -107,6 +107,7 @@ class SyncedLog(CompactedLog):
         self._sync_failed = False
         self._gone = False
         self._cuts = 0
+        self._held: list[Deferred[None]] | None = None
         self._reader = worker
 
     def report(self, error: OSError, doing: str) -> None:
@@ -125,6 +126,11 @@ class SyncedLog(CompactedLog):
             )
             self.report(error, doing)
 
+    @property
+    def cuts(self) -> int:
+        """How often the log was cut at its end."""
+        return self._cuts
+
     # --- flushing
 
     def flush(self) -> Deferred[int]:
@@ -139,8 +145,25 @@ class SyncedLog(CompactedLog):
             return succeed(self.flushed_offset)
         return self._commit.join()
 
+    def hold_flushes(self) -> Deferred[None]:
+        """Begin no sync until :meth:`release_flushes`; fires when the one that is under way has ended."""
+        self._held = []
+        if not self._commit.is_running:
+            return succeed(None)
+        return self._commit.join(covered=True).addBoth(lambda _: None)
+
+    def release_flushes(self) -> None:
+        """Begin the sync that was asked for while flushes were held."""
+        held, self._held = self._held, None
+        for waiting in held or ():
+            waiting.callback(None)
+
     def _begin_sync(self) -> Deferred[int]:
         """Start to sync all that is written; fires with the offset up to which all is."""
+        if self._held is not None:
+            waiting: Deferred[None] = Deferred()
+            self._held.append(waiting)
+            return waiting.addCallback(lambda _: self._begin_sync())
         target, cuts, unsynced = self.log_end_offset, self._cuts, self._unsynced()
         self._committing = (target, cuts)
         try:

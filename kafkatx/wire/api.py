@@ -93,6 +93,7 @@ INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", range(6), flexible_since=2)
 OFFSET_FOR_LEADER_EPOCH: Final = Api(23, "OffsetForLeaderEpoch", range(5), flexible_since=4)
 DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", range(5), flexible_since=4)
 ALTER_CONFIGS: Final = Api(33, "AlterConfigs", range(3), flexible_since=2)
+ALTER_REPLICA_LOG_DIRS: Final = Api(34, "AlterReplicaLogDirs", range(3), flexible_since=2)
 DESCRIBE_LOG_DIRS: Final = Api(35, "DescribeLogDirs", range(5), flexible_since=2)
 CREATE_PARTITIONS: Final = Api(37, "CreatePartitions", range(4), flexible_since=2)
 DELETE_GROUPS: Final = Api(42, "DeleteGroups", range(3), flexible_since=2)
@@ -135,6 +136,7 @@ APIS: Final = table(
         OFFSET_FOR_LEADER_EPOCH,
         DESCRIBE_CONFIGS,
         ALTER_CONFIGS,
+        ALTER_REPLICA_LOG_DIRS,
         DESCRIBE_LOG_DIRS,
         CREATE_PARTITIONS,
         DELETE_GROUPS,

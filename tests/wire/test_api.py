@@ -32,6 +32,7 @@ SERVED = {
     23: ("OffsetForLeaderEpoch", 0, 4, 4),
     32: ("DescribeConfigs", 0, 4, 4),
     33: ("AlterConfigs", 0, 2, 2),
+    34: ("AlterReplicaLogDirs", 0, 2, 2),
     35: ("DescribeLogDirs", 0, 4, 2),
     37: ("CreatePartitions", 0, 3, 2),
     42: ("DeleteGroups", 0, 2, 2),

@@ -1,7 +1,8 @@
 """DescribeLogDirs (key 35), versions 0-4: which partitions lie in which of log.dirs, and how large (KIP-113).
 
-A dir that is offline has error KAFKA_STORAGE_ERROR and no partitions. There are no future replicas here, and
-no partition lacks records of another one: every lag is 0. A store without directories has none to tell of.
+A dir that is offline has error KAFKA_STORAGE_ERROR and no partitions. A partition that is on its way into a
+dir (AlterReplicaLogDirs) is a future replica there, whose lag is what its copy lacks; all other lags are 0.
+A store without directories has none to tell of.
 
 The size of a dir's volume and its free space are read in a worker (version 4, KIP-827): a file system that
 hangs keeps nobody else waiting.
@@ -59,6 +60,10 @@ def _describe(log_dir: Any, wanted: set[TopicPartition] | None) -> DescribeLogDi
         if wanted is None or name in wanted:
             described = DescribeLogDirsPartition(name.partition, log.size_bytes)
             topics.setdefault(name.topic, []).append(described)
+    for name, move in log_dir.incoming.items():
+        if wanted is None or name in wanted:
+            future = DescribeLogDirsPartition(name.partition, move.size_bytes, move.offset_lag, True)
+            topics.setdefault(name.topic, []).append(future)
     return DescribeLogDirsResult(
         0, log_dir.path, [DescribeLogDirsTopic(topic, partitions) for topic, partitions in topics.items()]
     )

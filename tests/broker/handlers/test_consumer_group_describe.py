@@ -64,3 +64,16 @@ class DescribeTests(ConsumerGroupTestCase):
         self.beat()
         groups = self.ask(DESCRIBE, 1, ConsumerGroupDescribeRequest(["g"] * 1000)).groups
         self.assertEqual([group.group_id for group in groups], ["g"])
+
+    def test_member_types(self) -> None:
+        """Version 1 tells members of both protocols apart (KIP-1099); version 0 has no room for it."""
+        self.beat("a")
+        joining = self.classic_join()
+        for _ in range(3):
+            self.beat("a", 1)
+        self.assertIsNotNone(joining)
+        (group,) = self.ask(DESCRIBE, 1, ConsumerGroupDescribeRequest(["g"])).groups
+        types = {member.member_id == "a": member.member_type for member in group.members}
+        self.assertEqual(types, {True: 1, False: 0})
+        (group,) = self.ask(DESCRIBE, 0, ConsumerGroupDescribeRequest(["g"])).groups
+        self.assertEqual({member.member_type for member in group.members}, {-1})

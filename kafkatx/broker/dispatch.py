@@ -161,14 +161,9 @@ class Dispatch:
             if found is None:
                 return self._unknown_api_versions(frame, correlation_id, peer)
             route = found
-        is_large = len(frame) > self._large_bytes  # else it has no more elements than bytes
-        if is_large and len(frame) > PLAIN_REQUEST_BYTES and api_key != PRODUCE:
-            raise ProtocolViolation(
-                f"a {route.name} request of {len(frame)} bytes is above {PLAIN_REQUEST_BYTES}"
-            )
         try:
-            if is_large:
-                request, _end = route.decode_counting(frame, at, self._most_items)
+            if len(frame) > self._large_bytes:  # else it has no more elements than bytes
+                request, _end = self._decode_large(route, frame, at)
             else:
                 request, _end = route.decode(frame, at)
         except ProtocolViolation as violation:
@@ -194,6 +189,12 @@ class Dispatch:
             response.reply.addCallback(route.reply, correlation_id)
             return response
         return route.reply(response, correlation_id)
+
+    def _decode_large(self, route: Route, frame: memoryview, at: int) -> tuple[Any, int]:
+        """Decode a request that may have too many elements: as objects they take many times their bytes."""
+        if len(frame) > PLAIN_REQUEST_BYTES and route.api_key != PRODUCE:
+            raise ProtocolViolation(f"its {len(frame)} bytes are above {PLAIN_REQUEST_BYTES}")
+        return route.decode_counting(frame, at, self._most_items)
 
     def _charge(self, rates: ByteRates, staging: Staging, size: int, context: RequestContext) -> None:
         """Count a produce request of *size* bytes, with acks=0 as well; let its client pause if it must."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from struct import Struct
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -25,9 +25,9 @@ from kafkatx.net.requests import Peer
 from kafkatx.records.compression import LIMIT_BYTES
 from kafkatx.records.convert import down_convert
 from kafkatx.types import FileSlice, Records
-from kafkatx.wire.messages.fetch import PartitionData
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from kafkatx.wire.messages.fetch import PartitionData  # a start needs no fetch
 
 REPLY_BYTES = 1 << 20
 """A reply is not converted any further when it has so much; its first batch is whole, however large."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import Cooperator, TaskStopped
+from twisted.internet.task import Cooperator, TaskStopped, deferLater
 from twisted.python.failure import Failure
 
 S = TypeVar("S")
@@ -25,6 +25,7 @@ class Slices:
     """Makes long lists of answers in slices of 10 ms, all that are under way in turns."""
 
     def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
         self._cooperator = Cooperator(scheduler=partial(clock.callLater, 0))
 
     def each(self, items: Collection[S], make: Callable[[S], T]) -> list[T] | Deferred[list[T]]:
@@ -36,6 +37,10 @@ class Slices:
             return [make(item) for item in items]
         made: list[T] = []
         return self.run(_steps(items, make, made), made)
+
+    def pause(self) -> Deferred[None]:
+        """Fires with the reactor's next turn; for loops over what a request names."""
+        return deferLater(self._clock, 0)
 
     def run(self, steps: Iterator[None], result: T) -> Deferred[T]:
         """Run *steps* to their end, some at a time, beginning with the reactor's next turn.

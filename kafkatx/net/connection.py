@@ -185,12 +185,14 @@ class KafkaConnection(protocol.Protocol):
                     if staged:
                         wrote = True
                         self._finish(staged)  # their replies come first
-                    if isinstance(answer, Alone):
+                    if isinstance(answer, list):
+                        self._take(answer, is_ordered)
+                        room -= sum(map(len, answer))
+                    elif isinstance(answer, Alone):
                         self._take_alone(answer.reply, len(frame))
                         break
-                    self._take(answer, is_ordered)
-                    if isinstance(answer, list):
-                        room -= sum(map(len, answer))
+                    else:
+                        self._take(answer, is_ordered)
             if staged:
                 wrote = True
                 self._finish(staged)

@@ -275,8 +275,14 @@ class SocketSender(PlainSender):
         queue = self._queue
         taken = [queue.popleft()]
         room = JOINED_BYTES - len(taken[0])
-        while queue and room > 0 and (not isinstance(queue[0], FileSlice) or _is_short_and_warm(queue[0])):
-            room -= len(queue[0])
+        while queue and room > 0:
+            head = queue[0]
+            if not isinstance(head, FileSlice):
+                room -= len(head)
+            elif head.size <= COPIED_BYTES and head.warm >= head.size:
+                room -= head.size
+            else:
+                break
             taken.append(queue.popleft())
         data = _in_memory(taken[0]) if len(taken) == 1 else b"".join(map(_in_memory, taken))
         try:
@@ -316,10 +322,6 @@ class SocketSender(PlainSender):
 def _rest(piece: FileSlice, sent: int) -> FileSlice:
     """What is left of a slice."""
     return FileSlice(piece.file, piece.position + sent, piece.size - sent, piece.warm - sent)
-
-
-def _is_short_and_warm(piece: FileSlice) -> bool:
-    return piece.size <= COPIED_BYTES and piece.warm >= piece.size
 
 
 def _in_memory(chunk: Chunk) -> bytes | bytearray | memoryview:

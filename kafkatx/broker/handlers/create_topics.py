@@ -16,6 +16,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.slices import STEP
 from kafkatx.broker.state import Broker
 from kafkatx.config import describe_topic, validate_topic_configs
 from kafkatx.errors import ErrorCode, RequestError
@@ -41,7 +42,9 @@ def answer(
 async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in request.topics)
     results = []
-    for asked in {topic.name: topic for topic in request.topics}.values():
+    for number, asked in enumerate({topic.name: topic for topic in request.topics}.values()):
+        if number % STEP == STEP - 1:
+            await broker.slices.pause()
         try:
             if times[asked.name] > 1:
                 raise RequestError(

@@ -11,6 +11,7 @@ from collections import Counter
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.slices import STEP
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS
@@ -45,7 +46,9 @@ def _asked(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
 async def _delete_all(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopicsResponse:
     times = Counter((topic.name, topic.topic_id) for topic in asked)
     responses = []
-    for topic in {(topic.name, topic.topic_id): topic for topic in asked}.values():
+    for number, topic in enumerate({(topic.name, topic.topic_id): topic for topic in asked}.values()):
+        if number % STEP == STEP - 1:
+            await broker.slices.pause()
         if times[topic.name, topic.topic_id] > 1:
             what = "id" if topic.name is None else "name"
             code, why = ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}."

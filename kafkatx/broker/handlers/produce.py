@@ -230,7 +230,8 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
         )
     now_ms, version, acks = broker.now_ms(), context.version, request.acks
     topics = request.topic_data
-    if len(topics) != 1 or len(topics[0].partition_data) != 1:
+    single = len(topics) == len(topics[0].partition_data) == 1 if topics else False
+    if not single:
         repeated = NAMES.unite(request)
         if repeated:
             return _refuse_repeated(request, repeated)
@@ -240,7 +241,7 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
     judged = None
     unjudged: list[UnjudgedPart] = []
     responses = []
-    for topic in request.topic_data:
+    for topic in topics:
         results = []
         for data in topic.partition_data:
             partition = broker.topics.find(topic.name, data.index)
@@ -265,7 +266,7 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
                 results.append(_failed(data, done, log.log_start_offset))
                 continue
             broker.staged[partition] = None
-            if done.log_append_time_ms == -1 and len(request.topic_data) == len(topic.partition_data) == 1:
+            if single and done.log_append_time_ms == -1:
                 return StagedForOne(acks, topic.name, data.index, partition, done.base_offset)
             result = PartitionProduceResponse(
                 data.index, 0, done.base_offset, done.log_append_time_ms, log.log_start_offset

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from kafkatx.broker.slices import STEP
 from kafkatx.errors import ErrorCode
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicState
@@ -41,6 +42,23 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
             )
             self.assertEqual(dict(self.broker.store.logs), {})
             self.assertEqual(results[0].error_message is None, version < 5)
+
+    def test_many(self) -> None:
+        """A long list is worked off with pauses, in which others are served."""
+        names = [f"t{number}" for number in range(STEP + 1)]
+        answer = self.answer(20, 5, DeleteTopicsRequest(topic_names=names))
+        self.assertFalse(answer.called)
+        self.clock.advance(0)
+        response = self.response(20, 5, self.successResultOf(answer))
+        self.assertEqual([result.name for result in response.responses], names)
+
+    def test_twice(self) -> None:
+        """A topic that stands twice is not deleted, as in Apache Kafka."""
+        self.make_topic("a")
+        results = self.ask(20, 5, DeleteTopicsRequest(topic_names=["a", "b", "a"])).responses
+        self.assertEqual([result.name for result in results], ["a", "b"])
+        self.assertEqual(results[0].error_code, ErrorCode.INVALID_REQUEST)
+        self.assertIn("a", self.broker.topics.partitions)
 
     def test_by_id(self) -> None:
         """From version 6 on a topic may be named by its id; the reply has both."""

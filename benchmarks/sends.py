@@ -28,7 +28,7 @@ from benchmarks.running import Measured, free_port, kafkatx_command
 
 VALUE = b"x" * 200
 BATCH_SIZES = (16_384, 131_072, 1_000_000)
-"""Kafka's default, one between, and librdkafka's default."""
+"""The defaults of Apache Kafka's client, of kafkatx's, and of librdkafka."""
 
 CORES = sorted(os.sched_getaffinity(0))
 BROKER_CORE, CLIENT_CORE = CORES[0], CORES[-1]

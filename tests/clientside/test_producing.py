@@ -21,7 +21,7 @@ def settings(**values: Any) -> ClientSettings:
 
 class ProducingTests(SynchronousTestCase):
     def test_defaults(self) -> None:
-        """By default a producer is idempotent, with five batches under way and, but for one, Kafka's limits."""
+        """By default a producer is idempotent, with five batches under way and these limits."""
         self.assertEqual((acks_of(settings()), is_idempotent(settings())), (-1, True))
         self.assertEqual(
             limits_of(settings()),

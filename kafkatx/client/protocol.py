@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Protocol, connectionDone
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -70,6 +71,8 @@ class BrokerProtocol(Protocol):
     :ivar error: why nothing can be sent any more; None while it can.
     :ivar on_lost: called once, when that is so, before those who wait for replies hear of it.
     """
+
+    _log = Logger()
 
     def __init__(self, reactor: Any, address: str, client_id: str, limits: Limits) -> None:
         """:param address: the broker's, for messages."""
@@ -192,7 +195,10 @@ class BrokerProtocol(Protocol):
         try:
             replies = self.wire.receive(data)
         except (ProtocolViolation, RequestError) as error:
-            self._abort(self._failed(f"it does not speak Kafka's protocol as we do ({error})"))
+            failed = self._failed(f"it does not speak Kafka's protocol as we do ({error})")
+            if self.error is None:
+                self._log.warn("{error}; the connection is closed", error=failed)
+            self._abort(failed)
             return
         for correlation_id, reply in replies:
             pending = self._pending.pop(correlation_id, None)

@@ -7,7 +7,7 @@ Every load is measured ROUNDS times, all clients in turn, and the best of each i
 does other things as well the best is what says most. "cpu" is the client's own, user and system, per message.
 That all messages are in the log is seen from the offset of one that is sent after them.
 
-Where requests wait, "kafkatx send_batch" puts several lists into one batch, as every client does with single
+"kafkatx send_batch" puts as many lists into one batch as batch.size allows, as every client does with single
 records. "kafkatx 50 a request" may not: its requests hold one list each, as aiokafka's batches do.
 """
 
@@ -28,7 +28,7 @@ from benchmarks.running import Measured, free_port, kafkatx_command
 SIZE, LIST = 200, 50
 VALUE = b"x" * SIZE
 BATCH_SIZES = (16_384, 131_072)
-"""Kafka's default, and what helps the others."""
+"""The defaults of Apache Kafka's client and of kafkatx's."""
 
 
 def twisted_lists(port: int, topic: str, messages: int, batch_size: int, **settings: Any) -> dict[str, float]:

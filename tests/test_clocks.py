@@ -18,6 +18,7 @@ TIMESTAMPS = {
     "blocking/writer.py": "timestamps of records",
     "broker/state.py": "timestamps of records, retention by time, expiry of offsets",
     "cli/audit.py": "the window that is not over yet",
+    "coordination/adopting.py": "a producer id that was not given out before",
     "cli/reset.py": "a time of day, so long ago",
     "client/auditing.py": "sent_ms of announcements",
     "client/intake.py": "timestamps of records",

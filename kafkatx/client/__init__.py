@@ -10,7 +10,7 @@ from kafkatx.client.rebalancing import RebalanceListener
 from kafkatx.client.simple import SimpleConsumer
 from kafkatx.clientside.configs import Resource, ResourceType
 from kafkatx.clientside.offsets import OffsetAndMetadata
-from kafkatx.clientside.outgoing import BatchMetadata, ProducerRecord, RecordMetadata
+from kafkatx.clientside.outgoing import BatchMetadata, ProducerData, ProducerRecord, RecordMetadata
 from kafkatx.clientside.record import Record
 from kafkatx.clientside.settings import ClientSettings
 from kafkatx.clientside.simple import FetchRequest, MessageSet
@@ -29,6 +29,7 @@ __all__ = [
     "MessageStream",
     "OffsetAndMetadata",
     "Producer",
+    "ProducerData",
     "ProducerRecord",
     "RebalanceListener",
     "Record",

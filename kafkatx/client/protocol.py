@@ -195,12 +195,10 @@ class BrokerProtocol(Protocol):
         try:
             replies = self.wire.receive(data)
         except (ProtocolViolation, RequestError) as error:
-            self._log.warn(
-                "closed the connection to the broker at {address}, it breaks Kafka's protocol: {error}",
-                address=self._address,
-                error=error,
-            )
-            self._abort(self._failed(f"it does not speak Kafka's protocol as we do ({error})"))
+            failed = self._failed(f"it does not speak Kafka's protocol as we do ({error})")
+            if self.error is None:
+                self._log.warn("{error}; the connection is closed", error=failed)
+            self._abort(failed)
             return
         for correlation_id, reply in replies:
             pending = self._pending.pop(correlation_id, None)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from kafkatx.clientside.batches import Batch
 from kafkatx.clientside.errors import RecordsLost
@@ -68,13 +69,14 @@ class ListReceipt:
     :ivar deferred: fires when all of them are in the log; fails when all are settled and one is not.
     """
 
-    __slots__ = ("_base_offset", "_error", "_last_offset", "_left", "_records", "deferred")
+    __slots__ = ("_base_offset", "_error", "_last_offset", "_left", "_records", "_unknown", "deferred")
 
     def __init__(self, records: int) -> None:
         self.deferred: Deferred[BatchMetadata] = Deferred()
         self._records = records
         self._left = 1
         self._base_offset = self._last_offset = NO_OFFSET
+        self._unknown = False
         self._error: BaseException | None = None
 
     def cut(self) -> None:
@@ -84,7 +86,9 @@ class ListReceipt:
     def delivered(self, batch: Batch, base_offset: int, count: int, timestamp_ms: int) -> None:
         """Some of the records are in the log: *count*, from *base_offset* on, which may be unknown."""
         self._left -= 1
-        if base_offset != NO_OFFSET:
+        if base_offset == NO_OFFSET:
+            self._unknown = True
+        else:
             last_offset = base_offset + count - 1
             if self._base_offset == NO_OFFSET or base_offset < self._base_offset:
                 self._base_offset = base_offset
@@ -94,6 +98,8 @@ class ListReceipt:
         if self._error is not None:
             self.deferred.errback(self._error)
             return
+        if self._unknown:  # of a part: the offsets of the whole are not known
+            self._base_offset = self._last_offset = NO_OFFSET
         self.deferred.callback(
             BatchMetadata(
                 batch.topic,
@@ -167,17 +173,18 @@ def fail_batch(batch: Batch, error: Exception, losses: Losses) -> None:
         if receipt.__class__ is not FlushReceipt
     )
     losses.add(batch.count - waited_for, error)  # before a flush hears that all are settled
+    failure = Failure(error)  # one for all: it is larger than most records
     for receipt in receipts:
-        fail_receipt(receipt, error)
+        fail_receipt(receipt, failure)
 
 
-def fail_receipt(receipt: Any, error: Exception) -> None:
+def fail_receipt(receipt: Any, failure: Failure) -> None:
     """Tell one caller that its records were given up."""
     try:
         if receipt.__class__ is Deferred:
-            receipt.errback(error)
+            receipt.errback(failure)
         else:
-            receipt.failed(error)
+            receipt.failed(failure.value)
     except Exception:
         _log.failure("a caller of the producer could not be told of its record")
 
@@ -197,7 +204,7 @@ def refuse(receipt: Any, error: Exception, losses: Losses) -> None:
     if receipt is None:
         losses.add(1, error)
     elif not cancelled(receipt):
-        fail_receipt(receipt.deferred if receipt.__class__ is ListReceipt else receipt, error)
+        fail_receipt(receipt.deferred if receipt.__class__ is ListReceipt else receipt, Failure(error))
 
 
 def all_settled(waiting: Sequence[Deferred[T]]) -> Deferred[list[T]]:

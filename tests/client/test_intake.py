@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -217,6 +219,55 @@ class PartsTests(ProducerTestCase):
         self.patch(producer._accumulator, "due", due_or_not)
         self.result(producer.send("one", b"1"), 1)
         self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 3)
+
+
+class MemoryTests(ProducerTestCase):
+    """What calls cost while nobody waits for them. In objects that the garbage collector knows."""
+
+    def objects(self, send: Callable[[], Any], count: int = 2000) -> float:
+        """How many objects a call leaves behind."""
+        for _ in range(10):
+            send()
+        gc.collect()
+        before = len(gc.get_objects())
+        for _ in range(count):
+            send()
+        return (len(gc.get_objects()) - before) / count
+
+    def test_in_a_batch(self) -> None:
+        """A record that is gathered costs its Deferred, and with produce() nothing."""
+        producer = self.producer(buffer_memory=1 << 30)
+        self.result(producer.send("one", b"0"))
+        self.assertLess(self.objects(lambda: producer.send("one", b"v")), 2.5)
+        self.assertLess(self.objects(lambda: producer.produce("one", b"v")), 0.5)
+        self.result(producer.flush())
+
+    def test_waiting(self) -> None:
+        """A call that waits for room, or for its topic, costs two tuples more."""
+        producer = self.producer(buffer_memory=1000)
+        self.result(producer.send("one", b"0"))
+        self.faults.append(Deferred())
+        producer.send_batch("one", [b"x" * 1000]).addErrback(lambda _: None)
+        self.assertLess(self.objects(lambda: producer.send("one", b"v")), 5.5)
+        self.flush_all(producer)
+        other = self.producer(start=False)
+        self.assertLess(self.objects(lambda: other.send("new", b"v")), 5.5)
+
+    def test_failed(self) -> None:
+        """Those that fail together share their failure."""
+        producer = self.producer(linger_ms=1000, batch_size=1 << 20)
+        self.result(producer.send("one", b"0"), 2)
+        self.faults.append(ErrorCode.INVALID_RECORD)
+        first, second = producer.send("one", b"1"), producer.send("one", b"2")
+        self.result(producer.flush())
+        failures = [self.failureResultOf(each) for each in (first, second)]
+        self.assertIs(failures[0], failures[1])
+
+    def flush_all(self, producer: Producer) -> None:
+        """Have the broker answer again."""
+        self.faults.clear()
+        self.network.live(1)[0].lose()
+        self.result(producer.flush(), 5)
 
 
 class UnlearnableTests(ProducerTestCase):

@@ -23,6 +23,7 @@ from kafkatx.clientside.errors import (
 )
 from kafkatx.clientside.outgoing import BatchMetadata, ProducerRecord, RecordMetadata
 from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.log.producers import Producers
 from kafkatx.partitioners import RoundRobinPartitioner, murmur2
 from kafkatx.records.batch import parse_header
 from kafkatx.records.convert import iter_any
@@ -235,6 +236,13 @@ class Shout:
         return f"{topic}:{value.upper()}".encode()
 
 
+class Lenient(Producers):
+    """Takes every sequence."""
+
+    def check(self, *args: Any) -> None:
+        """Fine."""
+
+
 class SendBatchTests(ProducerTestCase):
     """Lists at once."""
 
@@ -289,6 +297,15 @@ class SendBatchTests(ProducerTestCase):
         self.assertEqual(self.result(first, 5)[2:5], (0, 99, 100))
         self.assertEqual(self.result(second, 5).offset, 100)
         self.assertEqual(self.log().values, [*values, b"last"])
+
+    def test_partly_unknown(self) -> None:
+        """Offsets of a list are unknown if those of a part are: brokers may not tell a duplicate's."""
+        producer = self.producer(max_request_size=1000)
+        self.result(producer.send("one", b"0"))
+        self.faults.append(ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+        self.patch(self.log(), "producers", Lenient())
+        metadata = self.result(producer.send_batch("one", [b"x" * 600, b"y" * 600]), 1)
+        self.assertEqual((metadata.base_offset, metadata.last_offset, metadata.records), (-1, -1, 2))
 
     def test_partly_refused(self) -> None:
         """If one piece is refused the whole call fails, when all pieces are settled."""

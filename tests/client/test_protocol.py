@@ -159,6 +159,25 @@ class ProtocolTests(SynchronousTestCase):
         self.assertIn("broker1:9092 closed the connection", str(error))
         self.assertEqual(self.network.clock.getDelayedCalls(), [])
 
+    def test_answered_twice(self) -> None:
+        """A reply that comes again ends the connection, and a warning says so; what waits fails."""
+        answered, waiting = self.ask("x"), self.ask("hold")
+        said: list[bytes] = []
+        receive = self.link.protocol.dataReceived
+
+        def received(data: bytes) -> None:
+            said.append(data)
+            receive(data)
+
+        self.link.protocol.dataReceived = received
+        self.network.pump()
+        self.successResultOf(answered)
+        with capturedLogs() as events:
+            receive(said[0])
+        self.assertIn("broker1:9092 cannot be used", str(self.failureResultOf(waiting).value))
+        (event,) = [event for event in events if event["log_level"] is LogLevel.warn]
+        self.assertIn("came where", formatEvent(event))
+
     def test_nonsense(self) -> None:
         """Replies that nobody asked for, or that are too large, end the connection."""
         self.link.protocol.dataReceived(b"\0\0\0\4\0\0\0\7")

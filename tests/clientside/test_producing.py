@@ -21,11 +21,11 @@ def settings(**values: Any) -> ClientSettings:
 
 class ProducingTests(SynchronousTestCase):
     def test_defaults(self) -> None:
-        """By default a producer is idempotent, with five batches under way and Kafka's limits."""
+        """By default a producer is idempotent, with five batches under way and these limits."""
         self.assertEqual((acks_of(settings()), is_idempotent(settings())), (-1, True))
         self.assertEqual(
             limits_of(settings()),
-            Limits(16384 - HEADER_BYTES, 1048576 - HEADER_BYTES, 0.005, 33554432, 120.0, 5, 2**31 - 1),
+            Limits(131072 - HEADER_BYTES, 1048576 - HEADER_BYTES, 0.005, 33554432, 120.0, 5, 2**31 - 1),
         )
 
     def test_acks(self) -> None:

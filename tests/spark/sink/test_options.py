@@ -34,7 +34,7 @@ class ParseSinkTests(SynchronousTestCase):
         self.assertIsNone(options.topic)
         self.assertEqual(settings[common.CLIENT_ID], "kafkatx-spark")
         self.assertEqual((acks_of(settings), settings[producer.ENABLE_IDEMPOTENCE]), (-1, True))
-        self.assertEqual(limits_of(settings).batch_bytes, 1_000_000)
+        self.assertEqual(limits_of(settings).batch_bytes, 1_000_000 - HEADER_BYTES)
 
     def test_producer_settings(self) -> None:
         """The settings of a producer are heeded, names in any case; they survive the way to the workers."""

@@ -81,10 +81,10 @@ class Broker:
         self.features_epoch = now_ms()
         self.staged: dict[Partition, None] = {}
         self.commits: Commits = {}
-        self.transactions = Transactions(clock)
         self.quotas = ClientQuotas(config, coordinator, clock)
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
+        self.transactions = Transactions(self.limited_log)
         self.down_conversions = DownConversions(
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
         )

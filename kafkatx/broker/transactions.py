@@ -9,40 +9,30 @@ quotes and Java does not, and in the broker's log.
 
 from __future__ import annotations
 
-from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
-
 from kafkatx.broker.quoting import quoted
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Peer
 
 MOST_CLIENTS = 1000
 """Of how many clients it is remembered that they were told of; with more, all are forgotten."""
 
-SAY_EVERY_S = 1.0
-"""A client may make up as many names as it likes, but the log gets no more lines than this."""
-
 
 class Transactions:
     """Refuses transactions: one warning for each client."""
 
-    _log = Logger()
-
-    def __init__(self, clock: IReactorTime) -> None:
-        self._clock = clock
+    def __init__(self, log: LimitedLog) -> None:
+        self._log = log
         self._told: set[tuple[str, str]] = set()
-        self._told_s = clock.seconds() - SAY_EVERY_S
 
     def refusal(self, peer: Peer, client_id: str | None, transactional_id: str) -> RequestError:
         """Return the error to raise; warn of the client unless that was done before."""
-        now_s = self._clock.seconds()
         name = quoted(client_id or "")
         client = (peer.host, name)
-        if client not in self._told and now_s - self._told_s >= SAY_EVERY_S:
+        if client not in self._told:
             if len(self._told) >= MOST_CLIENTS:
                 self._told.clear()
             self._told.add(client)
-            self._told_s = now_s
             self._log.warn(
                 "{peer} (client.id {client}) asked for transactions, which this broker does not offer, and"
                 " was refused; unset transactional.id={name} there",

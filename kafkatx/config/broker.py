@@ -264,8 +264,8 @@ RECORDS_VALIDATION = LOG.string(
     "kafkatx.records.validation",
     "bounded",
     "What is checked of a produced batch beside its header: headers (nothing), bounded (compressed ones are "
-    "inflated and their records counted, and every field of 1,000 records, then of 100 a second, in each "
-    "partition), or full (every field of every record, as in Apache Kafka). See the page on durability.",
+    "inflated, and every field of 1,000 records, then of 100 a second, in each partition), or full (every "
+    "field of every record, as in Apache Kafka). See the page on durability.",
     choices=("headers", "bounded", "full"),
     dynamic=True,
     gives=("kafkatx.records.validation",),

@@ -22,7 +22,7 @@ from kafkatx.interfaces.storage import UNJUDGED
 from kafkatx.records import batch as v2
 from kafkatx.records import convert, legacy
 from kafkatx.records.compression import Codec, InflatedTooLarge
-from kafkatx.records.framing import check_fields, check_offsets
+from kafkatx.records.framing import check_fields
 
 CHECK_EVERY_MS = 10
 """Where checks are bounded, so much of a log's time pays for one record."""
@@ -173,8 +173,6 @@ def looked_into(
         data = v2.payload(records, header, limit_bytes)
         if thorough or config.compacted or config.records_validation == FULL:
             refuse_null_keys(check_fields(data, header.count, config.compacted))
-        elif config.checks_records:
-            check_offsets(data, header.count)
     except InflatedTooLarge as error:
         raise InflatedTooLarge(f"{error} (kafkatx.records.max.inflated.bytes)") from None
     except CorruptRecords as error:

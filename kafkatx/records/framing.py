@@ -1,12 +1,7 @@
 """Checks of the records of a magic-2 batch that keep nothing of them.
 
-From the cheapest to the most thorough:
-
-*   :func:`is_one_record` looks at one length;
-*   :func:`check_offsets` follows every length and compares every offset with its place;
-*   :func:`check_fields` reads every field, as a consumer does, and takes twice as long.
-
-None allocates memory that grows with the number of records.
+:func:`is_one_record` looks at one length, :func:`check_fields` reads every field, as a consumer does. Neither
+allocates memory that grows with the number of records.
 """
 
 from __future__ import annotations
@@ -30,47 +25,6 @@ def is_one_record(batch: memoryview) -> bool:
     except (IndexError, CorruptRecords):
         return False
     return at + at + twice == 2 * len(batch)  # an odd, that is negative, length never fits
-
-
-def check_offsets(data: bytes, count: int) -> None:
-    """Check that *data* is *count* records whose offsets follow each other without gaps.
-
-    :raises CorruptRecords: it is not.
-    """
-    end = 0
-    try:
-        for expected in range(0, 2 * count, 2):  # zigzag, as it stands there
-            n = data[end]
-            if n < 0x80:
-                at = end + 2  # after the attributes
-                end += (n >> 1) + 1
-            else:
-                byte = data[end + 1]
-                if byte < 0x80:
-                    n += (byte << 7) - 0x80
-                    at = end + 3
-                    end += (n >> 1) + 2
-                else:
-                    n, at = rest(data, end + 1, n)
-                    end = at + (n >> 1)
-                    at += 1
-            if n & 1:
-                raise CorruptRecords(f"record {expected >> 1} has a negative length")
-            while data[at] >= 0x80:  # the timestamp
-                at += 1
-            n = data[at + 1]
-            if n >= 0x80:
-                byte = data[at + 2]
-                n = n + (byte << 7) - 0x80 if byte < 0x80 else rest(data, at + 2, n)[0]
-            if n != expected:
-                raise CorruptRecords(
-                    f"record {expected >> 1} has the offset {(n >> 1) ^ -(n & 1)} in its batch"
-                )
-            if at + 5 > end:
-                raise CorruptRecords(f"record {expected >> 1} is shorter than its fields")
-    except IndexError:
-        raise CorruptRecords(f"the batch ends within its {count} records") from None
-    _check_end(data, end, count)
 
 
 def check_fields(data: bytes, count: int, with_keys: bool = False) -> list[int]:

@@ -14,6 +14,8 @@ from kafkatx.wire.api import APIS
 from kafkatx.wire.messages import (
     alter_client_quotas,
     alter_configs,
+    describe_quorum,
+    describe_topic_partitions,
     incremental_alter_configs,
     offset_commit,
     offset_delete,
@@ -23,6 +25,11 @@ from kafkatx.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
+)
+from kafkatx.wire.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
 )
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
 from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -58,6 +65,7 @@ from kafkatx.wire.messages.heartbeat import HeartbeatRequest
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from kafkatx.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from kafkatx.wire.messages.list_config_resources import ListConfigResourcesRequest
 from kafkatx.wire.messages.list_groups import ListGroupsRequest
 from kafkatx.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kafkatx.wire.messages.list_partition_reassignments import (
@@ -72,6 +80,7 @@ from kafkatx.wire.messages.offset_for_leader_epoch import (
 )
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from kafkatx.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from kafkatx.wire.schema import Message
 from tests.integration.raw import request_frame
 
@@ -115,12 +124,28 @@ def _requests(key: int, version: int, topic: str, now_ms: int) -> list[Message]:
         32: DescribeConfigsRequest([DescribeConfigsResource(2, topic, ["retention.ms"])], True, True),
         35: DescribeLogDirsRequest([DescribableLogDirTopic(topic, [0, 1])]),
         60: DescribeClusterRequest(),
+        **_of_the_cluster(topic),
         **_administration(topic),
         **_offsets(topic),
         **_members(topic),
         **_quotas(),
     }
     return [by_key[key]]
+
+
+def _of_the_cluster(topic: str) -> dict[int, Message]:
+    """What tools ask of a cluster; the move goes to a dir that there is not."""
+    moves = [AlterReplicaLogDir("/no/such/dir", [AlterReplicaLogDirTopic(topic, [0, 1])])]
+    quorum = describe_quorum.TopicRequest("__cluster_metadata", [describe_quorum.PartitionRequest(0)])
+    described = describe_topic_partitions.TopicRequest(topic)
+    cursor = describe_topic_partitions.Cursor(topic, 1)
+    return {
+        34: AlterReplicaLogDirsRequest(moves),
+        55: describe_quorum.DescribeQuorumRequest([quorum]),
+        57: UpdateFeaturesRequest(1000, [FeatureUpdateKey("group.version", 1)], True),
+        74: ListConfigResourcesRequest([2, 4, 32]),
+        75: describe_topic_partitions.DescribeTopicPartitionsRequest([described], 10, cursor),
+    }
 
 
 def _administration(topic: str) -> dict[int, Message]:

@@ -155,7 +155,7 @@ class RequestTests(BadInputTestCase):
         self.assertEqual(struct.unpack_from(">i", reply), (7,))
         response = codec.decode(ApiVersionsResponse, 0, reply[4:])
         self.assertEqual(response.error_code, ErrorCode.UNSUPPORTED_VERSION)
-        self.assertEqual([(k.api_key, k.max_version) for k in response.api_keys], [(18, 3)])
+        self.assertEqual([(k.api_key, k.max_version) for k in response.api_keys], [(18, 4)])
         self.assertEqual(client.ask(18, 3, ApiVersionsRequest("test", "1")).error_code, 0)
 
     def test_garbage(self) -> None:

@@ -12,9 +12,12 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Admin, Cluster, Writer
+from kafkatx.records.builder import BatchBuilder
 from kafkatx.spark.source import KafkaSource
 from kafkatx.testing import EmbeddedBroker
+from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.integration.clients import new_topic
+from tests.integration.raw import RawClient
 from tests.integration.shared import shared_broker
 from tests.integration.spark import shared_spark, spark_log
 
@@ -93,7 +96,11 @@ class ColumnTests(SparkTestCase):
             headers = [("a", b"1"), ("b", None), ("a", every_byte)]
             writer.send(every_byte, b"k", 1, headers=headers, timestamp_ms=MOMENT_MS)
             writer.send(None, None, 1, timestamp_ms=0)
-            writer.send(b"", b"", 1, timestamp_ms=-1)
+        with RawClient(shared_broker().bootstrap) as client:  # no producer of ours sends a negative time
+            builder = BatchBuilder()
+            builder.append(b"", b"", -1)
+            data = [TopicProduceData(self.topic, [PartitionProduceData(1, builder.build())])]
+            client.ask(0, 9, ProduceRequest(None, -1, 30_000, data))
         rows = self.load(includeHeaders="true").selectExpr("*", "unix_micros(timestamp) AS us").collect()
         rows.sort(key=lambda row: row.offset)
         self.assertEqual([row.key and bytes(row.key) for row in rows], [b"k", None, b""])

@@ -17,7 +17,6 @@ from kafkatx.records import legacy
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import assemble, build_values
 from kafkatx.records.compression import Codec, compress
-from kafkatx.records.header import parse_header
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP, find_retention
 
 COMPACT = frozenset({"compact"})
@@ -51,18 +50,22 @@ class RefusedTests(SynchronousTestCase):
                 done = appending.append(batch, 0, NOW_MS, True, done.judge())
             self.assertEqual(ErrorCode.of(done.error), code)
             self.assertEqual(appending._staged, [])
-        if parse_header(batch).codec and settings.get("records_validation") != HEADERS:
-            appending = log(**settings)
-            appending._allowance.open_ms = NOW_MS + 1  # compressed ones are counted always
-            done = appending.append(batch, 0, NOW_MS, True)
-            if isinstance(done, Unjudged):
-                done = appending.append(batch, 0, NOW_MS, True, done.judge())
-            self.assertEqual(ErrorCode.of(done.error), code)
 
     def test_garbage(self) -> None:
         """What does not inflate is refused, with an error that producers do not try again."""
         for codec in CODECS:
             self.check(made(b"garbage that is nothing", 3, codec), ErrorCode.INVALID_RECORD)
+
+    def test_garbage_always(self) -> None:
+        """What does not inflate is refused also when the allowance for checks of fields is used up."""
+        for codec in CODECS:
+            appending = log()
+            appending._allowance.open_ms = NOW_MS + 1
+            batch = made(b"garbage that is nothing", 3, codec)
+            done = appending.append(batch, 0, NOW_MS, True)
+            if isinstance(done, Unjudged):
+                done = appending.append(batch, 0, NOW_MS, True, done.judge())
+            self.assertEqual(ErrorCode.of(done.error), ErrorCode.INVALID_RECORD)
 
     def test_counts(self) -> None:
         """More or fewer records than the header says are refused, compressed or not."""

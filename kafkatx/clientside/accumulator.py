@@ -64,9 +64,12 @@ class Accumulator:
     :ivar busy: the outboxes that hold anything, in the order in which they got it.
     :ivar used_bytes: what all records that are not settled take.
     :ivar closed: called with the topic whenever a batch is closed; it must not raise.
+    :ivar stamp_bytes: what is added to each record; see :mod:`kafkatx.clientside.stamping`.
     :ivar open_below: the owner may append without further ado while less than this is used; it is the owner's
         to change.
     """
+
+    stamp_bytes = 0
 
     def __init__(
         self,
@@ -174,14 +177,27 @@ class Accumulator:
         parts = list(pieces(values, min(self.limits.most_bytes, outbox.most_bytes)))
         for piece, payload in parts:
             size = payload + RECORD_OVERHEAD_BYTES * len(piece)
-            batch = outbox.open
-            if batch is None or batch.size_bytes + size > batch.most_bytes:
-                batch = self._begin(outbox, now_s)
-            index = batch.rows.extend(piece, timestamp_ms)
-            batch.entries += (receipt, index, len(piece), timestamp_ms)
-            batch.size_bytes += size
-            self.used_bytes += size
+            self._extend(outbox, piece, size, timestamp_ms, receipt, now_s)
         return len(parts)
+
+    def _extend(
+        self,
+        outbox: Outbox,
+        piece: Sequence[bytes],
+        size: int,
+        timestamp_ms: int,
+        receipt: Any,
+        now_s: float,
+    ) -> Batch:
+        """Add a piece of a list, which takes *size* bytes; return its batch."""
+        batch = outbox.open
+        if batch is None or batch.size_bytes + size > batch.most_bytes:
+            batch = self._begin(outbox, now_s)
+        index = batch.rows.extend(piece, timestamp_ms)
+        batch.entries += (receipt, index, len(piece), timestamp_ms)
+        batch.size_bytes += size
+        self.used_bytes += size
+        return batch
 
     def append_encoded(
         self,

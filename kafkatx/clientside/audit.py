@@ -126,6 +126,8 @@ class Announcement:
         numbers: list[Any] = [fields.get(name) for name in _NUMBERS]
         if not all(isinstance(text, str) for text in (*texts, server)) or not all(map(_is_number, numbers)):
             raise ValueError("a field is missing or of another type")
+        for text in (*texts, server):
+            text.encode()  # no lone surrogates: what is shown must have an encoding
         client, topic, *groups = texts
         group = groups[0] if groups else None
         sequence, start_ms, window_ms, count, sent_ms = numbers

@@ -113,7 +113,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         self.assertEqual(len(self.events()), 2)
 
     def test_no_audit_topic(self) -> None:
-        """Where nothing can be announced records are handed out, and the end takes ten seconds more at most."""
+        """Where nothing can be announced records are handed out; the end takes ten seconds more at most."""
         consumer = self.audited(audit_topic="nowhere", allow_auto_create_topics=False)
         self.assertEqual(len(self.values(consumer)), 5)
         self.wait(consumer.close(), 11)

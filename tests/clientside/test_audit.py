@@ -108,6 +108,8 @@ class AnnouncementTests(SynchronousTestCase):
             {"sent_ms": "now"},
             {"server": 1},
             {"server": None},
+            {"server": "\ud800"},
+            {"topic": "\ud800"},
         ]
         values = [json.dumps(good | change).encode() for change in bad]
         for value in [*values, None, b"", b"[]", b"\xff", b"[" * 100_000]:

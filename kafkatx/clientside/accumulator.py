@@ -177,27 +177,14 @@ class Accumulator:
         parts = list(pieces(values, min(self.limits.most_bytes, outbox.most_bytes)))
         for piece, payload in parts:
             size = payload + RECORD_OVERHEAD_BYTES * len(piece)
-            self._extend(outbox, piece, size, timestamp_ms, receipt, now_s)
+            batch = outbox.open
+            if batch is None or batch.size_bytes + size > batch.most_bytes:
+                batch = self._begin(outbox, now_s)
+            index = batch.rows.extend(piece, timestamp_ms)
+            batch.entries += (receipt, index, len(piece), timestamp_ms)
+            batch.size_bytes += size
+            self.used_bytes += size
         return len(parts)
-
-    def _extend(
-        self,
-        outbox: Outbox,
-        piece: Sequence[bytes],
-        size: int,
-        timestamp_ms: int,
-        receipt: Any,
-        now_s: float,
-    ) -> Batch:
-        """Add a piece of a list, which takes *size* bytes; return its batch."""
-        batch = outbox.open
-        if batch is None or batch.size_bytes + size > batch.most_bytes:
-            batch = self._begin(outbox, now_s)
-        index = batch.rows.extend(piece, timestamp_ms)
-        batch.entries += (receipt, index, len(piece), timestamp_ms)
-        batch.size_bytes += size
-        self.used_bytes += size
-        return batch
 
     def append_encoded(
         self,

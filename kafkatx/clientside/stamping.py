@@ -97,10 +97,14 @@ class StampingAccumulator(Accumulator):
         parts = list(pieces(values, min(self.limits.most_bytes, outbox.most_bytes), overhead))
         for piece, payload in parts:
             size = payload + overhead * len(piece)
-            batch = self._extend(outbox, piece, size, timestamp_ms, receipt, now_s)
-            rows = batch.rows
-            end = len(rows.values)
-            rows.headers.update(dict.fromkeys(range(end - len(piece), end), self._stamp))
+            batch = outbox.open
+            if batch is None or batch.size_bytes + size > batch.most_bytes:
+                batch = self._begin(outbox, now_s)
+            index = batch.rows.extend(piece, timestamp_ms)
+            batch.rows.headers.update(dict.fromkeys(range(index, index + len(piece)), self._stamp))
+            batch.entries += (receipt, index, len(piece), timestamp_ms)
+            batch.size_bytes += size
+            self.used_bytes += size
         return len(parts)
 
 

@@ -270,3 +270,5 @@ class AuditTests(AuditCase):
         self.audit("--ingested", os.path.abspath(self.mktemp()), code=1)
         self.assertEqual(len(self.errors.splitlines()), 1)
         self.run_command("audit", "--window-from", "yesterday", code=2)
+        self.run_command("consume", self.topic, "--audit-interval-ms", "1", code=2)
+        self.assertIn("only a group's members", self.errors)

@@ -74,9 +74,13 @@ class WriteTests(SynchronousTestCase):
 
     def test_server(self) -> None:
         """kafka.audit.server.header gives each record a header with the worker's name, or another."""
-        name = "kafka_audit_server_header"
-        for given, told in (({}, platform.node()), ({"kafka_audit_server": "worker-1"}, "worker-1")):
-            self.write([batch(2, topic="u")], **{name: "server", **given}, kafka_enable_idempotence="false")
+        for given, told in (("", platform.node()), ("worker-1", "worker-1")):
+            self.write(
+                [batch(2, topic="u")],
+                kafka_audit_server_header="server",
+                kafka_audit_server=given,
+                kafka_enable_idempotence="false",
+            )
             self.assertEqual(self.headers(), [[("server", told.encode())]] * 2)
         self.write([batch(1, topic="u")], kafka_enable_idempotence="false")
         self.assertEqual(self.headers(), [[]])

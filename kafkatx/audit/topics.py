@@ -12,12 +12,13 @@ from kafkatx.clientside.columns import Columns
 Advance = Callable[[float], None]
 
 
-def read_announced(cluster: Cluster, topic: str) -> Announced:
+def read_announced(cluster: Cluster, topic: str, group: str | None = None) -> Announced:
     """Read the audit topic, all that is in it now.
 
+    :param group: whose consumers count, too; None: no consumers do.
     :raises RequestError: there is no such topic.
     """
-    announced = Announced()
+    announced = Announced(group)
     for columns in _read(cluster, topic):
         for value in columns.values:
             announced.add(value)

@@ -12,6 +12,7 @@ from kafkatx.blocking.writer import Writer
 from kafkatx.clientside.audit import DEFAULT_TOPIC, Audit
 from kafkatx.clientside.batches import Batch
 from kafkatx.clientside.settings import ClientSettings
+from kafkatx.clientside.stamping import server_name
 from kafkatx.clientside.tables import common, producer
 from kafkatx.errors import KafkaTXError
 
@@ -29,6 +30,7 @@ class Announcer:
     into the log before.
 
     :param client_id: what the name of this producer begins with.
+    :param server: the name of this server; empty: the host's name.
     :param clock: seconds since the epoch.
     """
 
@@ -39,10 +41,12 @@ class Announcer:
         interval_ms: int,
         topic: str = DEFAULT_TOPIC,
         clock: Callable[[], float] = time.time,
+        server: str = "",
     ) -> None:
         self._cluster = cluster
         self._clock = clock
-        self._audit = Audit(f"{client_id}-{uuid.uuid4()}", interval_ms, self._now_ms(), topic)
+        name = f"{client_id}-{uuid.uuid4()}"
+        self._audit = Audit(name, interval_ms, self._now_ms(), topic, server=server_name(server))
 
     def count(self, batch: Batch, append_time_ms: int) -> None:
         """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
@@ -80,4 +84,10 @@ def announcer(cluster: Cluster, settings: ClientSettings) -> Announcer | None:
     interval_ms = settings[producer.AUDIT_INTERVAL_MS]
     if not interval_ms:
         return None
-    return Announcer(cluster, settings[common.CLIENT_ID], interval_ms, settings[producer.AUDIT_TOPIC])
+    return Announcer(
+        cluster,
+        settings[common.CLIENT_ID],
+        interval_ms,
+        settings[producer.AUDIT_TOPIC],
+        server=settings[producer.AUDIT_SERVER],
+    )

@@ -9,10 +9,11 @@ from typing import Protocol
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.delivery import Auditor, Delivery, Written
-from kafkatx.clientside.accumulator import BATCH_BYTES, Accumulator, Limits
+from kafkatx.clientside.accumulator import BATCH_BYTES, Limits
 from kafkatx.clientside.batches import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Identity, pieces
 from kafkatx.clientside.outbox import Outbox
 from kafkatx.clientside.produce import identity_request, identity_told
+from kafkatx.clientside.stamping import Stamp, accumulator
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.partitioners import DefaultPartitioner
 from kafkatx.records.compression import codec_named
@@ -44,6 +45,8 @@ class Writer:
         knows it (Kafka 0.11); otherwise one request is under way at a time, so that order is kept.
     :param delivery_timeout_s: how long failures in a row are borne.
     :param auditor: who counts what got into the log: a :class:`kafkatx.blocking.auditing.Announcer`.
+    :param stamp: a header for each record that has none of its name: its name and value, as
+        :func:`kafkatx.clientside.stamping.make_stamp` gives it.
     :raises RequestError: the topic does not exist and is not created; or its name is not allowed.
     :raises ConnectionFailed: no broker answers.
     """
@@ -62,6 +65,7 @@ class Writer:
         request_timeout_s: float = 30.0,
         delivery_timeout_s: float = 120.0,
         auditor: Auditor | None = None,
+        stamp: Stamp | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.topic = topic
@@ -71,7 +75,8 @@ class Writer:
         self._partitions = len(cluster.topic(topic, allow_auto_create=True).partitions)
         identity = identity_from(cluster) if idempotent and acks == -1 else NOT_IDEMPOTENT
         pipelined = identity != NOT_IDEMPOTENT or acks == 0
-        self._accumulator = Accumulator(
+        self._accumulator = accumulator(
+            stamp,
             Limits(batch_bytes, batch_bytes, in_flight=max_in_flight if pipelined else 1),
             codec_named(compression),
             self._partitioner.batch_sent,

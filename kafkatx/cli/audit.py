@@ -63,11 +63,18 @@ def _time(ctx: click.Context, option: click.Parameter, text: str | None) -> int 
     show_default=True,
     help="How long records and announcements may be on their way: until then a window is open.",
 )
+@click.option(
+    "-G",
+    "--group",
+    metavar="GROUP",
+    help="Compare with what the consumers of this group announced that they have read, too.",
+)
+@click.option("--by", type=click.Choice(["server"]), help="Show how much each server announced.")
 @click.option("--all", "show_all", is_flag=True, help="Show all windows, not only those that differ.")
 @click.option("--lateness", is_flag=True, help="Show how late windows were announced, and were loaded.")
 @click.option("--plot", "plot_path", metavar="FILE", type=click.Path(), help="Draw all windows: .png, .svg.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON object for each window.")
-@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Where producers announce.")
+@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Where it is announced.")
 @cluster_options
 def audit(
     topics: tuple[str, ...],
@@ -76,6 +83,8 @@ def audit(
     until_ms: int | None,
     window_s: float | None,
     settle_s: float,
+    group: str | None,
+    by: str | None,
     show_all: bool,
     lateness: bool,
     plot_path: str | None,
@@ -87,15 +96,16 @@ def audit(
     """Compare what producers announced with what has arrived.
 
     Producers announce how many records they got into a topic if audit.interval.ms is set. Those are counted
-    in the topic, or with --ingested in the table that it was loaded into. The exit status is 1 if records
-    are missing or doubled.
+    in the topic, or with --ingested in the table that it was loaded into. With --group what a group's
+    consumers announced is compared, too. The exit status is 1 if records are missing or doubled, or if the
+    group has not read them, or twice.
     """
     from kafkatx.audit.comparing import between, compare
     from kafkatx.audit.topics import read_announced
     from kafkatx.cli.audit_rows import show, summary
 
     with connect(bootstrap, timeout) as cluster:
-        announced = read_announced(cluster, audit_topic)
+        announced = read_announced(cluster, audit_topic, group)
         chosen = set(topics) or announced.topics()
         window_ms = announced.window_ms(chosen, None if window_s is None else round(window_s * 1000))
         if window_ms is None:
@@ -107,11 +117,17 @@ def audit(
         else:
             found = _in_table(directory, window_ms, topics)
             chosen = set(topics) or {topic for topic, _ in found} or chosen
-    sums = announced.sums(chosen, window_ms)
-    now_ms = int(time.time() * 1000)
-    compared = compare(sums, found, window_ms, now_ms, round(settle_s * 1000))
+    compared = compare(
+        announced.sums(chosen, window_ms),
+        found,
+        window_ms,
+        int(time.time() * 1000),
+        round(settle_s * 1000),
+        consumed=announced.consumed(chosen, window_ms),
+        servers=announced.servers(chosen, window_ms) if by else {},
+    )
     windows = list(between(compared, from_ms, until_ms))
-    show([window for window in windows if show_all or window.differs], as_json, lateness)
+    show([window for window in windows if show_all or window.differs], as_json, lateness, by_server=bool(by))
     if plot_path is not None:
         _plot(windows, plot_path, directory)
     say(summary(windows, window_ms, announced.unreadable))

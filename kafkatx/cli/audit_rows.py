@@ -17,18 +17,31 @@ COLUMNS = ("topic", "window", "announced#", "found#", "missing#", "doubled#", "u
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def show(windows: Sequence[Window], as_json: bool, lateness: bool) -> None:
+def show(windows: Sequence[Window], as_json: bool, lateness: bool, *, by_server: bool = False) -> None:
     """Print windows: JSON, a table if stdout is a terminal, or lines with tabs between."""
     if as_json:
         for window in windows:
-            show_json(_as_json(window, lateness), compact=True)
+            show_json(_as_json(window, lateness, by_server), compact=True)
         return
-    rows = [[*_row(window), *(_lateness(window) if lateness else ())] for window in windows]
+    group = any(window.consumed is not None for window in windows)
+    rows = [
+        [
+            *_row(window),
+            *((window.consumed, window.unconsumed, window.reread) if group else ()),
+            *((_servers(window),) if by_server else ()),
+            *(_lateness(window) if lateness else ()),
+        ]
+        for window in windows
+    ]
     if not interactive(sys.stdout):
         print_rows(rows)
     elif rows:
         most = max(max(window.announced, window.found) for window in windows)
-        extra = ("announced after#", "loaded after#") if lateness else ()
+        extra = [
+            *(("consumed#", "unconsumed#", "reread#") if group else ()),
+            *(("servers",) if by_server else ()),
+            *(("announced after#", "loaded after#") if lateness else ()),
+        ]
         bars = [[*row, bar(window, most)] for row, window in zip(rows, windows, strict=True)]
         print_table([*COLUMNS, *extra, ""], bars)
 
@@ -45,6 +58,11 @@ def summary(windows: Sequence[Window], window_ms: int, unreadable: int) -> str:
         f"{len(windows)} windows of {window_ms / 1000:g} s: {equal} equal, {still_open} still open; "
         f"{missing} records missing, {doubled} doubled, {unannounced} unannounced"
     )
+    if any(window.consumed is not None for window in windows):
+        unconsumed, reread = (
+            sum(getattr(each, what) for each in closed) for what in ("unconsumed", "reread")
+        )
+        text += f"; {unconsumed} not consumed, {reread} read again"
     return text + (f"; {unreadable} records of the audit topic are none" if unreadable else "")
 
 
@@ -72,6 +90,12 @@ def _row(window: Window) -> list[object]:
     return [window.topic, time_text(window.start_ms), *numbers, state]
 
 
+def _servers(window: Window) -> str:
+    """How much each server announced, the most first; ``?`` where the announcement does not tell."""
+    by_count = sorted(window.servers.items(), key=lambda item: (-item[1], item[0]))
+    return " ".join(f"{server or '?'}={count}" for server, count in by_count) or "-"
+
+
 def _lateness(window: Window) -> list[str]:
     """How long after the window's end it was announced, and was loaded, to the last of it; in seconds."""
     return [
@@ -80,7 +104,7 @@ def _lateness(window: Window) -> list[str]:
     ]
 
 
-def _as_json(window: Window, lateness: bool) -> dict[str, object]:
+def _as_json(window: Window, lateness: bool, by_server: bool) -> dict[str, object]:
     fields: dict[str, object] = {
         "topic": window.topic,
         "window_start": time_text(window.start_ms),
@@ -94,6 +118,11 @@ def _as_json(window: Window, lateness: bool) -> dict[str, object]:
         "unannounced": window.unannounced,
         "open": window.open,
     }
+    if window.consumed is not None:
+        for what in ("consumed", "unconsumed", "reread"):
+            fields[what] = getattr(window, what)
+    if by_server:
+        fields["servers"] = dict(window.servers)
     if lateness:
         for name, time_ms in (("announced", window.sent_ms), ("loaded", window.written_ms)):
             fields[f"{name}_after_ms"] = None if time_ms is None else time_ms - window.end_ms

@@ -72,6 +72,14 @@ The positions of -o:
 @click.option("-J", "--json", "as_json", is_flag=True, help="One JSON object a message.")
 @click.option("-K", "--key-delimiter", metavar="SEP", help="Print the key and this before each value.")
 @click.option("-D", "--delimiter", metavar="SEP", default="\\n", help="Print this after each message. [\\n]")
+@click.option(
+    "--audit-interval-ms",
+    metavar="MS",
+    type=click.IntRange(0, 86_400_000),
+    default=0,
+    help="With a group: announce so often how much was printed, for kafkatx audit --group.",
+)
+@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Where that is announced.")
 @cluster_options
 def consume(
     topics: tuple[str, ...],
@@ -84,6 +92,8 @@ def consume(
     as_json: bool,
     key_delimiter: str | None,
     delimiter: str,
+    audit_interval_ms: int,
+    audit_topic: str,
     bootstrap: str,
     timeout: float,
 ) -> None:
@@ -107,9 +117,12 @@ def consume(
         make = (
             None if as_json else partial(renderer, format_text=format_text, key=key_delimiter, end=delimiter)
         )
-        settings = {**client_settings(bootstrap, timeout), "group.id": group}
+        audit = {"audit.interval.ms": audit_interval_ms, "audit.topic": audit_topic}
+        settings = {**client_settings(bootstrap, timeout), "group.id": group, **audit}
         consume_group(settings, topics, start == END, make, count, stop_at_end, stdout_bytes())
         return
+    if audit_interval_ms:
+        raise click.UsageError("--audit-interval-ms: only a group's members announce what they read (-G)")
     if len(topics) > 1:
         raise click.UsageError("several topics: only a group reads them (-G), or `kafkatx tail`")
     with connect(bootstrap, timeout) as cluster:

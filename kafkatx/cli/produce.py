@@ -66,6 +66,13 @@ ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
     help="Announce so often how much was written, for kafkatx audit.",
 )
 @click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Where that is announced.")
+@click.option("--audit-server", metavar="NAME", default="", help="Name of this server; else the host's.")
+@click.option(
+    "--audit-server-header",
+    metavar="HEADER",
+    default="",
+    help="A header of this name for each, with the server's name.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No summary, no progress bar.")
 @cluster_options
 def produce(
@@ -79,6 +86,8 @@ def produce(
     partitioner: str,
     audit_interval_ms: int,
     audit_topic: str,
+    audit_server: str,
+    audit_server_header: str,
     quiet: bool,
     bootstrap: str,
     timeout: float,
@@ -89,12 +98,14 @@ def produce(
     are. The topic is created if the broker creates topics.
     """
     from kafkatx.blocking import Writer
+    from kafkatx.clientside.stamping import make_stamp
 
     chosen = _partitioner(partitioner)
     header_list: list[tuple[str, bytes | None]] = [(n, os.fsencode(v)) for n, v in pairs("--header", headers)]
     separator = None if key_separator is None else unescape(key_separator)
     if separator == b"":
         raise click.UsageError("--key-separator: it is empty")
+    stamp = make_stamp(audit_server_header, audit_server)
     started = time.monotonic()
     with (
         click.open_file(file, "rb") as source,
@@ -107,7 +118,8 @@ def produce(
             compression=compression,
             request_timeout_s=timeout,
             delivery_timeout_s=4 * timeout,
-            auditor=_auditor(cluster, audit_interval_ms, audit_topic),
+            auditor=_auditor(cluster, audit_interval_ms, audit_topic, audit_server),
+            stamp=stamp,
         ) as writer,
     ):
         fd = source.fileno()
@@ -180,13 +192,13 @@ def _size(fd: int) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _auditor(cluster: Cluster, interval_ms: int, topic: str) -> Auditor | None:
+def _auditor(cluster: Cluster, interval_ms: int, topic: str, server: str) -> Auditor | None:
     """Who announces what was written; None: nobody."""
     if not interval_ms:
         return None
     from kafkatx.blocking.auditing import Announcer
 
-    return Announcer(cluster, "kafkatx-produce", interval_ms, topic)
+    return Announcer(cluster, "kafkatx-produce", interval_ms, topic, server=server)
 
 
 def _partitioner(name: str) -> Partitioner | None:

@@ -1,10 +1,10 @@
-"""Announces what a producer got into the log: every ``audit.interval.ms``, and when it is closed."""
+"""Announces what a client has counted: every ``audit.interval.ms``, and when it is closed."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 from kafkatx.clientside.audit import Announcement, Audit
 from kafkatx.clientside.batches import Batch
 from kafkatx.clientside.settings import ClientSettings
+from kafkatx.clientside.stamping import server_name
 from kafkatx.clientside.tables import common, producer
 
 Put = Callable[[str, bytes, bytes], "Deferred[Any]"]
@@ -22,7 +23,7 @@ Put = Callable[[str, bytes, bytes], "Deferred[Any]"]
 
 
 class Auditor:
-    """Counts for one producer, and sends its announcements through it.
+    """Counts for one client, and sends its announcements through a producer.
 
     Those that fail are sent again with the next; meanwhile counts go on.
     """
@@ -50,6 +51,12 @@ class Auditor:
     def count(self, batch: Batch, append_time_ms: int) -> None:
         """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
         self._audit.count(batch, append_time_ms)
+        if self._audit.due(self._now_ms()):
+            self.announce()
+
+    def count_times(self, topic: str, times_ms: Sequence[int]) -> None:
+        """Count records that were handed out, by their timestamps."""
+        self._audit.count_times(topic, times_ms)
         if self._audit.due(self._now_ms()):
             self.announce()
 
@@ -96,5 +103,11 @@ def auditor(settings: ClientSettings, reactor: Any, put: Put) -> Auditor | None:
     if not interval_ms:
         return None
     name = f"{settings[common.CLIENT_ID]}-{uuid.uuid4()}"
-    audit = Audit(name, interval_ms, int(reactor.seconds() * 1000), settings[producer.AUDIT_TOPIC])
+    audit = Audit(
+        name,
+        interval_ms,
+        int(reactor.seconds() * 1000),
+        settings[producer.AUDIT_TOPIC],
+        server=server_name(settings[producer.AUDIT_SERVER]),
+    )
     return Auditor(audit, reactor, put)

@@ -10,6 +10,7 @@ from twisted.logger import Logger
 
 from kafkatx.client.autocommit import AutoCommit
 from kafkatx.client.cluster import Cluster
+from kafkatx.client.consumption import consumer_auditor
 from kafkatx.client.fetching import Fetching
 from kafkatx.client.locating import Locating
 from kafkatx.client.membership import Membership
@@ -34,6 +35,7 @@ POLLS = 100
 class Consuming:
     """The parts of one consumer.
 
+    :ivar auditor: None where ``audit.interval.ms`` is 0.
     :ivar membership: None where there is no ``group.id``.
     """
 
@@ -46,7 +48,8 @@ class Consuming:
         self.membership: Membership | None = None
         self.auto_commit: AutoCommit | None = None
         shelf = Shelf(settings[consumer.READAHEAD_BYTES], settings[consumer.MAX_PARTITION_FETCH_BYTES])
-        self.positions = Positions(shelf)
+        self.auditor = consumer_auditor(settings, cluster)
+        self.positions = Positions(shelf, None if self.auditor is None else self.auditor.count)
         self.positions.on_told = self.changed
         self.reading = Reading(self.reactor, self.positions, self._asks)
         if settings[consumer.GROUP_ID] is not None:
@@ -95,10 +98,13 @@ class Consuming:
             self.membership.start()
         if self.auto_commit is not None:
             self.auto_commit.start()
+        if self.auditor is not None:
+            self.auditor.start()
         self.changed()
 
     async def close(self, timeout_s: float) -> None:
         """End: let the application finish, commit, leave the group."""
+        until_s = self.reactor.seconds() + timeout_s
         self.reading.close()
         self.fetching.stop()
         ending = Deferred.fromCoroutine(self._end())
@@ -116,6 +122,8 @@ class Consuming:
             if self._processor is not None and self._processor.running:
                 self._processor.cancel()
             self.positions.remove(self.positions.places)
+            if self.auditor is not None:
+                await self.auditor.close(max(0.0, until_s - self.reactor.seconds()))
 
     async def _end(self) -> None:
         if self._processor is not None and self._processor.running:

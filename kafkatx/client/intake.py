@@ -49,7 +49,7 @@ class Intake:
         encode_value: Encode | None,
         block_s: float,
     ) -> None:
-        self.plain = callbacks is None and encode_value is None
+        self.plain = callbacks is None and encode_value is None and not accumulator.stamp_bytes
         self._accumulator = accumulator
         self._gathering = gathering
         self._room = room
@@ -58,7 +58,7 @@ class Intake:
         self._encode_key = encode_key
         self._encode_value = encode_value
         self._block_s = block_s
-        self._largest = accumulator.limits.most_bytes
+        self._largest = accumulator.limits.most_bytes - accumulator.stamp_bytes
 
     def send(
         self,

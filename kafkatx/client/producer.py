@@ -30,12 +30,12 @@ from kafkatx.client.receipts import (
 from kafkatx.client.room import Room
 from kafkatx.client.sending import Manner, Sender
 from kafkatx.client.waiting import Waiters
-from kafkatx.clientside.accumulator import Accumulator
 from kafkatx.clientside.backoff import JITTER, Backoff
 from kafkatx.clientside.batches import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Batch, record_bytes
 from kafkatx.clientside.errors import ClientClosed, RecordsLost
 from kafkatx.clientside.outgoing import NO_OFFSET, BatchMetadata, ProducerData, ProducerRecord, RecordMetadata
 from kafkatx.clientside.producing import acks_of, is_idempotent, limits_of
+from kafkatx.clientside.stamping import accumulator, stamp_of
 from kafkatx.clientside.tables import common, producer
 from kafkatx.interfaces import IEventHandler, IPartitioner, IProducerCallbacks
 from kafkatx.records.compression import codec_named
@@ -83,7 +83,6 @@ class Producer:
         self.settings, self.cluster = client_cluster("producer", {**settings, **more}, reactor, cluster)
         chosen = self.settings
         self._idempotent = is_idempotent(chosen)
-        limits = limits_of(chosen)
         partitioner = part(chosen, producer.PARTITIONER_CLASS, IPartitioner)
         self._callbacks = part(chosen, producer.CALLBACK_HANDLER, IProducerCallbacks)
         self._handler = part(chosen, producer.EVENT_HANDLER, IEventHandler)
@@ -92,8 +91,9 @@ class Producer:
         self._seconds: Callable[[], float] = self._reactor.seconds
         block_s = (chosen[producer.MAX_BLOCK_MS] or chosen[common.DEFAULT_API_TIMEOUT_MS]) / 1000
         self._losses = Losses()
-        self._accumulator = Accumulator(
-            limits,
+        self._accumulator = accumulator(
+            stamp_of(chosen),
+            limits_of(chosen),
             codec_named(chosen[producer.COMPRESSION_TYPE]),
             backoff=Backoff(1, chosen[common.RETRY_BACKOFF_MS], chosen[common.RETRY_BACKOFF_MAX_MS], JITTER),
         )

@@ -64,9 +64,12 @@ class Accumulator:
     :ivar busy: the outboxes that hold anything, in the order in which they got it.
     :ivar used_bytes: what all records that are not settled take.
     :ivar closed: called with the topic whenever a batch is closed; it must not raise.
+    :ivar stamp_bytes: what is added to each record; see :mod:`kafkatx.clientside.stamping`.
     :ivar open_below: the owner may append without further ado while less than this is used; it is the owner's
         to change.
     """
+
+    stamp_bytes = 0
 
     def __init__(
         self,

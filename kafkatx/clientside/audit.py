@@ -9,16 +9,24 @@ record's timestamp, as the log has it: the broker's time where the topic has
 An event is a record of the audit topic: its key is the topic that was written to, its value JSON::
 
     {"version": 1, "producer": "shop-5b0e...", "sequence": 3, "topic": "orders",
-     "window_start_ms": 1700000000000, "window_ms": 10000, "count": 512, "sent_ms": 1700000010123}
+     "window_start_ms": 1700000000000, "window_ms": 10000, "count": 512, "sent_ms": 1700000010123,
+     "server": "web-1"}
 
 Several events of one producer and window add up. An event that may have been lost is sent again with the same
-sequence: who reads takes the first of each producer and sequence.
+sequence: who reads takes the first of each producer and sequence. Events of before there was a server's name
+lack it.
+
+The paper goes on: "The consumers can then count the number of messages that they have received from a
+given topic and validate those counts with the monitoring events." A consumer announces its counts in the same
+topic, in events of version 2, which have ``consumer`` and ``group`` in place of ``producer``. Readers that
+know only producers refuse the version.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from math import lcm
 from typing import Any
 
@@ -29,6 +37,7 @@ from kafkatx.errors import SettingError
 from kafkatx.types import NO_TIMESTAMP
 
 VERSION = 1
+CONSUMER_VERSION = 2
 DEFAULT_TOPIC = "kafkatx-audit"
 DAY_MS = 86_400_000
 
@@ -38,6 +47,8 @@ SETTLE_MS = 60_000
 MOST_WINDOWS = 10_000
 """So many windows are announced before their time: a producer of old records may have one for each record."""
 
+_PRODUCER_TEXTS = ("producer", "topic")
+_CONSUMER_TEXTS = ("consumer", "topic", "group")
 _NUMBERS = ("sequence", "window_start_ms", "window_ms", "count", "sent_ms")
 _LARGEST = 1 << 62
 
@@ -67,7 +78,14 @@ def common_window_ms(lengths_ms: Collection[int], asked_ms: int | None = None) -
 
 @attrs.frozen
 class Announcement:
-    """How many records of a window one producer got into one topic, besides what it announced before."""
+    """How many records of a window one client counted in one topic, besides what it announced before.
+
+    A producer counts what it got into the topic, a consumer what it handed out.
+
+    :ivar producer: the name of the client.
+    :ivar server: where it runs; empty: not known.
+    :ivar group: the consumer's group; None: it is a producer.
+    """
 
     producer: str
     sequence: int
@@ -76,10 +94,17 @@ class Announcement:
     window_ms: int
     count: int
     sent_ms: int
+    server: str = ""
+    group: str | None = None
 
     def encode(self) -> bytes:
         """The value of its record."""
-        fields = {"version": VERSION, **attrs.asdict(self)}
+        fields = attrs.asdict(self)
+        if self.group is None:
+            del fields["group"]
+            fields = {"version": VERSION, **fields}
+        else:
+            fields = {"version": CONSUMER_VERSION, "consumer": fields.pop("producer"), **fields}
         return json.dumps(fields, separators=(",", ":")).encode()
 
     @classmethod
@@ -92,13 +117,21 @@ class Announcement:
             fields = json.loads(value or b"")
         except (ValueError, RecursionError) as error:
             raise ValueError("no JSON") from error
-        if not isinstance(fields, dict) or fields.get("version") != VERSION:
-            raise ValueError(f"no audit event of version {VERSION}")
-        texts: list[Any] = [fields.get("producer"), fields.get("topic")]
+        version = fields.get("version") if isinstance(fields, dict) else None
+        if version not in (VERSION, CONSUMER_VERSION):
+            raise ValueError(f"no audit event of version {VERSION} or {CONSUMER_VERSION}")
+        names = _PRODUCER_TEXTS if version == VERSION else _CONSUMER_TEXTS
+        texts: list[Any] = [fields.get(name) for name in names]
+        server: Any = fields.get("server", "")
         numbers: list[Any] = [fields.get(name) for name in _NUMBERS]
-        if not all(isinstance(text, str) for text in texts) or not all(map(_is_number, numbers)):
+        if not all(isinstance(text, str) for text in (*texts, server)) or not all(map(_is_number, numbers)):
             raise ValueError("a field is missing or of another type")
-        found = cls(texts[0], numbers[0], texts[1], *numbers[1:])
+        for text in (*texts, server):
+            text.encode()  # no lone surrogates: what is shown must have an encoding
+        client, topic, *groups = texts
+        group = groups[0] if groups else None
+        sequence, start_ms, window_ms, count, sent_ms = numbers
+        found = cls(client, sequence, topic, start_ms, window_ms, count, sent_ms, server, group)
         if found.count <= 0 or not 0 < found.window_ms <= DAY_MS or found.window_start_ms % found.window_ms:
             raise ValueError("the count or the window cannot be")
         return found
@@ -109,20 +142,33 @@ def _is_number(value: Any) -> bool:
 
 
 class Audit:
-    """The counts of one producer. Its own clock's time, in ms since the epoch, is an argument.
+    """The counts of one producer or consumer. Its own clock's time, in ms since the epoch, is an argument.
 
     :ivar topic: where events go; its own records are not counted.
     """
 
-    def __init__(self, producer: str, interval_ms: int, now_ms: int, topic: str = DEFAULT_TOPIC) -> None:
+    def __init__(
+        self,
+        producer: str,
+        interval_ms: int,
+        now_ms: int,
+        topic: str = DEFAULT_TOPIC,
+        *,
+        server: str = "",
+        group: str | None = None,
+    ) -> None:
         """Begin with nothing.
 
-        :param producer: no other producer may have this name.
+        :param producer: no other client may have this name.
         :param interval_ms: how often counts are announced, and how long a window is.
+        :param server: the name of the server that it runs on.
+        :param group: the consumer's group; None: it is a producer.
         """
         self.topic = topic
         self.interval_ms = interval_ms
         self._producer = producer
+        self._server = server
+        self._group = group
         self._due_ms = now_ms + interval_ms
         self._counts: dict[tuple[str, int], int] = {}
         self._unconfirmed: dict[int, Announcement] = {}
@@ -147,6 +193,17 @@ class Audit:
         ends = [*times[2::2], batch.records]
         for first, timestamp_ms, end in zip(times[0::2], stamps, ends, strict=True):
             self._add(batch.topic, timestamp_ms, end - first)
+
+    def count_times(self, topic: str, times_ms: Sequence[int]) -> None:
+        """Count records that were handed out, by their timestamps; there is one at least."""
+        if topic == self.topic:
+            return
+        earliest_ms = min(times_ms)
+        if earliest_ms // self.interval_ms == max(times_ms) // self.interval_ms:
+            self._add(topic, earliest_ms, len(times_ms))
+            return
+        for timestamp_ms, count in Counter(times_ms).items():
+            self._add(topic, timestamp_ms, count)
 
     def _add(self, topic: str, timestamp_ms: int, count: int) -> None:
         window = topic, timestamp_ms // self.interval_ms
@@ -176,6 +233,8 @@ class Audit:
                     self.interval_ms,
                     count,
                     sent_ms,
+                    self._server,
+                    self._group,
                 )
                 self._sequence += 1
             self._counts.clear()

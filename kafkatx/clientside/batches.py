@@ -62,16 +62,18 @@ def record_bytes(
     return size
 
 
-def pieces(values: Sequence[bytes], limit: int) -> Iterator[tuple[Sequence[bytes], int]]:
+def pieces(
+    values: Sequence[bytes], limit: int, overhead: int = RECORD_OVERHEAD_BYTES
+) -> Iterator[tuple[Sequence[bytes], int]]:
     """Halve until each piece fits in a batch; with each piece the sum of its values' sizes."""
     size = sum(map(len, values))
-    if len(values) <= 1 or size + RECORD_OVERHEAD_BYTES * len(values) <= limit:
+    if len(values) <= 1 or size + overhead * len(values) <= limit:
         if values:
             yield values, size
         return
     half = len(values) // 2
-    yield from pieces(values[:half], limit)
-    yield from pieces(values[half:], limit)
+    yield from pieces(values[:half], limit, overhead)
+    yield from pieces(values[half:], limit, overhead)
 
 
 @attrs.define(eq=False)

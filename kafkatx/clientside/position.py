@@ -20,6 +20,7 @@ import attrs
 
 from kafkatx.clientside.errors import Undecodable
 from kafkatx.clientside.fetched import Batch, Fetched
+from kafkatx.clientside.handed import Handed
 from kafkatx.clientside.list_offsets import EARLIEST, LATEST
 from kafkatx.clientside.record import Record
 from kafkatx.clientside.shelf import Shelf
@@ -93,6 +94,7 @@ class Position:
     :ivar grown_bytes: how much is to be asked for at least, for a batch that is larger than a share.
     :ivar queued: whether the shelf has it in its row.
     :ivar queued_bytes: of batches at hand.
+    :ivar handed: what is handed out and not done; None: nobody counts it.
     :ivar high_watermark: the end of the log, as the last reply had it; *log_start_offset* its beginning.
     """
 
@@ -116,6 +118,7 @@ class Position:
     grown_bytes: int = 0
     queued: bool = False
     queued_bytes: int = 0
+    handed: Handed | None = None
     _fetched: deque[Fetched] = attrs.Factory(deque)
     _returned: list[Record] = attrs.Factory(list)
     _returned_end: int = UNKNOWN
@@ -164,8 +167,14 @@ class Position:
     # -- where to begin
 
     def seek(self, offset: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
-        """Go on from an offset; what is at hand is dropped; as :meth:`found`."""
+        """Go on from an offset; what is at hand is dropped; as :meth:`found`.
+
+        Records in hand are done as far as they are before the offset.
+        """
         self.drop()
+        if self.handed is not None:
+            self.handed.take_back(offset)
+            self.handed.done()
         self.found(offset, leader_epoch)
 
     def found(self, offset: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
@@ -182,6 +191,10 @@ class Position:
     def seek_to(self, begin: int) -> None:
         """Go on from the beginning or the end, once it is known where that is."""
         self.drop()
+        if self.handed is not None:
+            if begin == EARLIEST:
+                self.handed.take_back(0)
+            self.handed.done()
         self.begin = begin
         self._offset = self._done = self.fetch_offset = UNKNOWN
         self.leader_epoch = self.fetch_epoch = NO_LEADER_EPOCH
@@ -212,6 +225,8 @@ class Position:
             self._offset, self._done = self.offset, self.done
             hand.stale = True
             list(hand.rest)  # which ends the iteration over it
+            if self.handed is not None:
+                self.handed.take_back(self._offset)
         self.turn += 1
         self.error = None
         self._fetched.clear()
@@ -247,6 +262,8 @@ class Position:
                 break
         if self._returned:
             records, self._returned = self._returned[:limit], self._returned[limit:]
+            if self.handed is not None:
+                self.handed.add([each.offset for each in records], [each.timestamp_ms for each in records])
             self._offset = self._returned[0].offset if self._returned else self._returned_end
         elif self._batch is not None:
             records = self._cut(self._batch, limit)
@@ -258,6 +275,8 @@ class Position:
     def _cut(self, batch: Batch, limit: int) -> list[Record]:
         start, end = self._taken, self._taken + limit
         records = batch.records(start, end)
+        if self.handed is not None:
+            self.handed.add(batch.offsets[start:end], batch.timestamps[start:end])
         if end < len(batch):
             self._taken = end
             self._offset = batch.offsets[end]
@@ -284,6 +303,8 @@ class Position:
     def settle(self) -> None:
         """All that was given out is done."""
         self.interrupt()
+        if self.handed is not None:
+            self.handed.done()
         self.hand = None
         self._done = self._offset
         self.shelf.offer(self)
@@ -299,6 +320,8 @@ class Position:
                 self._returned_end = self._offset
             self._returned = rest + self._returned
             self._offset = rest[0].offset
+            if self.handed is not None:
+                self.handed.take_back(self._offset)
             hand.cut()
 
     def _decode(self) -> bool:

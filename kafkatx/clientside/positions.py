@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from kafkatx.clientside.errors import NoOffset, NotAssigned, OffsetOutOfRange, Undecodable
+from kafkatx.clientside.handed import Handed, Tally
 from kafkatx.clientside.offsets import OffsetAndMetadata
 from kafkatx.clientside.position import Hand, Position
 from kafkatx.clientside.record import Record
@@ -26,8 +27,13 @@ class Positions:
     :ivar on_told: called when an error that may pass has been handed out: what failed can be tried again.
     """
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Shelf, tally: Tally | None = None) -> None:
+        """Begin with none.
+
+        :param tally: hears of the records that the application is done with.
+        """
         self.shelf = shelf
+        self._tally = tally
         self.on_told: Callable[[], None] = _nothing
         self._by_place: dict[TopicPartition, Position] = {}
         self._in_hand: dict[TopicPartition, Position] = {}
@@ -67,19 +73,27 @@ class Positions:
         for place in places:
             if place not in self._by_place:
                 self._by_place[place] = position = Position(place, self.shelf, begin)
+                if self._tally is not None:
+                    position.handed = Handed(place.topic, self._tally)
                 position.hand = self._hands.get(place)
                 if position.hand is not None:
                     self._in_hand[place] = position
         self.shelf.divide(len(self._by_place))
 
     def remove(self, places: Iterable[TopicPartition]) -> None:
-        """The consumer has these no longer; what is at hand of them is dropped."""
+        """The consumer has these no longer; what is at hand of them is dropped.
+
+        What was handed out of them counts as if it were done, though a group that lost this consumer gives
+        it to another one: it was handed out twice then.
+        """
         for place in places:
             position = self._by_place.pop(place, None)
             self._in_hand.pop(place, None)
             if position is not None:
                 position.held = True
                 position.drop()
+                if position.handed is not None:
+                    position.handed.done()
         self.shelf.divide(len(self._by_place))
 
     # -- handing out

@@ -15,9 +15,9 @@ EVENT = Announcement("a", 0, "t", 5000, 1000, 7, 6100)
 NOW_MS = 1_000_000
 
 
-def announced(*changes: dict[str, Any]) -> Announced:
+def announced(*changes: dict[str, Any], group: str | None = None) -> Announced:
     """Events that differ from one in these."""
-    found = Announced()
+    found = Announced(group)
     for change in changes:
         found.add(attrs.evolve(EVENT, **change).encode())
     return found
@@ -40,6 +40,43 @@ class AnnouncedTests(SynchronousTestCase):
         self.assertIsNone(found.window_ms({"v"}))
         self.assertEqual(found.sums({"t"}, 5000), {("t", 5000): (14, 6100)})
         self.assertRaises(SettingError, found.window_ms, {"t"}, 1000)
+
+    def test_consumers(self) -> None:
+        """The counts of a group's consumers are apart from those of producers, and of other groups."""
+        again = {"group": "g", "count": 3}
+        events: list[dict[str, Any]] = [{}, again, {"group": "h"}, {"group": "g", "producer": "b"}, again]
+        found = announced(*events, group="g")
+        self.assertEqual(found.sums({"t"}, 1000), {("t", 5000): (7, 6100)})
+        self.assertEqual(found.consumed({"t"}, 1000), {("t", 5000): (10, 6100)})
+        found = announced(*events)
+        self.assertEqual(found.sums({"t"}, 1000), {("t", 5000): (7, 6100)})
+        self.assertIs(found.consumed({"t"}, 1000), None)
+        self.assertEqual(found.unreadable, 0)
+
+    def test_windows_of_consumers(self) -> None:
+        """Windows are long enough for the group's consumers, too, and not for other groups'."""
+        events: list[dict[str, Any]] = [
+            {},
+            {"group": "g", "window_ms": 2500},
+            {"group": "h", "window_ms": 7, "window_start_ms": 0},
+        ]
+        self.assertEqual(announced(*events, group="g").window_ms({"t"}), 5000)
+        self.assertEqual(announced(*events).window_ms({"t"}), 1000)
+
+    def test_servers(self) -> None:
+        """What producers count adds up by server; announcements of before there was one have none."""
+        found = announced(
+            {"server": "a"},
+            {"server": "b", "sequence": 1},
+            {"server": "a", "producer": "b", "window_start_ms": 6000},
+            {"producer": "c", "count": 1},
+            {"server": "c", "group": "g"},
+            group="g",
+        )
+        self.assertEqual(
+            found.servers({"t"}, 2000), {("t", 4000): {"a": 7, "b": 7, "": 1}, ("t", 6000): {"a": 7}}
+        )
+        self.assertEqual(found.sums({"t"}, 2000)["t", 4000], (15, 6100))
 
     def test_unreadable(self) -> None:
         """What is no event is counted, and otherwise left alone."""
@@ -72,6 +109,34 @@ class CompareTests(SynchronousTestCase):
             window = self.one(*numbers)
             found = (window.missing, window.doubled, window.unannounced, window.wrong, window.differs)
             self.assertEqual(found, told, numbers)
+
+    def test_group(self) -> None:
+        """Not consumed and read again, and that both are wrong; unannounced records are no second reading."""
+        for (count, distinct, consumed), told in {
+            (5, 5, 5): (0, 0, False, False),
+            (5, 5, 3): (2, 0, True, True),
+            (5, 5, 0): (5, 0, True, True),
+            (5, 5, 8): (0, 3, True, True),
+            (5, 6, 6): (0, 0, False, True),
+            (5, 0, 5): (0, 0, True, True),
+            (0, 0, 2): (0, 2, True, True),
+        }.items():
+            key = ("t", 5000)
+            sums, found = {key: (count, 6000)}, {key: Count(distinct, distinct)}
+            (window,) = compare(
+                sums, found, 1000, NOW_MS, 0, consumed={key: (consumed, 0)} if consumed else {}
+            )
+            self.assertEqual(window.consumed, consumed)
+            numbers = (window.unconsumed, window.reread, window.wrong, window.differs)
+            self.assertEqual(numbers, told, (count, distinct, consumed))
+
+    def test_open_by_consumers(self) -> None:
+        """A window of which a consumer announced something just now is open, also if nobody else knows it."""
+        consumed = {("t", 5000): (5, NOW_MS)}
+        (window,) = compare({}, {}, 1000, NOW_MS + 59_999, 60_000, consumed=consumed)
+        self.assertTrue(window.open)
+        (window,) = compare({}, {}, 1000, NOW_MS + 60_000, 60_000, consumed=consumed)
+        self.assertEqual((window.wrong, window.reread), (True, 5))
 
     def test_open(self) -> None:
         """A window is open until records and announcements have had their time, and then never again."""

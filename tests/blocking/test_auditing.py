@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import platform
 from itertools import count
 from typing import Any
 
@@ -13,6 +14,7 @@ from kafkatx.blocking.writer import Writer
 from kafkatx.clientside.audit import Announcement
 from kafkatx.clientside.errors import ProduceFailed
 from kafkatx.clientside.settings import ClientSettings
+from kafkatx.clientside.stamping import make_stamp
 from kafkatx.errors import ErrorCode
 from kafkatx.records.convert import iter_any
 from kafkatx.wire.messages.init_producer_id import InitProducerIdResponse
@@ -62,6 +64,16 @@ class AnnouncerTests(SynchronousTestCase):
         self.assertEqual({(e.window_ms, e.sent_ms) for e in events}, {(10_000, 100_000)})
         self.assertEqual(len({e.producer for e in events}), 1)
         self.assertTrue(events[0].producer.startswith("shop-"))
+
+    def test_server(self) -> None:
+        """Announcements name the server, and so does each record's header where a stamp is given."""
+        with self.writer(stamp=make_stamp("server", "web-1")) as writer:
+            writer.send_values([b"a", b"b"])
+            writer.send(b"c", b"k", headers=[("x", b"1")])
+        records = [record for data in self.fake.topics["t"][0].batches for record in iter_any(data)]
+        stamp = ("server", b"web-1")
+        self.assertEqual([list(r.headers) for r in records], [[stamp], [stamp], [("x", b"1"), stamp]])
+        self.assertEqual({event.server for event in self.events()}, {platform.node()})
 
     def test_every_interval(self) -> None:
         """While the writer writes, counts are announced when the interval is over."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -9,7 +10,8 @@ from twisted.internet.defer import Deferred
 from kafkatx.client.producer import Producer
 from kafkatx.clientside.audit import Announcement
 from kafkatx.clientside.errors import ProduceFailed
-from kafkatx.errors import ErrorCode
+from kafkatx.clientside.outgoing import ProducerData
+from kafkatx.errors import ErrorCode, SettingError
 from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.blocking.fakes import LOSE_REPLY, Log
 from tests.client.producing import ProducerTestCase
@@ -61,6 +63,14 @@ class AuditorTests(ProducerTestCase):
         self.network.pump(10)
         self.assertEqual(self.counts()[3:], [("one", 0, 1)])
         self.assertEqual([event.sequence for event in self.events()], [0, 1, 2, 3])
+
+    def test_server(self) -> None:
+        """Announcements carry the server's name: the host's, or the one that is set."""
+        for name, told in (("", platform.node()), ("web-1", "web-1")):
+            producer = self.audited(audit_server=name)
+            self.result(producer.send("one", b"a", timestamp_ms=1))
+            self.result(producer.close(), 5)
+            self.assertEqual(self.events()[-1].server, told)
 
     def test_close(self) -> None:
         """What is sent last is delivered, counted and announced before the producer is closed."""
@@ -143,3 +153,63 @@ class AuditorTests(ProducerTestCase):
         self.network.pump()
         self.network.pump(10)
         self.assertEqual(self.counts(), [("one", 0, 1)])
+
+
+class StampTests(ProducerTestCase):
+    """``audit.server.header``."""
+
+    def stamps(self, *parts: tuple[str, int]) -> list[tuple[bytes | None, Any]]:
+        """Values and headers of all records."""
+        return [(record.value, tuple(record.headers)) for part in parts for record in self.records(*part)]
+
+    def test_off(self) -> None:
+        """Without the setting records have no header, and go into the open batch of their topic."""
+        producer = self.producer(linger_ms=5)
+        self.assertTrue(producer._intake.plain)
+        for value in (b"a", b"b"):
+            producer.send("one", value)
+        self.result(producer.flush(), 1)
+        self.assertEqual(self.stamps(("one", 0)), [(b"a", ()), (b"b", ())])
+
+    def test_every_way(self) -> None:
+        """Each way to send a record adds the header, also to a batch that is open already."""
+        producer = self.producer(audit_server_header="server", audit_server="web-1", linger_ms=5)
+        stamp = (("server", b"web-1"),)
+        self.result(producer.send("one", b"0"), 1)
+        for value in (b"a", b"b", b"c"):
+            producer.send("one", value)
+        producer.produce("one", b"d")
+        producer.produce("one", b"e", key=b"k")
+        producer.send_batch("one", [b"f", b"g"])
+        producer.send_batch("one", [b"h", b"i"], key=b"k")
+        producer.send_all([ProducerData("one", [b"j"])])
+        producer.send("one", None, key=b"k")
+        self.result(producer.flush(), 1)
+        values = [b"0", b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"h", b"i", b"j", None]
+        self.assertEqual(self.stamps(("one", 0)), [(value, stamp) for value in values])
+
+    def test_headers_of_ones_own(self) -> None:
+        """The application's headers come first, and one of this name stays as it is."""
+        producer = self.producer(audit_server_header="server", audit_server="web-1")
+        for headers in ([("a", b"1")], [("server", b"mine"), ("a", None)]):
+            self.result(producer.send("one", b"v", headers=headers))
+        expected = [(("a", b"1"), ("server", b"web-1")), (("server", b"mine"), ("a", None))]
+        self.assertEqual([headers for _, headers in self.stamps(("one", 0))], expected)
+
+    def test_the_hosts_name(self) -> None:
+        """Without a name of its own the server has the host's."""
+        producer = self.producer(audit_server_header="server")
+        self.result(producer.send("one", b"v"))
+        self.assertEqual(self.stamps(("one", 0)), [(b"v", (("server", platform.node().encode()),))])
+
+    def test_size(self) -> None:
+        """A record that is too large with the header is refused before it is sent."""
+        settings: dict[str, Any] = {"max_request_size": 2000, "batch_size": 2000, "audit_server": "s" * 200}
+        self.result(self.producer(**settings).send("one", b"v" * 1800))
+        error = self.error(self.producer(audit_server_header="h", **settings).send("one", b"v" * 1800))
+        self.assertIs(error.code, ErrorCode.MESSAGE_TOO_LARGE)
+
+    def test_no_text(self) -> None:
+        """A name without an encoding is refused when the producer is made."""
+        settings = {"bootstrap_servers": "broker1:9092", "audit_server_header": "h", "audit_server": "\ud800"}
+        self.assertRaises(SettingError, Producer, settings, reactor=self.network.clock)

@@ -24,7 +24,8 @@ from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.records.builder import BatchBuilder
 
 WINDOW_MS = 1000
-EVENT = Announcement("shop-1", 3, "t", 5000, 1000, 7, 6100)
+EVENT = Announcement("shop-1", 3, "t", 5000, 1000, 7, 6100, "web-1")
+CONSUMED = attrs.evolve(EVENT, group="g")
 TOO_LARGE = RequestError(ErrorCode.MESSAGE_TOO_LARGE, "")
 PASSES = RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "")
 FINAL = RequestError(ErrorCode.INVALID_RECORD, "")
@@ -70,9 +71,25 @@ class AnnouncementTests(SynchronousTestCase):
                 "window_ms": 1000,
                 "count": 7,
                 "sent_ms": 6100,
+                "server": "web-1",
             },
         )
         self.assertEqual(Announcement.decode(EVENT.encode()), EVENT)
+
+    def test_consumers(self) -> None:
+        """A consumer's event has another version, so that readers that know only producers refuse it."""
+        fields = json.loads(CONSUMED.encode())
+        self.assertEqual((fields["version"], fields["consumer"], fields["group"]), (2, "shop-1", "g"))
+        self.assertNotIn("producer", fields)
+        self.assertEqual(Announcement.decode(CONSUMED.encode()), CONSUMED)
+        for change in ({"version": 1}, {"group": None}, {"consumer": 1}):
+            self.assertRaises(ValueError, Announcement.decode, json.dumps(fields | change).encode())
+
+    def test_without_server(self) -> None:
+        """Events of before there was a server's name are read."""
+        fields = json.loads(EVENT.encode())
+        del fields["server"]
+        self.assertEqual(Announcement.decode(json.dumps(fields).encode()), attrs.evolve(EVENT, server=""))
 
     def test_not_one(self) -> None:
         """Whatever else somebody writes to the topic is refused."""
@@ -89,6 +106,10 @@ class AnnouncementTests(SynchronousTestCase):
             {"window_ms": 86_400_001},
             {"window_start_ms": 5001},
             {"sent_ms": "now"},
+            {"server": 1},
+            {"server": None},
+            {"server": "\ud800"},
+            {"topic": "\ud800"},
         ]
         values = [json.dumps(good | change).encode() for change in bad]
         for value in [*values, None, b"", b"[]", b"\xff", b"[" * 100_000]:
@@ -125,6 +146,20 @@ class CountTests(SynchronousTestCase):
         made.close()
         self.audit.count(made)
         self.assertEqual(self.announced(), {("t", 0): 5, ("t", 1000): 6})
+
+    def test_handed_out(self) -> None:
+        """A consumer's records count by their times; those of the audit topic do not."""
+        self.audit.count_times("t", [1000, 1999])
+        self.audit.count_times("t", [1999, 2000, -1, 2000])
+        self.audit.count_times("audit", [1])
+        self.assertEqual(self.announced(), {("t", -1000): 1, ("t", 1000): 3, ("t", 2000): 2})
+
+    def test_names(self) -> None:
+        """Events carry the server's name and the group."""
+        audit = Audit("c", WINDOW_MS, 0, "audit", server="web-1", group="g")
+        audit.count_times("t", [1])
+        (event,) = audit.announce(10_000)
+        self.assertEqual((event.server, event.group), ("web-1", "g"))
 
     def test_flush(self) -> None:
         """Who waits for a flush stands among the entries and counts for nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,10 @@ from typing import Any
 
 from kafkatx.blocking import Admin, Cluster, Reader, Writer
 from kafkatx.blocking.auditing import Announcer
-from kafkatx.client.threads import Producer
+from kafkatx.client.threads import Consumer, Producer
 from kafkatx.errors import SettingError
 from kafkatx.spark.audit import audit, main, table
+from kafkatx.types import TopicPartition
 from tests.integration.shared import shared_broker
 from tests.integration.spark import shared_spark
 from tests.integration.test_cli import ProcessCase, environment
@@ -105,6 +107,52 @@ class AuditTests(AuditCase):
         with Writer(self.cluster, self.topic) as writer:
             writer.send(b"unseen", timestamp_ms=START_MS)
         return self.audit()
+
+    def test_group(self) -> None:
+        """What a group has read is compared window by window: all of it, a part of it, some of it twice."""
+        self.produce()
+        group = f"readers-of-{self.topic}"
+        consume = ("consume", "-G", group, self.topic, "-e", "--audit-interval-ms", str(WINDOW_MS))
+        told = ("--audit-topic", self.audit_topic)
+        self.run_command(*consume, *told, "-c", "1500")
+        windows = self.audit("--group", group, "--all", code=1)
+        self.assertEqual(sum(w["consumed"] for w in windows), 1500)
+        self.assertEqual(sum(w["unconsumed"] for w in windows), 2500)
+        self.run_command(*consume, *told)
+        self.assertEqual(self.audit("--group", group), [])
+        windows = self.audit("--group", group, "--all", "--by", "server")
+        starts = [START_MS + number * WINDOW_MS for number in range(4)]
+        self.assertEqual([w["window_start_ms"] for w in windows], starts)
+        numbers = {(w["announced"], w["found"], w["consumed"], w["unconsumed"], w["reread"]) for w in windows}
+        self.assertEqual(numbers, {(1000, 1000, 1000, 0, 0)})
+        self.assertEqual([w["servers"] for w in windows], [{platform.node(): 1000}] * 4)
+        self.assertIn("0 not consumed, 0 read again", self.errors)
+        self.assertEqual({w["missing"] for w in self.audit("--all")}, {0}, "consumers are no producers")
+        self.read_again(group)
+        windows = self.audit("--group", group, code=1)
+        self.assertEqual([(w["window_start_ms"], w["reread"]) for w in windows], [(starts[0], 10)])
+        self.assertEqual({w["unconsumed"] for w in self.audit("--group", "others", code=1)}, {1000})
+
+    def read_again(self, group: str) -> None:
+        """Have the group read the first ten records of a partition once more."""
+        settings = {
+            "bootstrap.servers": shared_broker().bootstrap,
+            "group.id": group,
+            "audit.interval.ms": WINDOW_MS,
+            "audit.topic": self.audit_topic,
+        }
+        with Consumer(settings) as consumer:
+            place = TopicPartition(self.topic, 0)
+            consumer.assign([place])
+            consumer.seek(place, 0)
+            self.assertEqual(len(consumer.getmany(10, 10_000)[place]), 10)
+
+    def test_server_header(self) -> None:
+        """``kafkatx produce`` writes the server's name into each record."""
+        options = ("--audit-server", "web-1", "--audit-server-header", "server")
+        self.run_command("produce", self.topic, *options, data=b"a\nb\n")
+        printed = self.run_command("consume", self.topic, "-e", "-f", "%s %h\\n")
+        self.assertEqual(sorted(printed.splitlines()), [b"a server=web-1", b"b server=web-1"])
 
     def test_open(self) -> None:
         """What was announced just now is not judged yet, and shown."""
@@ -222,3 +270,5 @@ class AuditTests(AuditCase):
         self.audit("--ingested", os.path.abspath(self.mktemp()), code=1)
         self.assertEqual(len(self.errors.splitlines()), 1)
         self.run_command("audit", "--window-from", "yesterday", code=2)
+        self.run_command("consume", self.topic, "--audit-interval-ms", "1", code=2)
+        self.assertIn("only a group's members", self.errors)

@@ -140,7 +140,27 @@ BALANCER = GROUP.part(
     "of an `IBalancer`, or one.",
 )
 
-SECTIONS = (FETCHING, GROUP)
+AUDIT = Section(
+    "Audit",
+    "Counts of what was handed out, to check that a group has read all (see [Audit](audit.md)). Not in "
+    "Apache Kafka.",
+)
+
+AUDIT_INTERVAL_MS = AUDIT.long(
+    "audit.interval.ms",
+    0,
+    "How often the consumer announces how many records of each topic it handed out, and how long the windows "
+    "are that it counts them by. 0: never. It needs a `group.id`.",
+    low=0,
+    high=86_400_000,
+    unit="ms",
+)
+AUDIT_TOPIC = AUDIT.string("audit.topic", "kafkatx-audit", "The topic that it is announced in.")
+AUDIT_SERVER = AUDIT.string(
+    "audit.server", "", "The name of this server in announcements. Empty: the host's name."
+)
+
+SECTIONS = (FETCHING, GROUP, AUDIT)
 
 KEPT = Section("", "")
 

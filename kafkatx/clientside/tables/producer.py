@@ -128,6 +128,15 @@ AUDIT_INTERVAL_MS = AUDIT.long(
     unit="ms",
 )
 AUDIT_TOPIC = AUDIT.string("audit.topic", "kafkatx-audit", "The topic that it is announced in.")
+AUDIT_SERVER = AUDIT.string(
+    "audit.server", "", "The name of this server in announcements and records. Empty: the host's name."
+)
+AUDIT_SERVER_HEADER = AUDIT.string(
+    "audit.server.header",
+    "",
+    "The name of a header that each record gets, with the name of this server, unless it has one of this "
+    "name. Empty: none.",
+)
 
 SECTIONS = (DELIVERY, BATCHES, PARTS, AUDIT)
 

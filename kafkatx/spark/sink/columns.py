@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafkatx.spark.sink.encoding import BadRow, encode_headers
+from kafkatx.clientside.stamping import Stamp
+from kafkatx.spark.sink.encoding import BadRow, encode_headers, stamps
 from kafkatx.spark.sink.schema import SinkColumns
 
 SCHEMA = pa.schema(
@@ -24,13 +25,16 @@ SCHEMA = pa.schema(
 )
 
 
-def by_topic(batch: Any, columns: SinkColumns, topic: str | None) -> Iterator[tuple[str, Any]]:
+def by_topic(
+    batch: Any, columns: SinkColumns, topic: str | None, stamp: Stamp | None = None
+) -> Iterator[tuple[str, Any]]:
     """Yield each topic with its rows as a ``pyarrow.RecordBatch``, in the order that they had.
 
     :param topic: of all rows; None: that of the topic column.
+    :param stamp: a header for each record that has none of its name.
     :raises BadRow: a row has no topic, or a header no key.
     """
-    rows = _rows(batch, columns)
+    rows = _rows(batch, columns, stamp)
     if topic is not None:
         yield topic, rows
         return
@@ -50,7 +54,7 @@ def by_topic(batch: Any, columns: SinkColumns, topic: str | None) -> Iterator[tu
         start += count
 
 
-def _rows(batch: Any, columns: SinkColumns) -> Any:
+def _rows(batch: Any, columns: SinkColumns, stamp: Stamp | None) -> Any:
     def binary(index: int | None) -> Any:
         return (
             pa.nulls(batch.num_rows, pa.binary()) if index is None else batch.column(index).cast(pa.binary())
@@ -61,7 +65,7 @@ def _rows(batch: Any, columns: SinkColumns) -> Any:
     arrays = [
         binary(columns.key),
         binary(columns.value),
-        binary(None) if headers is None else encode_headers(batch.column(headers)),
+        stamps(stamp, batch.num_rows) if headers is None else encode_headers(batch.column(headers), stamp),
         pa.nulls(batch.num_rows, pa.int32()) if partition is None else batch.column(partition),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkatx.clientside.stamping import Stamp
 from kafkatx.errors import KafkaTXError
+from kafkatx.records.varint import encode
 
 _NULL = b"\x01"  # the varint -1
 _START = b"\0\0"  # attributes and timestamp delta
@@ -84,15 +86,28 @@ def _or_scalar(column: Any, default: bytes) -> Any:
     return column.fill_null(default) if column.null_count else column
 
 
-def encode_headers(column: Any) -> Any:
+def stamps(stamp: Stamp | None, count: int) -> Any:
+    """The headers of *count* records that have none of their own: as :func:`encode_headers` gives them."""
+    if stamp is None:
+        return pa.nulls(count, pa.binary())
+    return pa.repeat(pa.scalar(encode(1) + _header(stamp), pa.binary()), count)
+
+
+def _header(stamp: Stamp) -> bytes:
+    name, value = stamp[0].encode(), stamp[1]
+    return encode(len(name)) + name + encode(len(value)) + value
+
+
+def encode_headers(column: Any, stamp: Stamp | None = None) -> Any:
     """The headers of each record, their count first: a ``pyarrow.BinaryArray``; null where there are none.
 
     :param column: of ``list<struct<key: string, value: binary>>``.
+    :param stamp: a header for each record that has none of its name.
     :raises BadRow: a header is null or has no key, which Kafka's protocol cannot say.
     """
     counts = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     if not counts.any():
-        return pa.nulls(len(column), pa.binary())
+        return stamps(stamp, len(column))
     headers = column.flatten()  # those of null lists are left out
     keys, contents = (child.cast(pa.binary()) for child in headers.flatten())  # a null header's are null
     if keys.null_count:
@@ -106,7 +121,13 @@ def encode_headers(column: Any) -> Any:
     ends = np.concatenate(([0], np.cumsum(sizes)))[np.concatenate(([0], np.cumsum(counts)))]
     first = int(starts[0])
     together = _binary(ends.astype(np.int32), pa.py_buffer(data[first : first + int(ends[-1])]))
-    return pc.binary_join_element_wise(varints(counts), together, b"")
+    if stamp is None:
+        return pc.binary_join_element_wise(varints(counts), together, b"")
+    lacks = np.ones(len(column), bool)
+    named = pc.equal(keys, pa.scalar(stamp[0].encode(), pa.binary())).to_numpy(zero_copy_only=False)
+    lacks[np.repeat(np.arange(len(column)), counts)[named]] = False
+    added = pc.if_else(pa.array(lacks), pa.scalar(_header(stamp), pa.binary()), pa.scalar(b"", pa.binary()))
+    return pc.binary_join_element_wise(varints(counts + lacks), together, added, b"")
 
 
 def _bounds(sizes: Any) -> Any:

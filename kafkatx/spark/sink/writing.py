@@ -15,6 +15,7 @@ from kafkatx.blocking.encoded import EncodedWriter
 from kafkatx.clientside.errors import ProduceFailed
 from kafkatx.clientside.producing import limits_of
 from kafkatx.clientside.settings import ClientSettings
+from kafkatx.clientside.stamping import stamp_of
 from kafkatx.clientside.tables import common, producer
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.spark.arrow import pieces
@@ -42,12 +43,13 @@ def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[Any]) ->
     if first is None:
         return Written()
     settings = options.settings()
+    stamp = stamp_of(settings)
     with ExitStack() as stack:
         cluster = stack.enter_context(connect(settings))
         writer = stack.enter_context(EncodedWriter(cluster, settings))
         task = Task(writer, settings)
         for batch in _bounded(chain([first], some)):
-            for topic, rows in by_topic(batch, columns, options.topic):
+            for topic, rows in by_topic(batch, columns, options.topic, stamp):
                 task.add(topic, rows)
         task.send()
     return writer.written

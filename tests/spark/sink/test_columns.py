@@ -24,6 +24,12 @@ class ByTopicTests(SynchronousTestCase):
             ],
         )
 
+    def test_stamp(self) -> None:
+        """Rows without a column of headers have the stamp, if there is one."""
+        batch = pa.record_batch({"value": ["a", "b"]})
+        ((_, rows),) = by_topic(batch, SinkColumns(value=0), "t", ("h", b"w"))
+        self.assertEqual(rows.column("headers").to_pylist(), [b"\x02\x02h\x02w"] * 2)
+
     def test_column(self) -> None:
         """Each topic has its rows, in order; a slice of a batch has only its own."""
         batch = pa.record_batch(

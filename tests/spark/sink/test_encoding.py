@@ -76,6 +76,21 @@ class EncodeTests(SynchronousTestCase):
         self.assertEqual(encoded.build(), builder.build())
         self.assertEqual(encoded.size_bytes, builder.size_bytes)
 
+    @settings(deadline=None, max_examples=100)
+    @given(st.lists(RECORD, min_size=1, max_size=20), st.sampled_from(["", "server", "a"]))
+    @example([(None, None, None)], "server")
+    @example([(None, None, [("a", None)]), (None, None, [("b", b"")]), (None, None, None)], "a")
+    def test_stamped(self, records: list[Record], name: str) -> None:
+        """With a stamp the bytes are those of records that have one header more, unless they have it."""
+        stamp = (name, b"web-1" * 20)
+        stamped = [
+            (*fields, list(headers or ()) + [stamp] * (name not in dict(headers or ())))
+            for *fields, headers in records
+        ]
+        column = headers_column([headers for *_, headers in records])
+        wanted = encode_headers(headers_column([headers for *_, headers in stamped]))
+        self.assertEqual(encode_headers(column, stamp).to_pylist(), wanted.to_pylist())
+
     def test_read_back(self) -> None:
         """A batch of them has every field, and its time."""
         records: list[Record] = [(b"k", b"v", [("a", b"1")]), (None, None, None)]

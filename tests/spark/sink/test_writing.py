@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable
 from typing import Any
 
@@ -70,6 +71,24 @@ class WriteTests(SynchronousTestCase):
         """The option topic is that of all rows."""
         self.write([batch(1)], SinkColumns(value=0), topic="u")
         self.assertEqual((self.records("t"), self.records("u")), ([], [(0, None, b"0")]))
+
+    def test_server(self) -> None:
+        """kafka.audit.server.header gives each record a header with the worker's name, or another."""
+        for given, told in (("", platform.node()), ("worker-1", "worker-1")):
+            self.write(
+                [batch(2, topic="u")],
+                kafka_audit_server_header="server",
+                kafka_audit_server=given,
+                kafka_enable_idempotence="false",
+            )
+            self.assertEqual(self.headers(), [[("server", told.encode())]] * 2)
+        self.write([batch(1, topic="u")], kafka_enable_idempotence="false")
+        self.assertEqual(self.headers(), [[]])
+
+    def headers(self) -> list[list[tuple[str, bytes | None]]]:
+        """The headers of the records of the last batch."""
+        data = self.fake.topics["u"][0].batches[-1]
+        return [list(record.headers) for record in iter_records(memoryview(data))]
 
     def test_gathered(self) -> None:
         """Small batches of Spark's become large ones of Kafka's, as long as there is room for them."""

@@ -8,10 +8,10 @@ from functools import partial
 from typing import TypeVar
 
 from kafkatx.blocking import offsets as list_offsets
-from kafkatx.blocking.absence import Absence
 from kafkatx.blocking.connection import Channel, Connection
+from kafkatx.blocking.waiting import Waiting
 from kafkatx.clientside.backoff import Backoff
-from kafkatx.clientside.bootstrap import Address, parse_bootstrap
+from kafkatx.clientside.bootstrap import Address, parse_bootstrap, shown
 from kafkatx.clientside.errors import ConnectionFailed, UnknownTopic, describe, retriable
 from kafkatx.clientside.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata, from_response
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
@@ -49,7 +49,8 @@ class Cluster:
         self.backoff = Backoff(retries, retry_backoff_ms)
         self.clock = clock
         self.sleep = sleep
-        self._absence = Absence(on_wait, clock)
+        self.on_wait = on_wait
+        self._absence = Waiting(on_wait, clock)
         self._bootstrap = parse_bootstrap(bootstrap)
         self._connect: Callable[[str, int], Channel] = connect or partial(
             Connection, client_id=client_id, timeout_s=timeout_s, connect_timeout_s=connect_timeout_s
@@ -145,9 +146,9 @@ class Cluster:
         try:
             connection.open()
         except ConnectionFailed:
-            self._absence.failed((connection.host, connection.port))
+            self._absence.failed(f"no broker at {shown((connection.host, connection.port))}")
             raise
-        self._absence.answered()
+        self._absence.over()
 
     # -- metadata
 

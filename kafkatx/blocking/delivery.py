@@ -10,11 +10,12 @@ import attrs
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
 from kafkatx.blocking.retry import Patience
+from kafkatx.blocking.waiting import Waiting
 from kafkatx.clientside.accumulator import Accumulator, Outcome
 from kafkatx.clientside.batches import Batch
 from kafkatx.clientside.outbox import Outbox
 from kafkatx.clientside.produce import answers, code_of, error_of, given_up, may_be_cut, produce_request
-from kafkatx.errors import KafkaTXError
+from kafkatx.errors import KafkaTXError, RequestError
 from kafkatx.types import NO_TIMESTAMP
 from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
 
@@ -73,6 +74,7 @@ class Delivery:
         self._max_in_flight = accumulator.limits.in_flight
         self._request_timeout_ms = int(request_timeout_s * 1000)
         self._patience = Patience(delivery_timeout_s, cluster.backoff, cluster.clock, cluster.sleep)
+        self._waiting = Waiting(cluster.on_wait, cluster.clock)
         self._channels: dict[tuple[str, int], Channel] = {}
         self._in_flight: deque[_Flight] = deque()
 
@@ -162,6 +164,7 @@ class Delivery:
         outcome = self._accumulator.answered(batch, error, 0.0)
         if outcome is Outcome.DELIVERED:
             self._patience.progress()
+            self._waiting.over()
             self.written.records += batch.records
             self.written.bytes += batch.payload_bytes
             if self._auditor is not None:
@@ -190,6 +193,8 @@ class Delivery:
             channel.close()
         self._channels.clear()
         self._cluster.forget()
+        if isinstance(error, RequestError):  # of a broker that does not answer the cluster tells
+            self._waiting.failed(f"{batch.topic} [{batch.partition}] takes no records ({error})")
         try:
             self._patience.again(error)
         except KafkaTXError:

@@ -18,6 +18,7 @@ from kafkatx.client.auditing import Auditor
 from kafkatx.client.cluster import Cluster
 from kafkatx.client.identity import IdentitySource
 from kafkatx.client.receipts import Losses, deliver, fail_batch
+from kafkatx.client.stalls import Stalls
 from kafkatx.clientside.accumulator import Accumulator, Outcome
 from kafkatx.clientside.batches import Batch
 from kafkatx.clientside.errors import ConnectionFailed
@@ -59,6 +60,13 @@ class _Node:
     not_before_s: float = 0.0
 
 
+def _first(outbox: Outbox) -> Batch:
+    """The batch that is sent next."""
+    following = outbox.waiting[0] if outbox.waiting else outbox.open
+    assert following is not None
+    return following
+
+
 class Sender:
     """Sends what is due, and looks again when something else may be.
 
@@ -91,6 +99,7 @@ class Sender:
         self._callbacks = callbacks
         self._handler = handler
         self._auditor = auditor
+        self._stalls = Stalls(accumulator.limits.delivery_s)
         self._nodes: dict[int, _Node] = {}
         self._requests: set[Deferred[Any]] = set()
         self._soon: Any = None
@@ -191,6 +200,7 @@ class Sender:
         again_s = _NEVER
         for node_id, outboxes in by_node.items():
             if node_id < 0:
+                self._stalls.tell(_first(outboxes[0]), "the partition has no leader", now)
                 self._find_leaders()
                 continue
             node = self._nodes.get(node_id) or self._nodes.setdefault(node_id, _Node(node_id))
@@ -210,8 +220,7 @@ class Sender:
             again: list[Outbox] = []
             size = 0
             for at, outbox in enumerate(outboxes):
-                following = outbox.waiting[0] if outbox.waiting else outbox.open
-                assert following is not None
+                following = _first(outbox)
                 size += len(following.data) or following.size_bytes
                 if batches and size > self._manner.request_bytes:
                     again = outboxes[at:] + again
@@ -317,13 +326,7 @@ class Sender:
             elif outcome is Outcome.REFUSED:
                 fail_batch(batch, given_up(batch, error), self._losses)
             else:
-                self._log.debug(
-                    "{topic} [{partition}]: {records} records are sent again: {error}",
-                    topic=batch.topic,
-                    partition=batch.partition,
-                    records=batch.records,
-                    error=error,
-                )
+                self._stalls.tell(batch, error, now)
         if Outcome.REFUSED in outcomes or Outcome.AGAIN in outcomes:
             self.identities.check()
         self.settled()

@@ -269,6 +269,15 @@ class DeliveryTests(SynchronousTestCase):
         self.assert_all_once()
         self.assertEqual(self.fake.requests[-1][0], 2)
 
+    def test_full_disk(self) -> None:
+        """That a broker takes no records is said every five seconds."""
+        self.fake.faults[ProduceRequest].extend([ErrorCode.KAFKA_STORAGE_ERROR] * 20)
+        told: list[str] = []
+        with Writer(self.fake.client(on_wait=told.append), "t") as writer:
+            writer.send(b"x", partition=0)
+        self.assertGreater(len(told), 1)
+        self.assertRegex(told[0], r"^t \[0\] takes no records \(.*KAFKA_STORAGE_ERROR.*\) for [56] s$")
+
     def test_gives_up(self) -> None:
         """A broker that stays away is given up after delivery_timeout_s, with an error that says why."""
         client = self.fake.client()

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 
 from kafkatx.client import intake as intake_module
@@ -524,6 +525,24 @@ class IdempotenceTests(ProducerTestCase):
         self.assertNoResult(waiting)
         self.metadata.topics["t"][1].leader = 1
         self.result(waiting, 3)
+
+    def test_full_disk(self) -> None:
+        """That a broker takes no records is said after five seconds, then ever more seldom; they arrive."""
+        producer = self.producer()
+        self.faults.extend([ErrorCode.KAFKA_STORAGE_ERROR] * 1000)
+        with capturedLogs() as events:
+            waiting = producer.send("one", b"1")
+            for _ in range(45):
+                self.network.pump(0.1)
+            self.assertEqual([event for event in events if "taken no records" in event["log_format"]], [])
+            for _ in range(250):
+                self.network.pump(0.1)
+        told = [event for event in events if "taken no records" in event["log_format"]]
+        self.assertEqual([(event["topic"], event["partition"]) for event in told], [("one", 0)] * 3)
+        self.assertEqual([round(event["seconds"] / 5) for event in told[:2]], [1, 2])
+        self.assertIn("KAFKA_STORAGE_ERROR", str(told[0]["why"]))
+        self.faults.clear()
+        self.result(waiting, 5)
 
     def test_retries_0(self) -> None:
         """With retries=0 the first failure is final."""

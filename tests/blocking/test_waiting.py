@@ -1,25 +1,25 @@
-"""Commands that wait for a broker say so."""
+"""Commands that wait for a broker, or for room on its disk, say so."""
 
 from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.blocking.absence import Absence
+from kafkatx.blocking.waiting import Waiting
 from kafkatx.clientside.errors import ConnectionFailed
 from tests.blocking.fakes import FakeCluster, Log
 
 
-class AbsenceTests(SynchronousTestCase):
+class WaitingTests(SynchronousTestCase):
     def setUp(self) -> None:
         """A clock at 0."""
         self.now = 0.0
         self.told: list[str] = []
-        self.absence = Absence(self.told.append, lambda: self.now)
+        self.waiting = Waiting(self.told.append, lambda: self.now)
 
     def failed_at(self, *times: float) -> None:
-        """A connection could not be opened at these times."""
+        """It failed at these times."""
         for self.now in times:
-            self.absence.failed(("h", 9092))
+            self.waiting.failed("no broker at h:9092")
 
     def test_told(self) -> None:
         """Five seconds after the first failure, and then every five seconds, however often it fails."""
@@ -28,10 +28,10 @@ class AbsenceTests(SynchronousTestCase):
         self.failed_at(15, 16, 19, 20.5, 21)
         self.assertEqual(self.told, ["no broker at h:9092 for 5 s", "no broker at h:9092 for 10 s"])
 
-    def test_answered(self) -> None:
+    def test_over(self) -> None:
         """A broker that answers ends it; the next failure is a first one."""
         self.failed_at(10, 15)
-        self.absence.answered()
+        self.waiting.over()
         self.failed_at(100, 104)
         self.assertEqual(len(self.told), 1)
         self.failed_at(105)
@@ -39,9 +39,9 @@ class AbsenceTests(SynchronousTestCase):
 
     def test_silent(self) -> None:
         """Nobody has to be told."""
-        quiet = Absence(None, lambda: self.now)
+        quiet = Waiting(None, lambda: self.now)
         for self.now in (0, 10):
-            quiet.failed(("h", 9092))
+            quiet.failed("no broker")
 
 
 class ClusterTests(SynchronousTestCase):

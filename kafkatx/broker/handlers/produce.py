@@ -7,22 +7,27 @@ records are written, as the high watermark passes them at once.
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext, Staging, quoted
+from kafkatx.broker.dispatch import RequestContext, Staging
 from kafkatx.broker.once import partitions
 from kafkatx.broker.partition import Partition
-from kafkatx.broker.produce_reply import ProduceReply
+from kafkatx.broker.staged_produce import (
+    OFFLINE,
+    ONE_BATCH_SINCE,
+    StagedForOne,
+    StagedProduce,
+    UnjudgedPart,
+    UnjudgedProduce,
+)
 from kafkatx.broker.state import Broker
-from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
+from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IAppended
 from kafkatx.interfaces.storage import LATER, UNJUDGED
-from kafkatx.net.requests import Alone, Reply
-from kafkatx.types import Records
+from kafkatx.net.requests import Alone
 from kafkatx.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -33,11 +38,9 @@ from kafkatx.wire.messages.produce import (
 )
 
 ALL = -1
-ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
 MAGIC_AT, MAGIC_2 = 16, 2
 CODEC_AT, CODEC_BITS, ZSTD = 22, 7, 4
-OFFLINE = "the log dir of the partition is offline"
 UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION
 MANY_PARTITIONS = 200
 """A request for more partitions is stored some at a time: opening the files of a partition takes a while."""
@@ -48,178 +51,6 @@ STEP = 10
 NAMES = partitions("topic_data", "name", "partition_data", "index")
 
 
-class StagedProduce(Staging):
-    """The results of a produce request, true once the staged records are written."""
-
-    __slots__ = ("_acks", "_response", "_staged")
-
-    def __init__(
-        self,
-        acks: int,
-        response: ProduceResponse,
-        staged: list[tuple[Partition, PartitionProduceResponse]],
-    ) -> None:
-        self._acks = acks
-        self._response = response
-        self._staged = staged
-
-    def throttle(self, throttle_time_ms: int) -> None:
-        """Let the response say for how long its client is left alone."""
-        self._response.throttle_time_ms = throttle_time_ms
-
-    def respond(
-        self, failed: dict[object, OSError]
-    ) -> ProduceResponse | Deferred[ProduceResponse | None] | None:
-        """The response, None for acks=0; a Deferred where ``flush.messages`` makes it wait for the disk.
-
-        :raises ProtocolViolation: acks=0 and an error: closing is the only way to tell the producer.
-        """
-        flushing = []
-        for partition, result in self._staged:
-            if partition in failed:
-                _not_stored(result, failed[partition])
-            elif partition.offline:  # its log dir failed when another of its logs was written
-                _not_stored(result, OSError(errno.EIO, OFFLINE))
-            elif partition.must_flush:
-                flushing.append((partition.log.flush(), result))
-        if flushing:
-            return Deferred.fromCoroutine(self._respond_flushed(flushing))
-        return self._response_if_wanted()
-
-    async def _respond_flushed(
-        self, flushing: list[tuple[Deferred[int], PartitionProduceResponse]]
-    ) -> ProduceResponse | None:
-        for flushed, result in flushing:
-            try:
-                await flushed
-            except OSError as error:
-                _not_stored(result, error)
-        return self._response_if_wanted()
-
-    def _response_if_wanted(self) -> ProduceResponse | None:
-        if self._acks:
-            return self._response
-        for topic in self._response.responses:
-            for result in topic.partition_responses:
-                if result.error_code:
-                    raise ProtocolViolation(
-                        f"produce with acks=0 to partition {result.index} of {quoted(topic.name)} failed:"
-                        f" {ErrorCode.of(result.error_code).name} {result.error_message or ''}"
-                    )
-        return None
-
-
-UnjudgedPart: TypeAlias = tuple[Partition, Records, IAppended, PartitionProduceResponse]
-"""A partition, its records, what a first append gave, and the result to fill in."""
-
-
-class UnjudgedProduce(StagedProduce):
-    """A produce request of which some records must be looked into before they are staged.
-
-    :ivar unjudged: those: what a first append gave, and the result to fill in.
-    """
-
-    __slots__ = ("_broker", "_unjudged", "_version")
-    alone = True
-
-    def __init__(
-        self,
-        broker: Broker,
-        version: int,
-        acks: int,
-        response: ProduceResponse,
-        staged: list[tuple[Partition, PartitionProduceResponse]],
-        unjudged: list[UnjudgedPart],
-    ) -> None:
-        super().__init__(acks, response, staged)
-        self._broker = broker
-        self._version = version
-        self._unjudged = unjudged
-
-    def respond(self, failed: dict[object, OSError]) -> Deferred[ProduceResponse | None]:
-        """As :meth:`StagedProduce.respond`, when all is judged and written."""
-        return Deferred.fromCoroutine(self._respond_judged(super().respond, failed))
-
-    async def _respond_judged(
-        self, respond: Callable[[dict[object, OSError]], Any], failed: dict[object, OSError]
-    ) -> ProduceResponse | None:
-        judging = self._broker.judging
-        size = sum(len(records) for _, records, _, _ in self._unjudged)
-        admitted = judging.admit(size)
-        try:
-            for partition, records, first, result in self._unjudged:
-                try:
-                    if not admitted:
-                        raise RequestError(ErrorCode.REQUEST_TIMED_OUT, judging.why_not)
-                    one_batch = self._version >= ONE_BATCH_SINCE
-                    done = await judging.append(partition, records, one_batch, first)
-                except RequestError as error:
-                    result.error_code, result.error_message = error.code, str(error)
-                except OSError as error:
-                    _not_stored(result, error)
-                else:
-                    _fill(result, done, partition.log.log_start_offset)
-        finally:
-            if admitted:
-                judging.release(size)
-        response: ProduceResponse | Deferred[ProduceResponse | None] | None = respond(failed)
-        return await response if isinstance(response, Deferred) else response
-
-
-class StagedForOne(Staging):
-    """The result for the one partition of a request, of which no response is made while all goes well.
-
-    :ivar base_offset: what its first record got.
-    """
-
-    __slots__ = ("_acks", "_index", "_partition", "_throttle_time_ms", "_topic", "base_offset")
-
-    def __init__(self, acks: int, topic: str, index: int, partition: Partition, base_offset: int) -> None:
-        self._acks = acks
-        self._topic = topic
-        self._index = index
-        self._partition = partition
-        self.base_offset = base_offset
-        self._throttle_time_ms = 0
-
-    def throttle(self, throttle_time_ms: int) -> None:
-        """Let the response say for how long its client is left alone."""
-        self._throttle_time_ms = throttle_time_ms
-
-    def respond(self, failed: dict[object, OSError]) -> Any:
-        """As :meth:`StagedProduce.respond`."""
-        log_start_offset = self._partition.log.log_start_offset
-        result = PartitionProduceResponse(self._index, 0, self.base_offset, -1, log_start_offset)
-        response = ProduceResponse([TopicProduceResponse(self._topic, [result])], self._throttle_time_ms)
-        return StagedProduce(self._acks, response, [(self._partition, result)]).respond(failed)
-
-    def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
-        """As :class:`kafkatx.net.requests.Staged` says."""
-        partition = self._partition
-        if failed or self._throttle_time_ms or partition.offline or partition.must_flush:
-            return super().finish(failed)
-        if not self._acks:
-            return None
-        route = self.route
-        reply = partition.produce_replies.get(route.version)
-        if reply is None or reply.log_start_offset != partition.log.log_start_offset:
-            reply = partition.produce_replies[route.version] = ProduceReply(
-                route.encode,
-                route.api_key,
-                route.version,
-                self._topic,
-                self._index,
-                partition.log.log_start_offset,
-            )
-        return [reply.frame(self.correlation_id, self.base_offset)]
-
-
-def _not_stored(result: PartitionProduceResponse, error: OSError) -> None:
-    result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-    result.base_offset = -1
-    result.error_message = error.strerror
-
-
 def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> Any:
     """Stage the records of every partition."""
     if request.acks not in (-1, 0, 1):
@@ -228,126 +59,130 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
         return refuse(
             request, context, UNSUPPORTED_VERSION, "transactions are not offered: see ApiVersions, key 24"
         )
-    now_ms, version, acks = broker.now_ms(), context.version, request.acks
     topics = request.topic_data
-    single = len(topics) == len(topics[0].partition_data) == 1 if topics else False
-    if not single:
-        repeated = NAMES.unite(request)
-        if repeated:
-            return _refuse_repeated(request, repeated)
-        if sum(len(topic.partition_data) for topic in topics) > MANY_PARTITIONS:
-            return Alone(_store_many(broker, request, context))
-    staged: list[tuple[Partition, PartitionProduceResponse]] = []
-    judged = None
-    unjudged: list[UnjudgedPart] = []
-    responses = []
+    if len(topics) == 1 and len(topics[0].partition_data) == 1:
+        return _answer_one(broker, request, topics[0].name, topics[0].partition_data[0], context.version)
+    repeated = NAMES.unite(request)
+    if repeated:
+        return _refuse_repeated(request, repeated)
+    storing = _Storing(broker, request, context.version)
+    if sum(len(topic.partition_data) for topic in topics) > MANY_PARTITIONS:
+        return Alone(storing.store_many())
     for topic in topics:
-        results = []
+        results = storing.begin(topic.name)
         for data in topic.partition_data:
-            partition = broker.topics.find(topic.name, data.index)
-            if partition is None:
-                results.append(_error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-                continue
-            refused = _refused(partition, data, acks, version)
-            if refused is not None:
-                results.append(refused)
-                continue
-            log = partition.log
-            done = log.append(
-                data.records, partition.leader_epoch, now_ms, version >= ONE_BATCH_SINCE, judged
-            )
-            if done.error:
-                judged = LATER
-                if done.error == UNJUDGED:
-                    result = PartitionProduceResponse(data.index, 0, -1)
-                    unjudged.append((partition, data.records or b"", done, result))
-                    results.append(result)
-                    continue
-                results.append(_failed(data, done, log.log_start_offset))
-                continue
-            broker.staged[partition] = None
-            if single and done.log_append_time_ms == -1:
-                return StagedForOne(acks, topic.name, data.index, partition, done.base_offset)
-            result = PartitionProduceResponse(
-                data.index, 0, done.base_offset, done.log_append_time_ms, log.log_start_offset
-            )
-            staged.append((partition, result))
-            judged = LATER
-            results.append(result)
-        responses.append(TopicProduceResponse(topic.name, results))
-    if unjudged:
-        return UnjudgedProduce(broker, version, acks, ProduceResponse(responses), staged, unjudged)
-    return StagedProduce(acks, ProduceResponse(responses), staged)
+            results.append(storing.store(topic.name, data))
+            storing.judged = LATER
+    return storing.staged()
 
 
-def _store_many(
-    broker: Broker, request: ProduceRequest, context: RequestContext
-) -> Deferred[ProduceResponse | None]:
-    """Store the records of many partitions in slices; what is not stored when the client goes never is."""
-    response = ProduceResponse()
-    staged: list[tuple[Partition, PartitionProduceResponse]] = []
-    unjudged: list[UnjudgedPart] = []
-    failed: dict[object, OSError] = {}
-    stored = UnjudgedProduce(broker, context.version, request.acks, response, staged, unjudged)
-    steps = _store_each(broker, request, context, response, staged, unjudged, failed)
-    return broker.slices.run(steps, stored).addCallback(lambda stored: stored.respond(failed))
-
-
-def _store_each(
-    broker: Broker,
-    request: ProduceRequest,
-    context: RequestContext,
-    response: ProduceResponse,
-    staged: list[tuple[Partition, PartitionProduceResponse]],
-    unjudged: list[UnjudgedPart],
-    failed: dict[object, OSError],
-) -> Iterator[None]:
-    """Stage and write some partitions with each step: what is staged is never left for the next."""
-    number = 0
-    for topic in request.topic_data:
-        results: list[PartitionProduceResponse] = []
-        response.responses.append(TopicProduceResponse(topic.name, results))
-        for data in topic.partition_data:
-            results.append(_stage(broker, topic.name, data, request.acks, context.version, staged, unjudged))
-            number += 1
-            if number % STEP == 0:
-                failed.update(broker.write_staged())
-                broker.wake_waiting()
-                yield
-    failed.update(broker.write_staged())
-    broker.wake_waiting()
-
-
-def _stage(
-    broker: Broker,
-    topic: str,
-    data: PartitionProduceData,
-    acks: int,
-    version: int,
-    staged: list[tuple[Partition, PartitionProduceResponse]],
-    unjudged: list[UnjudgedPart],
-) -> PartitionProduceResponse:
-    """Stage the records of one partition; return the result, true once they are judged and written."""
+def _answer_one(
+    broker: Broker, request: ProduceRequest, topic: str, data: PartitionProduceData, version: int
+) -> Staging:
+    """Stage the records of the one partition of a request: the straight way."""
     partition = broker.topics.find(topic, data.index)
-    if partition is None:
-        return _error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    refused = _refused(partition, data, acks, version)
-    if refused is not None:
-        return refused
-    log = partition.log
-    done = log.append(data.records, partition.leader_epoch, broker.now_ms(), version >= ONE_BATCH_SINCE)
-    if done.error == UNJUDGED:
-        result = PartitionProduceResponse(data.index, 0, -1)
-        unjudged.append((partition, data.records or b"", done, result))
+    if partition is not None and _refused(partition, data, request.acks, version) is None:
+        done = partition.log.append(
+            data.records, partition.leader_epoch, broker.now_ms(), version >= ONE_BATCH_SINCE
+        )
+        if not done.error and done.log_append_time_ms == -1:
+            broker.staged[partition] = None
+            return StagedForOne(request.acks, topic, data.index, partition, done.base_offset)
+        storing = _Storing(broker, request, version)
+        storing.begin(topic).append(storing.take(partition, data, done))
+    else:
+        storing = _Storing(broker, request, version)
+        storing.begin(topic).append(storing.store(topic, data))
+    return storing.staged()
+
+
+class _Storing:
+    """Stages the records of partition after partition, and gathers the results.
+
+    :ivar judged: what a log is told of the records' content: None, it may look into few at once; LATER, not.
+    """
+
+    def __init__(self, broker: Broker, request: ProduceRequest, version: int) -> None:
+        self.judged: object = None
+        self._broker = broker
+        self._request = request
+        self._acks = request.acks
+        self._version = version
+        self._now_ms = broker.now_ms()
+        self._response = ProduceResponse()
+        self._staged: list[tuple[Partition, PartitionProduceResponse]] = []
+        self._unjudged: list[UnjudgedPart] = []
+
+    def begin(self, topic: str) -> list[PartitionProduceResponse]:
+        """The results of a topic's partitions follow."""
+        results: list[PartitionProduceResponse] = []
+        self._response.responses.append(TopicProduceResponse(topic, results))
+        return results
+
+    def store(self, topic: str, data: PartitionProduceData) -> PartitionProduceResponse:
+        """Stage the records of one partition; return the result, true once they are judged and written."""
+        partition = self._broker.topics.find(topic, data.index)
+        if partition is None:
+            return _error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        refused = _refused(partition, data, self._acks, self._version)
+        if refused is not None:
+            return refused
+        one_batch = self._version >= ONE_BATCH_SINCE
+        done = partition.log.append(
+            data.records, partition.leader_epoch, self._now_ms, one_batch, self.judged
+        )
+        return self.take(partition, data, done)
+
+    def take(
+        self, partition: Partition, data: PartitionProduceData, done: IAppended
+    ) -> PartitionProduceResponse:
+        """Go by what an append gave."""
+        log_start_offset = partition.log.log_start_offset
+        if done.error == UNJUDGED:
+            result = PartitionProduceResponse(data.index, 0, -1)
+            self._unjudged.append((partition, data.records or b"", done, result))
+            return result
+        if done.error:
+            return _failed(data, done, log_start_offset)
+        self._broker.staged[partition] = None
+        result = PartitionProduceResponse(
+            data.index, 0, done.base_offset, done.log_append_time_ms, log_start_offset
+        )
+        self._staged.append((partition, result))
         return result
-    if done.error:
-        return _failed(data, done, log.log_start_offset)
-    broker.staged[partition] = None
-    result = PartitionProduceResponse(
-        data.index, 0, done.base_offset, done.log_append_time_ms, log.log_start_offset
-    )
-    staged.append((partition, result))
-    return result
+
+    def staged(self) -> StagedProduce:
+        """All is staged, but for what is to be judged."""
+        if self._unjudged:
+            return self._with_unjudged()
+        return StagedProduce(self._acks, self._response, self._staged)
+
+    def _with_unjudged(self) -> UnjudgedProduce:
+        return UnjudgedProduce(
+            self._broker, self._version, self._acks, self._response, self._staged, self._unjudged
+        )
+
+    def store_many(self) -> Deferred[ProduceResponse | None]:
+        """Store the records of many partitions in slices; what is not when the client goes never is."""
+        failed: dict[object, OSError] = {}
+        sliced = self._broker.slices.run(self._store_each(failed), self._with_unjudged())
+        return sliced.addCallback(lambda stored: stored.respond(failed))
+
+    def _store_each(self, failed: dict[object, OSError]) -> Iterator[None]:
+        """Stage and write some partitions with each step: what is staged is never left for the next."""
+        broker, number = self._broker, 0
+        for topic in self._request.topic_data:
+            results = self.begin(topic.name)
+            for data in topic.partition_data:
+                results.append(self.store(topic.name, data))
+                number += 1
+                if number % STEP == 0:
+                    failed.update(broker.write_staged())
+                    broker.wake_waiting()
+                    yield
+                    self._now_ms = broker.now_ms()
+        failed.update(broker.write_staged())
+        broker.wake_waiting()
 
 
 def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Any, ...]]) -> StagedProduce:
@@ -387,16 +222,6 @@ def _refused(
 def _failed(data: PartitionProduceData, done: IAppended, log_start_offset: int) -> PartitionProduceResponse:
     errors = [BatchIndexAndErrorMessage(index, message) for index, message in done.record_errors]
     return PartitionProduceResponse(data.index, done.error, -1, -1, log_start_offset, errors, done.message)
-
-
-def _fill(result: PartitionProduceResponse, done: IAppended, log_start_offset: int) -> None:
-    """Put in what became of records that were judged."""
-    result.error_code, result.error_message = done.error, done.message
-    result.base_offset, result.log_append_time_ms = done.base_offset, done.log_append_time_ms
-    result.log_start_offset = log_start_offset
-    result.record_errors = [
-        BatchIndexAndErrorMessage(index, message) for index, message in done.record_errors
-    ]
 
 
 def _not_writable(partition: Partition, data: PartitionProduceData) -> PartitionProduceResponse:

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import errno
-import fcntl
 import os
 import re
-import stat
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 
@@ -45,6 +42,7 @@ from kafkatx.log.checkpoint import (
 )
 from kafkatx.log.faults import FULL, ONE_FILES
 from kafkatx.log.files import Files
+from kafkatx.log.locking import locked
 from kafkatx.log.progress import Progress
 from kafkatx.log.recovery import Loaded, load
 from kafkatx.names import PARTITION_DIRECTORY
@@ -53,7 +51,6 @@ from kafkatx.types import Expected, SharedFile, TopicPartition
 DOOMED = re.compile(r"(.+)\.[0-9a-f]{32}-delete")
 STRAY = re.compile(r"(.+)\.[0-9a-f]{32}-stray")
 MAX_NAME = 255
-_PID = re.compile(rb"(\d{1,18}\n?)?")
 
 
 class LogDir:
@@ -92,36 +89,8 @@ class LogDir:
         if not self._files.is_dir(self.path):
             self._files.make_dirs(self.path)
             self._files.sync_dir(os.path.dirname(self.path))
-        file = self._open_lock()
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            pid = self._files.pread(file, 20, 0).decode(errors="replace").strip() or "unknown"
-            raise SettingError(f"log.dirs={self.path}: locked by another broker (pid {pid})") from error
-        self._lock = file
-        pid_line = f"{os.getpid()}\n".encode()
-        if _PID.fullmatch(self._files.pread(file, 20, 0)):  # else the content is not ours
-            with contextlib.suppress(OSError):  # a full disk can be read: the number is for people only
-                self._files.truncate(file, 0)
-                self._files.writev(file, [pid_line], 0, len(pid_line))
+        self._lock = locked(self._files, self.path, self._join(LOCK))
         self._check_owner()
-
-    def _open_lock(self) -> SharedFile:
-        """Open the lock file; what a link points to, or a pipe, is never opened for writing."""
-        path = self._join(LOCK)
-        wrong = None
-        try:
-            file = self._files.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK)
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-                wrong = "a link to another file, or no file at all"
-        except OSError as error:
-            if error.errno not in (errno.ELOOP, errno.EMLINK):
-                raise
-            wrong = "a symbolic link"
-        if wrong:
-            raise SettingError(f"log.dirs={self.path}: {path} is {wrong}; remove it and start again")
-        return file
 
     @property
     def locked(self) -> bool:

@@ -28,6 +28,7 @@ from kafkatx.errors import PartitionUnavailable, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.belonging import Found, Survey
 from kafkatx.log.checkpoint import NO_TOPIC_ID
+from kafkatx.log.compaction import Compaction
 from kafkatx.log.descriptors import Descriptors, affordable_segments
 from kafkatx.log.directory import LogDir
 from kafkatx.log.files import Files
@@ -40,9 +41,8 @@ from kafkatx.log.staging import FindRetention
 from kafkatx.log.unavailable import UnavailableLogs
 from kafkatx.types import Expected, Settled, TopicPartition
 
-if TYPE_CHECKING:  # imported with the first pass: a start need not wait for it
-    from kafkatx.log.cleaner.chore import Cleaner
-    from kafkatx.log.cleaner.passes import Memory, Run
+if TYPE_CHECKING:  # imported when they are needed: a start need not wait for them
+    from kafkatx.log.cleaner.passes import Run
     from kafkatx.log.mover import Mover
 
 
@@ -80,10 +80,8 @@ class FileLogStore:
         run_pass: Run | None = None,
     ) -> None:
         self._files = files or Files()
-        self._config = config
         self._workers = workers
-        self._run_pass = run_pass
-        self._cleaner: Cleaner | None = None
+        self._compaction = Compaction(config, workers, self._files, run_pass)
         self._clock = clock
         self._find_retention = find_retention
         self._places = [
@@ -127,9 +125,7 @@ class FileLogStore:
 
     def reconfigure(self, config: Any) -> None:
         """As ILogStore says: the cleaner's next pass takes the memory that it may have now."""
-        self._config = config
-        if self._cleaner is not None:
-            self._cleaner.memory = self._cleaner_memory()
+        self._compaction.reconfigure(config)
 
     def check(self, config: LogConfig) -> None:
         """As ILogStore says."""
@@ -260,29 +256,11 @@ class FileLogStore:
         return Deferred.fromCoroutine(self._clean(now_ms))
 
     async def _clean(self, now_ms: int) -> bool:
-        if self._cleaner is None:
-            self._cleaner = self._make_cleaner()
-        log = await self._cleaner.clean_one(list(self._logs.values()), now_ms)
+        log = await self._compaction.clean_one(list(self._logs.values()), now_ms)
         entry = None if log is None else self._entries.get(log.topic_partition)
         if entry is not None:
             await self._save_cleaned(entry.place)
         return log is not None
-
-    def _make_cleaner(self) -> Cleaner:
-        from kafkatx.log.cleaner.chore import Cleaner
-        from kafkatx.log.cleaner.process import CleanerProcess
-
-        process = CleanerProcess()
-        run = self._run_pass or process.run
-        return Cleaner(self._files, self._workers("cleaner"), self._cleaner_memory(), run, process.stop)
-
-    def _cleaner_memory(self) -> Memory:
-        from kafkatx.log.cleaner.passes import Memory
-
-        return Memory(
-            self._config.get("log.cleaner.dedupe.buffer.size"),
-            self._config.get("log.cleaner.io.buffer.load.factor"),
-        )
 
     def _save_cleaned(self, place: Place) -> Deferred[None]:
         return place.run(partial(place.dir.save_cleaned, place.cleaned()), "writing down what is compacted")
@@ -294,8 +272,7 @@ class FileLogStore:
         return Deferred.fromCoroutine(self._close())
 
     async def _close(self) -> None:
-        if self._cleaner is not None:
-            await self._cleaner.stop()
+        await self._compaction.stop()
         if self._mover is not None:
             await self._mover.stop_all()
         await self._changing.acquire()

@@ -28,7 +28,8 @@ class Cluster:
     Not for several threads at once. A context manager.
 
     :param retries: how often a call is tried again, with pauses that double from *retry_backoff_ms* to 1 s.
-    :param on_wait: called every few seconds while no broker answers, with a line that says for how long.
+    :param on_wait: called every few seconds while no broker answers, or one refuses for now, with a line
+        that says so and for how long.
     """
 
     def __init__(
@@ -243,12 +244,15 @@ class Cluster:
 
         :raises KafkaTXError: what the last attempt raised.
         """
+        refused = Waiting(self.on_wait, self.clock)
         for pause_s in self.backoff.pauses_s():
             try:
                 return call()
             except KafkaTXError as error:
                 if not retriable(error) or not self._cache.brokers:
                     raise
+                if isinstance(error, RequestError):  # that a broker does not answer is said elsewhere
+                    refused.failed(str(error))
             self.forget()
             self.sleep(pause_s)
         return call()

@@ -5,7 +5,10 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking.waiting import Waiting
+from kafkatx.blocking.writer import Writer
 from kafkatx.clientside.errors import ConnectionFailed
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from tests.blocking.fakes import FakeCluster, Log
 
 
@@ -55,6 +58,14 @@ class ClusterTests(SynchronousTestCase):
         fake.on_sleep = lambda: fake.down.clear() if fake.now > 1012 else None
         cluster.metadata(None)
         self.assertEqual([line.partition(" for ")[0] for line in told], ["no broker at broker1:9092"] * 2)
+
+    def test_refused(self) -> None:
+        """A call that a broker refuses for now says so."""
+        fake, told = FakeCluster({"t": [Log()]}), list[str]()
+        fake.faults[InitProducerIdRequest].extend([ErrorCode.KAFKA_STORAGE_ERROR] * 9)
+        with Writer(fake.client(on_wait=told.append), "t"):
+            pass
+        self.assertEqual(told, ["producer id: kafka storage error for 6 s"])
 
     def test_first_contact(self) -> None:
         """The first contact fails at once, and nothing is said of waiting."""

@@ -90,17 +90,17 @@ class Window:
 
     @property
     def unconsumed(self) -> int:
-        """How many records the group has not announced."""
+        """The number of records that the group has not announced."""
         return 0 if self.consumed is None else max(self.announced - self.consumed, 0)
 
     @property
     def reread(self) -> int:
-        """How many records the group was handed once too often."""
+        """The number of records that the group was handed once too often."""
         return 0 if self.consumed is None else max(self.consumed - max(self.announced, self.distinct), 0)
 
     @property
     def wrong(self) -> bool:
-        """Whether something is missing or doubled, in the topic or with the group."""
+        """True if something is missing or doubled, in the topic or with the group."""
         return not self.open and bool(self.missing or self.doubled or self.unconsumed or self.reread)
 
     @property
@@ -149,7 +149,7 @@ class Announced:
         return common_window_ms(lengths, asked_ms)
 
     def sums(self, topics: Collection[str], window_ms: int) -> dict[Key, tuple[int, int]]:
-        """Of each window what producers count, and when the last announcement was sent."""
+        """Return what producers count in each window, and when the last announcement was sent."""
         return _by_window(self._sums, topics, window_ms)
 
     def consumed(self, topics: Collection[str], window_ms: int) -> dict[Key, tuple[int, int]] | None:
@@ -157,7 +157,7 @@ class Announced:
         return None if self.group is None else _by_window(self._consumed, topics, window_ms)
 
     def servers(self, topics: Collection[str], window_ms: int) -> dict[Key, dict[str, int]]:
-        """Of each window what producers count, by their servers."""
+        """Return what producers count in each window, by their servers."""
         found: dict[Key, dict[str, int]] = {}
         for (topic, start_ms, _, server), (count, _) in self._sums.items():
             if topic in topics:

@@ -32,7 +32,7 @@ _log = Logger()
 async def replace(
     broker: Broker, kind: int, name: str, configs: Mapping[str, str | None], validate_only: bool
 ) -> None:
-    """Let a topic, broker or group have these configs and no others (AlterConfigs).
+    """Give a topic, broker or group these configs and no others (AlterConfigs).
 
     :raises RequestError: it cannot have them; nothing is changed then.
     """
@@ -152,7 +152,7 @@ def check_broker_name(broker: Broker, name: str) -> None:
 
 
 def check_group_name(name: str) -> None:
-    """See that a resource of type GROUP names a group; there are no defaults of all groups.
+    """Check that a resource of type GROUP names a group; there are no defaults of all groups.
 
     :raises RequestError: INVALID_REQUEST: it does not.
     """

@@ -256,7 +256,7 @@ class Dispatch:
 
 
 def _throttled(response: Any, throttle_time_ms: int, peer: Peer) -> Any:
-    """Let a response, if there is one, say for how long its client is left alone."""
+    """Put into a response, if there is one, for how long its client is left alone."""
     peer.throttle_time_ms = throttle_time_ms
     if response is not None:
         response.throttle_time_ms = throttle_time_ms

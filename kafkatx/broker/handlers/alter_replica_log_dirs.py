@@ -34,7 +34,7 @@ def answer(
 
 
 def _wanted(request: AlterReplicaLogDirsRequest) -> dict[TopicPartition, str]:
-    """Where each partition is to go."""
+    """Return the log dir that each partition is to go to."""
     return {
         TopicPartition(topic.name, number): log_dir.path
         for log_dir in request.dirs

@@ -26,7 +26,7 @@ from kafkatx.wire.messages.metadata import (
 AUTO_CREATE_FLAG_SINCE = 4
 NULL_NAME_SINCE = 12
 MOST_CREATED = 1000
-"""How many topics one request may create; of the others it is told to ask again."""
+"""The most topics that one request may create; for the others it is told to ask again."""
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost", "::ffff:127.0.0.1")
 

@@ -46,7 +46,7 @@ MANY_PARTITIONS = 200
 """A request for more partitions is stored some at a time: opening the files of a partition takes a while."""
 
 STEP = 10
-"""How many of many partitions are stored before others may have their turn."""
+"""Where there are many partitions, others may have their turn after so many of them."""
 
 NAMES = partitions("topic_data", "name", "partition_data", "index")
 

@@ -185,13 +185,15 @@ class BrokerService(Service):
                 continue
             if not self.running:
                 return
-            try:
-                log.roll_if_due(now_ms)
-                log.retain(now_ms)
-            except OSError as error:
-                self._log.warn("retention of {partition} failed: {error}", partition=name, error=error)
-            except Exception:
-                self._log.failure("retention of {partition} failed", partition=name)
+            for work in (log.roll_if_due, log.retain):  # what has no room to roll may make some
+                try:
+                    work(now_ms)
+                except OSError as error:
+                    self.broker.limited_log.warn(
+                        "retention of {partition} failed: {error}", partition=name, error=error
+                    )
+                except Exception:
+                    self._log.failure("retention of {partition} failed", partition=name)
             yield
 
     def _expire_offsets(self) -> Deferred[Any]:
@@ -213,7 +215,7 @@ class BrokerService(Service):
 
         def failed(failure: Failure) -> None:
             if failure.check(OSError):
-                self._log.warn("writing checkpoints failed: {error}", error=failure.value)
+                self.broker.limited_log.warn("writing checkpoints failed: {error}", error=failure.value)
             else:
                 self._log.failure("writing checkpoints failed", failure)
 
@@ -230,7 +232,9 @@ class BrokerService(Service):
 
         def failed(failure: Failure) -> None:
             if failure.check(OSError, RequestError):
-                self._log.warn("writing down where logs are failed: {error}", error=failure.value)
+                self.broker.limited_log.warn(
+                    "writing down where logs are failed: {error}", error=failure.value
+                )
             else:
                 self._log.failure("writing down where logs are failed", failure)
 

@@ -18,6 +18,7 @@ from zope.interface import implementer
 from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IPartitionLog, Worker
 from kafkatx.log.checkpoint import LEADER_EPOCHS, encode_epochs
+from kafkatx.log.faults import FULL
 from kafkatx.log.files import Files
 from kafkatx.log.producers import ProducerState, encode_snapshot
 from kafkatx.log.recovery import Loaded
@@ -273,31 +274,41 @@ class FileLog(SyncedLog):
             return 0
         segments = self.segments
         count = self._retention.expired(segments, self.config, now_ms)
-        if count >= len(segments):
-            count = len(segments)
-            if segments[-1].size:
-                self._roll(now_ms)
-            else:
-                count -= 1
+        dropped = min(count, len(segments) - 1)
+        self._retire(dropped)
+        if count > dropped and segments[-1].size:
+            self._roll(now_ms)  # last: it takes room, which there may be none of
+            self._retire(1)
+            dropped += 1
+        return dropped
+
+    def _retire(self, count: int) -> None:
+        """Let the log start after its first *count* segments."""
         if count:
-            self.log_start_offset = max(self.log_start_offset, segments[count].base_offset)
+            self.log_start_offset = max(self.log_start_offset, self.segments[count].base_offset)
             self._drop(count)
-        return count
 
     def _drop(self, count: int) -> None:
         """Put the first *count* segments aside; their files go later, in the worker."""
         dropped = self.segments[:count]
         del self.segments[:count]
+        paths = [path for segment in dropped for path in segment.put_aside()]
+        if paths:
+            self.size_bytes -= sum(segment.size for segment in dropped)
+            self._directory_unsynced = True
+            self._unlink_later(paths)
         before = self._epochs.version
         self._epochs.cut_start(self.log_start_offset)
         if self._epochs.version != before:
+            self._save_cut_epochs()
+
+    def _save_cut_epochs(self) -> None:
+        """Save the epochs, if there is room: this is to make some, and a start cuts them again."""
+        try:
             self._save_epochs()
-        paths = [path for segment in dropped for path in segment.put_aside()]
-        if not paths:
-            return
-        self.size_bytes -= sum(segment.size for segment in dropped)
-        self._directory_unsynced = True
-        self._unlink_later(paths)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
 
     def _unlink_later(self, paths: list[str]) -> None:
         call = self._clock.callLater(self.config.file_delete_delay_ms / 1000, self._unlink, paths)

@@ -67,7 +67,7 @@ class FullDiskTests(SynchronousTestCase):
             self.assertEqual(admin.describe_log_dirs()[0][1].error, ErrorCode.NONE)
             self.assertEqual(self.send(cluster, 0, b"elsewhere"), 1)
             self.check(cluster, 0, acknowledged)
-        self.assertLess(broker.output().count("No space left"), 10)
+        self.assertLess(broker.output().count("No space left"), 20)  # 10 a minute of a kind
         broker.kill()
         broker.start()
         with Cluster(broker.bootstrap) as cluster:

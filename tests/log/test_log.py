@@ -222,6 +222,23 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         self.assertEqual(len(list(batches(bytes_of(held)))), 1)
         self.assertEqual(log.log_start_offset, 2)
 
+    def test_full_disk_is_emptied(self) -> None:
+        """Retention and DeleteRecords make room where nothing can be written; a crash changes nothing."""
+        log = self.make_log(segment_bytes=100, retention_policy="all-but-one", file_delete_delay_ms=50)
+        self.put(log, *[batch([b"x"])] * 6)
+        self.files.bytes_left = 0
+        log.advance_log_start(2)
+        self.clock.advance(1)
+        self.assertEqual(names(log)[0], "00000000000000000002.index")
+        self.assertEqual(log.retain(NOW_MS), 3)
+        self.clock.advance(1)
+        self.assertEqual(names(log)[0], "00000000000000000005.index")
+        self.assertEqual(self.file(log, "leader-epoch-checkpoint"), b"0\n1\n0 0\n")
+        self.files.bytes_left = None
+        log = self.reopened()
+        self.assertEqual((log.log_start_offset, log.log_end_offset), (5, 6))
+        self.assertEqual(len(list(batches(bytes_of(log.read(5, ALL, 6, True))))), 1)
+
     def test_deleted_leftovers(self) -> None:
         """Files that a crash left as .deleted are removed when the log is opened."""
         log = self.make_log(segment_bytes=100, retention_policy="all-but-one")

@@ -303,7 +303,7 @@ class FileLog(SyncedLog):
             self._save_cut_epochs()
 
     def _save_cut_epochs(self) -> None:
-        """Save the epochs, if there is room: this is to make some, and a start cuts them again."""
+        """Save the epochs, if there is room: this is to make some, and one too many there is harmless."""
         try:
             self._save_epochs()
         except OSError as error:

@@ -89,7 +89,7 @@ docs: install
 
 documents: install
 	$(BIN)/python -m kafkatx.config.documents etc/server.properties docs/settings.md
-	$(BIN)/python -m kafkatx.clientside.documents docs/client-settings.md
+	$(BIN)/python -m kafkatx.clientcore.documents docs/client-settings.md
 	$(BIN)/python -m kafkatx.wire.documents docs/protocol.md
 	$(BIN)/python -m kafkatx.group.classic.diagram docs/group-states.md
 

@@ -20,7 +20,7 @@ from benchmarks.replay import drop_pages
 from benchmarks.running import Measured, free_port, kafkatx_command
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.files import Files
-from kafkatx.log.recovery import load
+from kafkatx.log.recovery.loader import load
 
 PART_MB, VALUE_BYTES = 200, 1000
 SMALL, LARGE = "small", "large"

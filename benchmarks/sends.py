@@ -65,7 +65,7 @@ def kafkatx_produce(port: int, topic: str, messages: int, batch_size: int) -> di
 
     async def main(reactor: Any) -> dict[str, float]:
         from kafkatx.client import Producer
-        from kafkatx.clientside.errors import BufferExhausted
+        from kafkatx.clientcore.errors import BufferExhausted
 
         producer = Producer(bootstrap_servers=f"127.0.0.1:{port}", batch_size=batch_size)
         await producer.start()

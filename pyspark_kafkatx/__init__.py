@@ -4,6 +4,6 @@ It imports all of them when a program first names a data source, and one that fa
 source with it. So this one imports little, and nothing that may be missing where PySpark is there.
 """
 
-from kafkatx.spark.source import KafkaSource as DefaultSource
+from kafkatx.spark.source.data_source import KafkaSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -18,10 +18,10 @@ from zope.interface.verify import verifyObject
 
 import kafkatx.client
 from kafkatx.broker.handlers import SERVED
-from kafkatx.cli.ingest import ingest
-from kafkatx.clientside.settings import KINDS
-from kafkatx.clientside.tables import common
-from kafkatx.config.setting import by_name
+from kafkatx.cli.pipeline.ingest import ingest
+from kafkatx.clientcore.settings import KINDS
+from kafkatx.clientcore.tables import common
+from kafkatx.config.table.row import by_name
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import IConfigurable, IRowDecoder
 from kafkatx.testing import EmbeddedBroker

@@ -10,8 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.encoders import BytesEncoder, JsonEncoder, StringEncoder
 from kafkatx.extension import find
 from kafkatx.interfaces import IDecoder, IEncoder
-from kafkatx.testing.contracts.decoding import DecoderContract
-from kafkatx.testing.contracts.producing import EncoderContract
+from kafkatx.testing.contracts.decoder import DecoderContract
+from kafkatx.testing.contracts.producer import EncoderContract
 
 
 class BytesEncoderTests(EncoderContract, SynchronousTestCase):

@@ -12,10 +12,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
 from kafkatx import plugins
-from kafkatx.client.border import client_cluster
-from kafkatx.client.parts import encoder
-from kafkatx.clientside.settings import ClientSettings
-from kafkatx.clientside.tables import producer
+from kafkatx.client.deferreds import client_cluster
+from kafkatx.client.plugins import encoder
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.clientcore.tables import producer
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
 from kafkatx.extension import Extension, extensions, find

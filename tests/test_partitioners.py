@@ -22,7 +22,7 @@ from kafkatx.partitioners import (
     java_hash,
     murmur2,
 )
-from kafkatx.testing.contracts.producing import PartitionerContract
+from kafkatx.testing.contracts.producer import PartitionerContract
 
 ALL = (DefaultPartitioner, RandomPartitioner, RoundRobinPartitioner, HashPartitioner)
 

@@ -23,7 +23,7 @@ from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.errors import SettingError
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import KeepAll, TimeAndSizeRetention
-from kafkatx.log.store import FileLogStore
+from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.testing import EmbeddedBroker
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kafkatx.audit.comparing import Count, Key
+from kafkatx.audit.comparison import Count, Key
 
 Array = Any
 """One of numpy's, of whole numbers."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from kafkatx.audit.comparing import Announced, Count, Key
+from kafkatx.audit.comparison import Announced, Count, Key
 from kafkatx.blocking import EARLIEST, LATEST, Cluster, Reader
-from kafkatx.clientside.columns import Columns
+from kafkatx.clientcore.consumer.columns import Columns
 
 Advance = Callable[[float], None]
 

@@ -10,15 +10,15 @@ For Spark executors and short commands, where a reactor can neither restart nor 
                 print(record.value)
 """
 
-from kafkatx.blocking.admin import Admin
+from kafkatx.blocking.admin.topics import Admin
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Connection
-from kafkatx.blocking.reader import Reader
-from kafkatx.blocking.writer import Writer
-from kafkatx.clientside.columns import Columns
-from kafkatx.clientside.errors import ConnectionFailed, OffsetOutOfRange, ProduceFailed, UnknownTopic
-from kafkatx.clientside.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP
-from kafkatx.clientside.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
+from kafkatx.blocking.consumer.reader import Reader
+from kafkatx.blocking.producer.writer import Writer
+from kafkatx.clientcore.consumer.columns import Columns
+from kafkatx.clientcore.errors import ConnectionFailed, OffsetOutOfRange, ProduceFailed, UnknownTopic
+from kafkatx.clientcore.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP
+from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
 
 __all__ = [
     "Admin",

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from kafkatx.blocking import offsets as list_offsets
 from kafkatx.blocking.connection import Channel, Connection
-from kafkatx.blocking.waiting import Waiting
-from kafkatx.clientside.backoff import Backoff
-from kafkatx.clientside.bootstrap import Address, parse_bootstrap, shown
-from kafkatx.clientside.errors import ConnectionFailed, UnknownTopic, describe, retriable
-from kafkatx.clientside.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata, from_response
+from kafkatx.blocking.consumer import offsets as list_offsets
+from kafkatx.blocking.stalls import Waiting
+from kafkatx.clientcore.backoff import Backoff
+from kafkatx.clientcore.bootstrap import Address, parse_bootstrap, shown
+from kafkatx.clientcore.errors import ConnectionFailed, UnknownTopic, describe, retriable
+from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata, from_response
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.types import BrokerNode, TopicPartition
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from kafkatx import __version__
-from kafkatx.clientside.bootstrap import shown
-from kafkatx.clientside.errors import ClosedByPeer, ConnectionFailed
+from kafkatx.clientcore.bootstrap import shown
+from kafkatx.clientcore.errors import ClosedByPeer, ConnectionFailed
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.types import FileSlice
 from kafkatx.wire.api import Api, api_for

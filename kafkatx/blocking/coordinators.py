@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from kafkatx.clientside.errors import check
+from kafkatx.clientcore.errors import check
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import BrokerNode
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import attrs
 
-from kafkatx.clientside.backoff import Backoff
+from kafkatx.clientcore.backoff import Backoff
 
 
 @attrs.define

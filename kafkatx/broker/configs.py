@@ -7,15 +7,15 @@ from typing import Any
 
 from twisted.logger import Logger
 
-from kafkatx.broker.quoting import quoted
+from kafkatx.broker.requests.quotation import quoted
 from kafkatx.broker.state import Broker
-from kafkatx.config import broker as broker_table
-from kafkatx.config import consumer_group as group_table
-from kafkatx.config import topic as topic_table
 from kafkatx.config import topic_value, validate_topic_configs
 from kafkatx.config.alter import Alteration, altered, check_broker_configs
-from kafkatx.config.consumer_group import check_group_configs
-from kafkatx.config.setting import Setting
+from kafkatx.config.table import broker as broker_table
+from kafkatx.config.table import consumer_group as group_table
+from kafkatx.config.table import topic as topic_table
+from kafkatx.config.table.consumer_group import check_group_configs
+from kafkatx.config.table.row import Setting
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ConfigChange
 from kafkatx.types import ALL_BROKERS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import attrs
 
 from kafkatx.config import BrokerConfig
-from kafkatx.config.groups import GROUP_COORDINATOR_REBALANCE_PROTOCOLS
+from kafkatx.config.table.groups import GROUP_COORDINATOR_REBALANCE_PROTOCOLS
 
 
 @attrs.frozen

@@ -21,7 +21,7 @@ from twisted.logger import Logger
 
 from kafkatx.broker.rates import Rate, Window
 from kafkatx.config import BrokerConfig
-from kafkatx.config import quotas as q
+from kafkatx.config.table import quotas as q
 from kafkatx.types import ClusterState, QuotaEntity
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"

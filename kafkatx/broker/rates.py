@@ -16,7 +16,7 @@ from collections import deque
 
 import attrs
 
-from kafkatx.config.setting import INT_MAX
+from kafkatx.config.table.row import INT_MAX
 
 
 @attrs.frozen

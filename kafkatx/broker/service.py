@@ -15,8 +15,8 @@ from twisted.internet.task import Cooperator, LoopingCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
+from kafkatx.broker.requests.dispatch import Dispatch
 from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed

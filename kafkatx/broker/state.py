@@ -10,18 +10,18 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from kafkatx.broker.commits import Commits, settle, stage
-from kafkatx.broker.down_conversion import DownConversions
-from kafkatx.broker.expiry import OffsetExpiry
-from kafkatx.broker.flushes import Flushes
-from kafkatx.broker.groups import Groups
-from kafkatx.broker.judging import Judging
-from kafkatx.broker.partition import Partition
+from kafkatx.broker.coordinator.groups import Groups
+from kafkatx.broker.coordinator.offset_commits import Commits, settle, stage
+from kafkatx.broker.coordinator.offset_expiry import OffsetExpiry
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotas
-from kafkatx.broker.quoting import quoted
-from kafkatx.broker.slices import Slices
-from kafkatx.broker.topics import Topics
+from kafkatx.broker.replica.flushes import Flushes
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.record_validation import Judging
+from kafkatx.broker.replica.topics import Topics
+from kafkatx.broker.requests.down_conversion import DownConversions
+from kafkatx.broker.requests.quotation import quoted
+from kafkatx.broker.requests.slices import Slices
 from kafkatx.broker.transactions import Transactions
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs

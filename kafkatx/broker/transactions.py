@@ -9,7 +9,7 @@ quotes and Java does not, and in the broker's log.
 
 from __future__ import annotations
 
-from kafkatx.broker.quoting import quoted
+from kafkatx.broker.requests.quotation import quoted
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Peer

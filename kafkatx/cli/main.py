@@ -22,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ours = handler is signal.default_int_handler
     if ours:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from kafkatx.cli.process.streams import flush, open_closed
     from kafkatx.cli.root import run
-    from kafkatx.cli.streams import flush, open_closed
 
     closed = open_closed()
     try:

@@ -16,18 +16,18 @@ from typing import Any
 import click
 
 from kafkatx import __version__
-from kafkatx.cli.audit import audit
-from kafkatx.cli.bench import bench
-from kafkatx.cli.configs import configs
-from kafkatx.cli.consume import consume
-from kafkatx.cli.groups import groups
-from kafkatx.cli.ingest import ingest
-from kafkatx.cli.log import log
-from kafkatx.cli.plugins import plugins
-from kafkatx.cli.produce import produce
-from kafkatx.cli.tail import tail
-from kafkatx.cli.terminal import say
-from kafkatx.cli.topics import topics
+from kafkatx.cli.bench.bench import bench
+from kafkatx.cli.broker.plugins import plugins
+from kafkatx.cli.cluster.configs import configs
+from kafkatx.cli.cluster.topics import topics
+from kafkatx.cli.groups.groups import groups
+from kafkatx.cli.log.log import log
+from kafkatx.cli.messages.consume import consume
+from kafkatx.cli.messages.produce import produce
+from kafkatx.cli.messages.tail import tail
+from kafkatx.cli.output.terminal import say
+from kafkatx.cli.pipeline.audit import audit
+from kafkatx.cli.pipeline.ingest import ingest
 from kafkatx.errors import KafkaTXError
 
 FAILED = 1

@@ -1,20 +1,20 @@
 """The Twisted client: connections to all brokers of a cluster, and what applications do with them."""
 
-from kafkatx.client.admin import Admin
-from kafkatx.client.cluster import Cluster
-from kafkatx.client.connector import ConsumerConnector
-from kafkatx.client.consumer import Consumer
-from kafkatx.client.message_streams import MessageStream
-from kafkatx.client.producer import Producer
-from kafkatx.client.rebalancing import RebalanceListener
-from kafkatx.client.simple import SimpleConsumer
-from kafkatx.clientside.configs import Resource, ResourceType
-from kafkatx.clientside.offsets import OffsetAndMetadata
-from kafkatx.clientside.outgoing import BatchMetadata, ProducerData, ProducerRecord, RecordMetadata
-from kafkatx.clientside.record import Record
-from kafkatx.clientside.settings import ClientSettings
-from kafkatx.clientside.simple import FetchRequest, MessageSet
-from kafkatx.clientside.subscription import Blacklist, Whitelist
+from kafkatx.client.admin.admin import Admin
+from kafkatx.client.consumer.consumer import Consumer
+from kafkatx.client.consumer.group.rebalance import RebalanceListener
+from kafkatx.client.legacy.consumer_connector import ConsumerConnector
+from kafkatx.client.legacy.message_streams import MessageStream
+from kafkatx.client.legacy.simple_consumer import SimpleConsumer
+from kafkatx.client.producer.producer import Producer
+from kafkatx.clientcore.admin.configs import Resource, ResourceType
+from kafkatx.clientcore.consumer.record import Record
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata
+from kafkatx.clientcore.legacy.simple_consumer import FetchRequest, MessageSet
+from kafkatx.clientcore.legacy.topic_filter import Blacklist, Whitelist
+from kafkatx.clientcore.producer.values import BatchMetadata, ProducerData, ProducerRecord, RecordMetadata
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.networkclient.cluster import Cluster
 
 __all__ = [
     "Admin",

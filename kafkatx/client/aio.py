@@ -17,9 +17,13 @@ from typing import Any, Generic, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.client import admin, connector, consumer, message_streams, producer, simple
-from kafkatx.client.answer import Answer
-from kafkatx.client.facades import (
+from kafkatx.client.admin import admin
+from kafkatx.client.consumer import consumer
+from kafkatx.client.consumer.iterators import unread
+from kafkatx.client.facades.forwarder import Awaiting, Waits
+from kafkatx.client.facades.future import Answer
+from kafkatx.client.facades.loop_reactor import Lease
+from kafkatx.client.facades.methods import (
     AdminMethods,
     ConfigsMethods,
     ConnectorMethods,
@@ -28,23 +32,22 @@ from kafkatx.client.facades import (
     QuotasMethods,
     SimpleConsumerMethods,
 )
-from kafkatx.client.forwarding import Awaiting, Waits
-from kafkatx.client.gathering import Headers
-from kafkatx.client.loops import Lease
-from kafkatx.client.receipts import OnDelivery
-from kafkatx.client.streams import unread
-from kafkatx.clientside.errors import ClientClosed
-from kafkatx.clientside.outgoing import BatchMetadata, RecordMetadata
-from kafkatx.clientside.record import Record
+from kafkatx.client.legacy import consumer_connector, message_streams, simple_consumer
+from kafkatx.client.producer import producer
+from kafkatx.client.producer.receipts import OnDelivery
+from kafkatx.client.producer.topic_queues import Headers
+from kafkatx.clientcore.consumer.record import Record
+from kafkatx.clientcore.errors import ClientClosed
+from kafkatx.clientcore.producer.values import BatchMetadata, RecordMetadata
 from kafkatx.types import TopicPartition
 
 C = TypeVar(
     "C",
     bound=admin.Admin
-    | connector.ConsumerConnector
+    | consumer_connector.ConsumerConnector
     | consumer.Consumer
     | producer.Producer
-    | simple.SimpleConsumer,
+    | simple_consumer.SimpleConsumer,
 )
 F = TypeVar("F", bound="_Client[Any]")
 
@@ -129,7 +132,7 @@ class _Client(_Side, Generic[C]):
 
 
 class Producer(_Client[producer.Producer]):
-    """See :class:`kafkatx.client.producer.Producer`.
+    """See :class:`kafkatx.client.producer.producer.Producer`.
 
     ``send`` and ``send_batch`` can be awaited, and the record is there then; they send without it, too.
     """
@@ -187,7 +190,7 @@ class Producer(_Client[producer.Producer]):
 
 
 class Consumer(_Client[consumer.Consumer], ConsumerMethods):
-    """See :class:`kafkatx.client.consumer.Consumer`.
+    """See :class:`kafkatx.client.consumer.consumer.Consumer`.
 
     The function of :meth:`process` and the methods of a listener may be coroutine functions of asyncio.
     """
@@ -234,14 +237,14 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         return Answer(self.client.process(call, batches=batches, max_records=max_records))
 
 
-class SimpleConsumer(_Client[simple.SimpleConsumer], SimpleConsumerMethods):
-    """See :class:`kafkatx.client.simple.SimpleConsumer`."""
+class SimpleConsumer(_Client[simple_consumer.SimpleConsumer], SimpleConsumerMethods):
+    """See :class:`kafkatx.client.legacy.simple_consumer.SimpleConsumer`."""
 
-    _make = simple.SimpleConsumer
+    _make = simple_consumer.SimpleConsumer
 
 
 class MessageStream:
-    """See :class:`kafkatx.client.message_streams.MessageStream`: here for tasks, one at a time."""
+    """See :class:`kafkatx.client.legacy.message_streams.MessageStream`: here for tasks, one at a time."""
 
     def __init__(self, stream: message_streams.MessageStream) -> None:
         """Made by :class:`ConsumerConnector`."""
@@ -261,10 +264,10 @@ class MessageStream:
                 yield record
 
 
-class ConsumerConnector(_Client[connector.ConsumerConnector], ConnectorMethods[MessageStream]):
-    """See :class:`kafkatx.client.connector.ConsumerConnector`."""
+class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], ConnectorMethods[MessageStream]):
+    """See :class:`kafkatx.client.legacy.consumer_connector.ConsumerConnector`."""
 
-    _make = connector.ConsumerConnector
+    _make = consumer_connector.ConsumerConnector
 
     async def shutdown(self, timeout_s: float = consumer.CLOSE_S) -> None:
         """End it, as the Twisted connector's ``shutdown`` does; ``async with`` and ``close`` do so, too."""
@@ -285,19 +288,19 @@ class _Part(_Side):
 
 
 class Groups(_Part, GroupsMethods):
-    """See :class:`kafkatx.client.groups.Groups`."""
+    """See :class:`kafkatx.client.admin.groups.Groups`."""
 
 
 class Configs(_Part, ConfigsMethods):
-    """See :class:`kafkatx.client.configs.Configs`."""
+    """See :class:`kafkatx.client.admin.configs.Configs`."""
 
 
 class Quotas(_Part, QuotasMethods):
-    """See :class:`kafkatx.client.quotas.Quotas`."""
+    """See :class:`kafkatx.client.admin.quotas.Quotas`."""
 
 
 class Admin(_Client[admin.Admin], AdminMethods):
-    """See :class:`kafkatx.client.admin.Admin`."""
+    """See :class:`kafkatx.client.admin.admin.Admin`."""
 
     _make = admin.Admin
 

@@ -9,8 +9,8 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from kafkatx.clientside.batches import Batch
-from kafkatx.clientside.outgoing import ProducerRecord
+from kafkatx.clientcore.producer.batch import Batch
+from kafkatx.clientcore.producer.values import ProducerRecord
 from kafkatx.interfaces import IEventHandler, IProducerCallbacks
 
 

@@ -21,8 +21,12 @@ from typing import Any, Generic, TypeVar
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThreadPool
 
-from kafkatx.client import admin, connector, consumer, message_streams, producer, simple
-from kafkatx.client.facades import (
+from kafkatx.client.admin import admin
+from kafkatx.client.consumer import consumer
+from kafkatx.client.consumer.iterators import unread
+from kafkatx.client.facades.forwarder import Blocking
+from kafkatx.client.facades.handover import Handover
+from kafkatx.client.facades.methods import (
     AdminMethods,
     ConfigsMethods,
     ConnectorMethods,
@@ -31,25 +35,24 @@ from kafkatx.client.facades import (
     QuotasMethods,
     SimpleConsumerMethods,
 )
-from kafkatx.client.forwarding import Blocking
-from kafkatx.client.gathering import Headers
-from kafkatx.client.handover import Handover
-from kafkatx.client.reactor_thread import ReactorThread
-from kafkatx.client.receipts import OnDelivery
-from kafkatx.client.streams import unread
-from kafkatx.clientside.errors import ClientClosed
-from kafkatx.clientside.outgoing import BatchMetadata, ProducerData, RecordMetadata
-from kafkatx.clientside.position import Hand
-from kafkatx.clientside.record import Record
+from kafkatx.client.facades.reactor_thread import ReactorThread
+from kafkatx.client.legacy import consumer_connector, message_streams, simple_consumer
+from kafkatx.client.producer import producer
+from kafkatx.client.producer.receipts import OnDelivery
+from kafkatx.client.producer.topic_queues import Headers
+from kafkatx.clientcore.consumer.partition_state import Hand
+from kafkatx.clientcore.consumer.record import Record
+from kafkatx.clientcore.errors import ClientClosed
+from kafkatx.clientcore.producer.values import BatchMetadata, ProducerData, RecordMetadata
 from kafkatx.types import TopicPartition
 
 C = TypeVar(
     "C",
     bound=admin.Admin
-    | connector.ConsumerConnector
+    | consumer_connector.ConsumerConnector
     | consumer.Consumer
     | producer.Producer
-    | simple.SimpleConsumer,
+    | simple_consumer.SimpleConsumer,
 )
 F = TypeVar("F", bound="_Client[Any]")
 
@@ -141,7 +144,7 @@ class _Client(_Side, Generic[C]):
 
 
 class Producer(_Client[producer.Producer]):
-    """See :class:`kafkatx.client.producer.Producer`.
+    """See :class:`kafkatx.client.producer.producer.Producer`.
 
     Sending gives a future, and does not wait for the broker: wait for the future's ``result()``, or for
     :meth:`flush`. But it waits for room while ``buffer.memory`` is full; after ``max.block.ms`` the future
@@ -240,7 +243,7 @@ class Producer(_Client[producer.Producer]):
 
 
 class Consumer(_Client[consumer.Consumer], ConsumerMethods):
-    """See :class:`kafkatx.client.consumer.Consumer`. The iteration over it never ends, it waits.
+    """See :class:`kafkatx.client.consumer.consumer.Consumer`. The iteration over it never ends, it waits.
 
     A listener's methods and the function of :meth:`process` are called in threads of the reactor's pool: they
     may block, and call the consumer. ``timeout_s`` does not hold for records that are waited for.
@@ -306,14 +309,14 @@ def _return(hand: Hand) -> None:
     hand.position.interrupt()
 
 
-class SimpleConsumer(_Client[simple.SimpleConsumer], SimpleConsumerMethods):
-    """See :class:`kafkatx.client.simple.SimpleConsumer`."""
+class SimpleConsumer(_Client[simple_consumer.SimpleConsumer], SimpleConsumerMethods):
+    """See :class:`kafkatx.client.legacy.simple_consumer.SimpleConsumer`."""
 
-    _make = simple.SimpleConsumer
+    _make = simple_consumer.SimpleConsumer
 
 
 class MessageStream:
-    """See :class:`kafkatx.client.message_streams.MessageStream`: here for threads, one at a time."""
+    """See :class:`kafkatx.client.legacy.message_streams.MessageStream`: here for threads, one at a time."""
 
     def __init__(self, stream: message_streams.MessageStream, thread: ReactorThread) -> None:
         """Made by :class:`ConsumerConnector`."""
@@ -333,13 +336,13 @@ class MessageStream:
             yield from self._stream.records(dealt, partial(self._thread.tell, dealt.alive))
 
 
-class ConsumerConnector(_Client[connector.ConsumerConnector], ConnectorMethods[MessageStream]):
-    """See :class:`kafkatx.client.connector.ConsumerConnector`. A thread reads each stream.
+class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], ConnectorMethods[MessageStream]):
+    """See :class:`kafkatx.client.legacy.consumer_connector.ConsumerConnector`. A thread reads each stream.
 
     ``timeout_s`` does not hold for records that are waited for.
     """
 
-    _make = connector.ConsumerConnector
+    _make = consumer_connector.ConsumerConnector
 
     def shutdown(self, timeout_s: float = consumer.CLOSE_S) -> None:
         """End it, as the Twisted connector's ``shutdown`` does; ``with`` and ``close`` do so, too."""
@@ -362,19 +365,19 @@ class _Part(_Side):
 
 
 class Groups(_Part, GroupsMethods):
-    """See :class:`kafkatx.client.groups.Groups`."""
+    """See :class:`kafkatx.client.admin.groups.Groups`."""
 
 
 class Configs(_Part, ConfigsMethods):
-    """See :class:`kafkatx.client.configs.Configs`."""
+    """See :class:`kafkatx.client.admin.configs.Configs`."""
 
 
 class Quotas(_Part, QuotasMethods):
-    """See :class:`kafkatx.client.quotas.Quotas`."""
+    """See :class:`kafkatx.client.admin.quotas.Quotas`."""
 
 
 class Admin(_Client[admin.Admin], AdminMethods):
-    """See :class:`kafkatx.client.admin.Admin`."""
+    """See :class:`kafkatx.client.admin.admin.Admin`."""
 
     _make = admin.Admin
 

@@ -1,6 +1,6 @@
 """Settings: one table of names, types, defaults and words; parsers and documents come from it.
 
-The tables are :mod:`kafkatx.config.broker` and :mod:`kafkatx.config.topic`::
+The tables are :mod:`kafkatx.config.table.broker` and :mod:`kafkatx.config.table.topic`::
 
     from kafkatx.config import BrokerConfig, broker as b
 
@@ -20,7 +20,7 @@ from kafkatx.config.describe import (
 )
 from kafkatx.config.listeners import Listener
 from kafkatx.config.log_config import LogConfig
-from kafkatx.config.setting import ConfigType, Setting
+from kafkatx.config.table.row import ConfigType, Setting
 from kafkatx.config.topic_config import log_config, topic_value, validate_topic_configs
 
 __all__ = [

@@ -10,9 +10,9 @@ import enum
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from kafkatx.config import broker, foreign
 from kafkatx.config.broker_config import nearest
-from kafkatx.config.setting import ConfigType, Setting, show
+from kafkatx.config.table import broker, foreign
+from kafkatx.config.table.row import ConfigType, Setting, show
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 
 

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import attrs
 
-from kafkatx.config import broker as b
-from kafkatx.config import foreign
 from kafkatx.config.listeners import Listener, advertise, check_advertised, for_clients, parse_listeners
 from kafkatx.config.properties import read_properties
-from kafkatx.config.setting import Setting
+from kafkatx.config.table import broker as b
+from kafkatx.config.table import foreign
+from kafkatx.config.table.row import Setting
 from kafkatx.errors import SettingError
 from kafkatx.names import PLUGIN_SETTINGS
 

@@ -6,9 +6,9 @@ import enum
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kafkatx.config import broker, consumer_group, topic
 from kafkatx.config.broker_config import BrokerConfig
-from kafkatx.config.setting import ConfigType, Setting, show
+from kafkatx.config.table import broker, consumer_group, topic
+from kafkatx.config.table.row import ConfigType, Setting, show
 from kafkatx.config.topic_config import GIVERS, topic_value
 
 

@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kafkatx.config import broker, consumer_group, foreign, topic
 from kafkatx.config.properties import format_property
-from kafkatx.config.setting import Section, Setting, show
+from kafkatx.config.table import broker, consumer_group, foreign, topic
+from kafkatx.config.table.row import Section, Setting, show
 from kafkatx.config.topic_config import GIVERS
 
 _WIDTH = 100

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from kafkatx.config import broker, topic
 from kafkatx.config.broker_config import BrokerConfig
 from kafkatx.config.log_config import LogConfig
-from kafkatx.config.setting import Setting
+from kafkatx.config.table import broker, topic
+from kafkatx.config.table.row import Setting
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ _OF_LOG_CONFIG: tuple[tuple[str, Setting[Any]], ...] = (
 
 
 def topic_value(config: BrokerConfig, topic_configs: Mapping[str, str], setting: Setting[T]) -> T:
-    """A topic's value of a setting from :mod:`kafkatx.config.topic`.
+    """A topic's value of a setting from :mod:`kafkatx.config.table.topic`.
 
     The first that is set of: the topic config, its aliases, the broker's settings that give its default;
     then the default. For ``retention.ms``: ``retention.ms``, ``log.retention.ms``,

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from kafkatx.coordination.finding import make_file, sync_directory
+from kafkatx.coordination.location import make_file, sync_directory
 from kafkatx.coordination.rows import check_topic, ids, insert_partitions, replace_log_dirs, unknown
 from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.coordination.seal import Damaged, Seal

@@ -21,8 +21,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from kafkatx.config import BrokerConfig
-from kafkatx.config import broker as b
-from kafkatx.coordination.finding import find_file, put_aside
+from kafkatx.config.table import broker as b
+from kafkatx.coordination.location import find_file, put_aside
 from kafkatx.errors import StateLost
 from kafkatx.interfaces import ConfigChange, ICoordinator, Workers
 from kafkatx.names import INTERNAL_TOPICS

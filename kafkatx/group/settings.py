@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import attrs
 
-from kafkatx.config import BrokerConfig, consumer_group
-from kafkatx.config import groups as g
+from kafkatx.config import BrokerConfig
+from kafkatx.config.table import consumer_group
+from kafkatx.config.table import groups as g
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ stand here, under "Factory".
 
 from kafkatx.interfaces.client import IAssignor, IBalancer, IEventHandler, IProducerCallbacks
 from kafkatx.interfaces.coordination import ConfigChange, ICoordinator
-from kafkatx.interfaces.encoding import IConfigurable, IDecoder, IEncoder, IPartitioner, IRowDecoder
+from kafkatx.interfaces.serialization import IConfigurable, IDecoder, IEncoder, IPartitioner, IRowDecoder
 from kafkatx.interfaces.storage import (
     IAppended,
     ILogDir,

@@ -16,7 +16,7 @@ class IAssignor(Interface):
 
     Factory: ``factory()``; one object per member. Every member must have it, for any may come to lead. What
     it gives is checked: a wrong one ends the leader's membership with an error that says what is wrong.
-    ``kafkatx.clientside.assignors.Assignor`` is one that is made of a function.
+    ``kafkatx.clientcore.group.assignors.Assignor`` is one that is made of a function.
     """
 
     name = Attribute("What members agree on it by; no other assignor's in the world.")
@@ -31,8 +31,8 @@ class IAssignor(Interface):
         Each is given once at most, to a member that subscribes to its topic. Pure: any member may be asked,
         and all must come to the same, whatever the order of *members*.
 
-        :param members: by member id a ``kafkatx.clientside.assignors.Member``: ``topics`` is what it wants,
-            ``owned`` what it has where members keep their partitions.
+        :param members: by member id a ``kafkatx.clientcore.group.assignors.Member``: ``topics`` is what it
+            wants, ``owned`` what it has where members keep their partitions.
         :param partitions: how many each topic has; of topics that are not in it nothing can be given.
         """
 
@@ -47,8 +47,8 @@ class IAssignor(Interface):
 class IProducerCallbacks(Interface):
     """Hears of records on their way through a producer (Kafka 0.7's CallbackHandler). Factory: ``factory()``.
 
-    Called in the reactor thread. Records are ``kafkatx.clientside.outgoing.ProducerRecord``. Batches have
-    ``topic``, ``partition``, ``records`` (how many), ``payload_bytes`` (those of keys and values) and
+    Called in the reactor thread. Records are ``kafkatx.clientcore.producer.values.ProducerRecord``. Batches
+    have ``topic``, ``partition``, ``records`` (how many), ``payload_bytes`` (those of keys and values) and
     ``attempts``; they are not to be changed. With callbacks a producer is slower: it makes an object of each
     record.
     """
@@ -116,7 +116,7 @@ class IBalancer(Interface):
         may have them, for it commits; ``on_partitions_lost`` where they have gone already.
 
         :param consumer: a ``kafkatx.client.Consumer`` without automatic commits, perhaps not started yet.
-        :param subscription: a ``kafkatx.clientside.subscription.Subscription``.
+        :param subscription: a ``kafkatx.clientcore.legacy.topic_filter.Subscription``.
         :return: fires when it is on its way; fails with KafkaTXError: no stream will have anything.
         :raises KafkaTXError: it cannot be tried: a setting is missing.
         """

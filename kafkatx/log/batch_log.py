@@ -17,13 +17,13 @@ from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IPartitionLog, ISegmentFacts, Worker
-from kafkatx.log import lookup
-from kafkatx.log.commit import GroupCommit
-from kafkatx.log.epochs import LeaderEpochs
-from kafkatx.log.producers import Producers
-from kafkatx.log.scan import parse
-from kafkatx.log.segment import Written
-from kafkatx.log.staging import FindRetention, StagedLog
+from kafkatx.log.partition.appender import FindRetention, StagedLog
+from kafkatx.log.partition.group_commit import GroupCommit
+from kafkatx.log.partition.leader_epochs import LeaderEpochs
+from kafkatx.log.partition.producer_state import Producers
+from kafkatx.log.segment import record_lookup
+from kafkatx.log.segment.scan import parse
+from kafkatx.log.segment.segment import Written
 from kafkatx.types import NO_LEADER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, Records, TopicPartition
 
 
@@ -31,7 +31,7 @@ class BatchStorage(Protocol):
     """Keeps the batches of one partition, each as the bytes that a fetch sends.
 
     :meth:`sync` is called in a worker, everything else in the reactor thread, where nothing may wait for a
-    disk or a network. A batch is known by its ``kafkatx.log.segment.Written``: ``base_offset`` and
+    disk or a network. A batch is known by its ``kafkatx.log.segment.segment.Written``: ``base_offset`` and
     ``last_offset`` (inclusive), ``size`` in bytes, ``max_timestamp`` in ms. Batches are given in the order of
     their offsets, and those of one call follow one another.
     """
@@ -280,7 +280,7 @@ class BatchLog(StagedLog):
                 if written.max_timestamp < timestamp_ms or written.last_offset < self.log_start_offset:
                     continue
                 data = memoryview(self._storage.get((written,)))
-                record = lookup.first_at_or_after(
+                record = record_lookup.first_at_or_after(
                     data, timestamp_ms, self.log_start_offset, self.config.inflated_limit_bytes
                 )
                 if record is not None:
@@ -301,8 +301,8 @@ class BatchLog(StagedLog):
                 # Of the batch that the log starts in, the newest record may be out of reach.
                 if newer or candidates[-1].base_offset < self.log_start_offset:
                     candidates.append(written)
-        newest = lookup.newest_of(
-            lookup.newest(
+        newest = record_lookup.newest_of(
+            record_lookup.newest(
                 memoryview(self._storage.get((written,))),
                 self.log_start_offset,
                 self.config.inflated_limit_bytes,

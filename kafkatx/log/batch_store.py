@@ -17,7 +17,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.batch_log import BatchLog, BatchStorage
-from kafkatx.log.staging import FindRetention
+from kafkatx.log.partition.appender import FindRetention
 from kafkatx.types import Expected, Settled, TopicPartition
 
 

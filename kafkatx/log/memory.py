@@ -11,8 +11,8 @@ from twisted.internet.interfaces import IReactorTime
 from kafkatx.interfaces import Workers
 from kafkatx.log.batch_log import BatchStorage
 from kafkatx.log.batch_store import BatchLogStore, FoundLog
-from kafkatx.log.segment import Written
-from kafkatx.log.staging import FindRetention
+from kafkatx.log.partition.appender import FindRetention
+from kafkatx.log.segment.segment import Written
 from kafkatx.types import TopicPartition
 
 

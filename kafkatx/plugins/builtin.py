@@ -15,7 +15,10 @@ from kafkatx.interfaces import (
 )
 
 file_store = Extension(
-    ILogStore, "file", "kafkatx.log.store:FileLogStore", "Segment files laid out as Apache Kafka's."
+    ILogStore,
+    "file",
+    "kafkatx.log.store.file_store:FileLogStore",
+    "Segment files laid out as Apache Kafka's.",
 )
 memory_store = Extension(
     ILogStore, "memory", "kafkatx.log.memory:MemoryLogStore", "Records in memory: tests, caches."
@@ -90,30 +93,30 @@ plain_event_handler = Extension(
 )
 
 group_balancer = Extension(
-    IBalancer, "group", "kafkatx.client.balancing:GroupBalancer", "Kafka's group protocol."
+    IBalancer, "group", "kafkatx.client.legacy.group_balancer:GroupBalancer", "Kafka's group protocol."
 )
 
 range_assignor = Extension(
     IAssignor,
     "range",
-    "kafkatx.clientside.assignors.factories:range_assignor",
+    "kafkatx.clientcore.group.assignors.factories:range_assignor",
     "Neighbouring partitions of each topic.",
 )
 round_robin_assignor = Extension(
     IAssignor,
     "roundrobin",
-    "kafkatx.clientside.assignors.factories:round_robin_assignor",
+    "kafkatx.clientcore.group.assignors.factories:round_robin_assignor",
     "All partitions dealt out like cards.",
 )
 sticky_assignor = Extension(
     IAssignor,
     "sticky",
-    "kafkatx.clientside.assignors.factories:sticky_assignor",
+    "kafkatx.clientcore.group.assignors.factories:sticky_assignor",
     "As even as can be, and few partitions move.",
 )
 cooperative_sticky_assignor = Extension(
     IAssignor,
     "cooperative-sticky",
-    "kafkatx.clientside.assignors.factories:cooperative_sticky_assignor",
+    "kafkatx.clientcore.group.assignors.factories:cooperative_sticky_assignor",
     "The same, and members keep what does not move while they rebalance.",
 )

@@ -9,8 +9,8 @@ limit, and garbage is :class:`~kafkatx.errors.CorruptRecords`, never another exc
     then blocks of 32 KiB, each a big-endian i32 size and raw snappy. Read so, or as one raw block, which
     is what librdkafka and others write.
 *   lz4: frames with independent blocks of 64 KiB, the only ones that Java reads. Magic 0 has its own
-    header checksum: see :func:`kafkatx.records.frames.with_header_checksum`. On reading, that of magic 0
-    is not looked at (as in Java and librdkafka), because both kinds are about.
+    header checksum: see :func:`kafkatx.records.compressed_frames.with_header_checksum`. On reading, that of
+    magic 0 is not looked at (as in Java and librdkafka), because both kinds are about.
 *   zstd: only in magic 2 (KIP-110).
 
 ``cramjam`` is imported when the first batch needs it.
@@ -27,7 +27,7 @@ from types import ModuleType
 from typing import Any
 
 from kafkatx.errors import CorruptRecords, ErrorCode, UnsupportedCompression
-from kafkatx.records import frames
+from kafkatx.records import compressed_frames
 
 LIMIT_BYTES = 128 << 20
 """How large a decompressed batch may be where a caller has no opinion."""
@@ -125,7 +125,7 @@ def _compress_lz4(data: bytes | memoryview, level: int | None, magic: int) -> by
     stream = _cramjam().lz4.Compressor(level=level, content_checksum=False, block_linked=False)
     stream.compress(bytes(data))
     frame = bytes(stream.finish())
-    return frames.with_header_checksum(frame, whole_header=True) if magic == 0 else frame
+    return compressed_frames.with_header_checksum(frame, whole_header=True) if magic == 0 else frame
 
 
 def _compress_zstd(data: bytes | memoryview, level: int | None, magic: int) -> bytes:
@@ -236,12 +236,12 @@ def _snappy_block(data: bytes | memoryview, limit_bytes: int) -> bytes:
 
 def _decompress_lz4(data: bytes | memoryview, limit_bytes: int, magic: int) -> bytes:
     if magic == 0:
-        data = frames.with_header_checksum(bytes(data), whole_header=False)
-    return _frame("lz4", data, frames.lz4_bound(data), limit_bytes)
+        data = compressed_frames.with_header_checksum(bytes(data), whole_header=False)
+    return _frame("lz4", data, compressed_frames.lz4_bound(data), limit_bytes)
 
 
 def _decompress_zstd(data: bytes | memoryview, limit_bytes: int, magic: int) -> bytes:
-    return _frame("zstd", data, frames.zstd_bound(data), limit_bytes)
+    return _frame("zstd", data, compressed_frames.zstd_bound(data), limit_bytes)
 
 
 def _frame(name: str, data: bytes | memoryview, bound: int, limit_bytes: int) -> bytes:

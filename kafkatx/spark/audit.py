@@ -15,7 +15,7 @@ from functools import reduce
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from kafkatx.clientside.audit import DAY_MS, DEFAULT_TOPIC, SETTLE_MS, VERSION, common_window_ms
+from kafkatx.clientcore.audit.counts import DAY_MS, DEFAULT_TOPIC, SETTLE_MS, VERSION, common_window_ms
 from kafkatx.errors import SettingError
 from kafkatx.names import printable
 
@@ -43,7 +43,7 @@ def audit(
     """Each topic's windows: topic, window_start, announced, found, distinct, missing, doubled, unannounced,
     and open.
 
-    What they mean is told in :mod:`kafkatx.audit.comparing`.
+    What they mean is told in :mod:`kafkatx.audit.comparison`.
 
     :param topics: none: those that are in the table, or all that were announced.
     :param directory: the table, of Parquet or JSON files, whose columns are those of the source or have

@@ -9,14 +9,14 @@ from typing import ClassVar
 from kafka import KafkaConsumer, TopicPartition
 
 from kafkatx.blocking.cluster import Cluster
-from kafkatx.blocking.reader import Reader
+from kafkatx.blocking.consumer.reader import Reader
 from kafkatx.errors import ErrorCode
-from kafkatx.records import legacy
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import assemble, build_values
 from kafkatx.records.compression import Codec, compress
 from kafkatx.records.header import HEADER_BYTES
-from kafkatx.records.messages import encode_message
+from kafkatx.records.legacy import message_sets
+from kafkatx.records.legacy.messages import encode_message
 from kafkatx.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.attack.case import FULL, AttackCase
@@ -58,7 +58,7 @@ def wedges() -> list[bytes]:
 
 def old_wedges() -> list[bytes]:
     """The like in message sets of magic 1."""
-    inner = legacy.build([Record(0, 1, None, b"v", [])], 1, Codec.NONE, 0)
+    inner = message_sets.build([Record(0, 1, None, b"v", [])], 1, Codec.NONE, 0)
     found = [encode_message(0, 1, codec, 1, None, b"garbage") for codec in (1, 2, 3)]
     found += [encode_message(0, 1, 1, 1, None, compress(Codec.GZIP, inner[:-1]))]
     found += [encode_message(0, 1, 1, 1, None, compress(Codec.GZIP, struct.pack(">qi", 0, 2**31 - 1)))]

@@ -15,10 +15,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.audit.files import BadTable, files
 from kafkatx.audit.tables import COLUMNS, count_table
-from kafkatx.spark.ingest.columns import Column
-from kafkatx.spark.ingest.files import open_files
-from kafkatx.spark.ingest.manifest import DATA, Manifest, StagedFile
-from kafkatx.spark.ingest.table import Table, placed
+from kafkatx.spark.ingest.table.columns import Column
+from kafkatx.spark.ingest.table.files import open_files
+from kafkatx.spark.ingest.table.manifest import DATA, Manifest, StagedFile
+from kafkatx.spark.ingest.table.table import Table, placed
 
 Record = tuple[str, int, int, "int | None"]
 """Topic, partition, offset, time in ms."""

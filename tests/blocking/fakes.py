@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from kafkatx.blocking.cluster import Cluster
-from kafkatx.clientside.errors import ConnectionFailed
+from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode
 from kafkatx.records.batch import parse_header
 from kafkatx.wire.api import api_for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientside.errors import ConnectionFailed, UnknownTopic
+from kafkatx.clientcore.errors import ConnectionFailed, UnknownTopic
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.list_offsets import ListOffsetsRequest

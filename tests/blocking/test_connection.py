@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking.connection import Connection
-from kafkatx.clientside.errors import ConnectionFailed
+from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.codec import encode
 from kafkatx.wire.frames import Frames

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking.connection import Channel
 from kafkatx.blocking.coordinators import Coordinators
-from kafkatx.clientside.errors import check
+from kafkatx.clientcore.errors import check
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
 from tests.blocking.fake_groups import FakeGroup, FakeGroups

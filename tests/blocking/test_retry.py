@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking.retry import Patience
-from kafkatx.clientside.errors import ConnectionFailed
+from kafkatx.clientcore.errors import ConnectionFailed
 
 
 class RetryTests(SynchronousTestCase):

@@ -10,11 +10,11 @@ from twisted.internet.defer import Deferred
 from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator
-from kafkatx.log.store import FileLogStore
+from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.testing.contracts.partition_log import find_retention
 from tests.broker.running import NODE, BrokerTestCase, Held, at_once
 from tests.log.fakes import crash
-from tests.log.test_place import BadFiles
+from tests.log.store.test_attached_dir import BadFiles
 
 
 class FileBrokerTestCase(BrokerTestCase):

@@ -13,18 +13,18 @@ from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.handlers import delete_records, produce
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig, log_config
 from kafkatx.config.log_config import LogConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.log.files import Files
-from kafkatx.log.store import FileLogStore
+from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.net.requests import Peer
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
-from kafkatx.records.convert import batches, iter_any
+from kafkatx.records.conversion import batches, iter_any
 from kafkatx.testing.contracts.partition_log import bytes_of, find_retention
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.delete_records import (

@@ -9,9 +9,9 @@ from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
-from kafkatx.broker.partition import Partition
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.requests.dispatch import Dispatch
 from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator
@@ -20,7 +20,7 @@ from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import TimeAndSizeRetention
 from kafkatx.net.requests import Peer, Reply, Staged
 from kafkatx.records.builder import build_values
-from kafkatx.records.convert import iter_any
+from kafkatx.records.conversion import iter_any
 from kafkatx.types import BrokerNode, FileSlice
 from kafkatx.wire import codec
 from kafkatx.wire.api import APIS

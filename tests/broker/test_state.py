@@ -9,12 +9,12 @@ from functools import partial
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
-from kafkatx.broker.parked import park
-from kafkatx.broker.partition import Partition
 from kafkatx.broker.producer_ids import BLOCK, ProducerIds
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.purgatory import park
 from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
-from kafkatx.config import broker as b
+from kafkatx.config.table import broker as b
 from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.errors import ErrorCode
 from kafkatx.log.memory import MemoryLogStore

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.cli import main
 from kafkatx.config.log_config import LogConfig
 from kafkatx.coordination.database import ClusterDatabase
-from kafkatx.coordination.finding import FILE_NAME
+from kafkatx.coordination.location import FILE_NAME
 from kafkatx.log.checkpoint import encode_partition_metadata
 from kafkatx.types import TopicPartition
 from tests.cli.test_main import Terminal

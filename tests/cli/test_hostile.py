@@ -9,11 +9,14 @@ from unittest import mock
 
 import click
 
-from kafkatx.audit.comparing import Window
+from kafkatx.audit.comparison import Window
 from kafkatx.blocking import Cluster
-from kafkatx.cli import audit_rows, configs, consume, groups, produce, reset, topics
-from kafkatx.cli.log_rows import printer
-from kafkatx.cli.terminal import ProgressBar, print_table
+from kafkatx.cli.cluster import configs, topics
+from kafkatx.cli.groups import groups, reset
+from kafkatx.cli.log.rows import printer
+from kafkatx.cli.messages import consume, produce
+from kafkatx.cli.output.terminal import ProgressBar, print_table
+from kafkatx.cli.pipeline import audit_rows
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import printable
 from kafkatx.records.batch import Headers
@@ -195,8 +198,8 @@ class PartTests(HostileCase):
     def test_tail(self) -> None:
         """A line of `tail` is one line at a terminal."""
         from kafkatx.blocking import Columns
-        from kafkatx.cli.tail import FORMAT
-        from kafkatx.cli.terminal import readable_line
+        from kafkatx.cli.messages.tail import FORMAT
+        from kafkatx.cli.output.terminal import readable_line
 
         made = consume.renderer(EVIL, FORMAT, None, "", readable_line)
         line = made.render(0, Columns([0], [0], [0], [EVIL.encode()], [EVIL.encode()], []))

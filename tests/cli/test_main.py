@@ -10,7 +10,11 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx import __version__
-from kafkatx.cli import consume, main, options, produce, terminal, topics
+from kafkatx.cli import main
+from kafkatx.cli.cluster import topics
+from kafkatx.cli.messages import consume, produce
+from kafkatx.cli.options import cluster
+from kafkatx.cli.output import terminal
 from kafkatx.errors import KafkaTXError
 from kafkatx.records.builder import build_values
 from tests.blocking.fakes import FakeCluster, Log
@@ -128,7 +132,7 @@ class MainTests(CommandCase):
 class OptionsTests(SynchronousTestCase):
     def test_pairs(self) -> None:
         """A value may hold equals signs and be empty."""
-        self.assertEqual(options.pairs("-c", ["a=b=c", "d="]), [("a", "b=c"), ("d", "")])
+        self.assertEqual(cluster.pairs("-c", ["a=b=c", "d="]), [("a", "b=c"), ("d", "")])
 
 
 class TopicsTests(CommandCase):

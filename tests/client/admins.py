@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client.admin import Admin
+from kafkatx.client.admin.admin import Admin
 from tests.blocking.fakes import FakeCluster
 from tests.client.fakes import Network
 

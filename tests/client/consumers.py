@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.client.consumer import Consumer
+from kafkatx.client.consumer.consumer import Consumer
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorResponse
 from kafkatx.wire.messages.metadata import MetadataResponse

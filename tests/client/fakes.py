@@ -15,9 +15,9 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from kafkatx.client.cluster import Cluster
-from kafkatx.clientside.settings import ClientSettings
+from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.errors import ErrorCode
+from kafkatx.networkclient.cluster import Cluster
 from kafkatx.wire.api import API_VERSIONS, APIS, api_for
 from kafkatx.wire.codec import decode, encode
 from kafkatx.wire.frames import Frames

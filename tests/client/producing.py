@@ -10,8 +10,8 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client.producer import Producer
-from kafkatx.clientside.errors import ClientClosed
+from kafkatx.client.producer.producer import Producer
+from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.errors import ErrorCode
 from kafkatx.records.batch import Record, iter_records
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -23,7 +23,7 @@ from kafkatx.wire.messages.produce import (
 )
 from tests.blocking.fakes import LOSE_REPLY, LOSE_REQUEST, FakeCluster, Log
 from tests.client.fakes import NOTHING, Network
-from tests.clientside.partition import Partition
+from tests.clientcore.partition import Partition
 
 STEP_S = 0.01
 

@@ -11,15 +11,15 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client import loops
 from kafkatx.client.aio import Admin, Consumer, ConsumerConnector, MessageStream, _Side
-from kafkatx.client.answer import Answer
-from kafkatx.client.forwarding import Listener
-from kafkatx.client.loops import Lease
-from kafkatx.client.message_streams import MessageStream as TwistedStream
-from kafkatx.clientside.errors import ClientClosed
-from kafkatx.clientside.position import Hand
-from kafkatx.clientside.record import Record
+from kafkatx.client.facades import loop_reactor
+from kafkatx.client.facades.forwarder import Listener
+from kafkatx.client.facades.future import Answer
+from kafkatx.client.facades.loop_reactor import Lease
+from kafkatx.client.legacy.message_streams import MessageStream as TwistedStream
+from kafkatx.clientcore.consumer.partition_state import Hand
+from kafkatx.clientcore.consumer.record import Record
+from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.types import TopicPartition
 
@@ -137,10 +137,10 @@ class LeaseTests(SynchronousTestCase):
             one.end()
             one.end()
             await asyncio.sleep(0)
-            self.assertIn(loop, loops._reactors)
+            self.assertIn(loop, loop_reactor._reactors)
             two.end()
             await asyncio.sleep(0)
-            self.assertNotIn(loop, loops._reactors)
+            self.assertNotIn(loop, loop_reactor._reactors)
             self.assertEqual(reactor.getReaders(), [])
             third = Lease(loop)
             self.assertIsNot(third.reactor, reactor)
@@ -212,7 +212,7 @@ class ClientTests(SynchronousTestCase):
                 Consumer(grup_id="x")
             except SettingError:
                 await asyncio.sleep(0)
-                return len(loops._reactors)
+                return len(loop_reactor._reactors)
             return -1
 
         self.assertEqual(run(main), 0)
@@ -226,7 +226,7 @@ class ClientTests(SynchronousTestCase):
                     return -1
             except KafkaTXError:
                 await asyncio.sleep(0)
-                return len(loops._reactors)
+                return len(loop_reactor._reactors)
 
         self.assertEqual(run(main), 0)
 

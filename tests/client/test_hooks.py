@@ -8,10 +8,10 @@ from twisted.internet.defer import succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.hooks import EventHandler, ProducerCallbacks
-from kafkatx.clientside.outgoing import ProducerRecord
+from kafkatx.clientcore.producer.values import ProducerRecord
 from kafkatx.extension import find
 from kafkatx.interfaces import IEventHandler, IProducerCallbacks
-from kafkatx.testing.contracts.producing import EventHandlerContract, ProducerCallbacksContract
+from kafkatx.testing.contracts.producer import EventHandlerContract, ProducerCallbacksContract
 
 
 class ProducerCallbacksTests(ProducerCallbacksContract, SynchronousTestCase):

@@ -7,12 +7,12 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.client import intake as intake_module
-from kafkatx.client import producer as producer_module
 from kafkatx.client.hooks import ProducerCallbacks
-from kafkatx.clientside.batches import RECORD_OVERHEAD_BYTES
-from kafkatx.clientside.errors import BufferExhausted, ClientClosed, ProduceFailed, RecordsLost
-from kafkatx.clientside.outgoing import ProducerRecord, RecordMetadata
+from kafkatx.client.producer import intake as intake_module
+from kafkatx.client.producer import producer as producer_module
+from kafkatx.clientcore.errors import BufferExhausted, ClientClosed, ProduceFailed, RecordsLost
+from kafkatx.clientcore.producer.batch import RECORD_OVERHEAD_BYTES
+from kafkatx.clientcore.producer.values import ProducerRecord, RecordMetadata
 from kafkatx.errors import ErrorCode, RequestError
 from tests.client.producing import ProducerTestCase
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 
-from kafkatx.clientside.batches import RECORD_OVERHEAD_BYTES
-from kafkatx.clientside.errors import ProduceFailed
-from kafkatx.clientside.outgoing import ProducerData
+from kafkatx.clientcore.errors import ProduceFailed
+from kafkatx.clientcore.producer.batch import RECORD_OVERHEAD_BYTES
+from kafkatx.clientcore.producer.values import ProducerData
 from kafkatx.errors import ErrorCode
 from kafkatx.partitioners import murmur2
 from kafkatx.records.header import HEADER_BYTES

@@ -15,16 +15,16 @@ import attrs
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from kafkatx.client.producer import Producer
-from kafkatx.clientside.errors import RecordsLost
-from kafkatx.clientside.outgoing import BatchMetadata, ProducerData, RecordMetadata
+from kafkatx.client.producer.producer import Producer
+from kafkatx.clientcore.errors import RecordsLost
+from kafkatx.clientcore.producer.values import BatchMetadata, ProducerData, RecordMetadata
 from kafkatx.errors import ErrorCode
 from kafkatx.partitioners import DefaultPartitioner
 from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.blocking.fakes import LOSE_REPLY, LOSE_REQUEST
 from tests.client.fakes import NOTHING, Link
+from tests.client.producer.test_intake import WRONG
 from tests.client.producing import ProducerTestCase
-from tests.client.test_intake import WRONG
 
 SEEDS = range(24)
 STEPS = 250

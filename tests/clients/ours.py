@@ -29,8 +29,8 @@ from kafkatx.client import (
     ResourceType,
     SimpleConsumer,
 )
-from kafkatx.client.balancing import GroupBalancer
-from kafkatx.client.reactor_thread import ReactorThread
+from kafkatx.client.facades.reactor_thread import ReactorThread
+from kafkatx.client.legacy.group_balancer import GroupBalancer
 from kafkatx.errors import KafkaTXError
 from kafkatx.interfaces import IBalancer
 from kafkatx.types import TopicPartition

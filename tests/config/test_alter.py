@@ -6,7 +6,6 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.config import broker, topic
 from kafkatx.config.alter import (
     Alteration,
     Operation,
@@ -14,6 +13,7 @@ from kafkatx.config.alter import (
     check_broker_configs,
     usable_broker_configs,
 )
+from kafkatx.config.table import broker, topic
 from kafkatx.errors import ErrorCode, RequestError
 
 SET, DELETE, APPEND, SUBTRACT = Operation

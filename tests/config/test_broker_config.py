@@ -9,10 +9,11 @@ import sys
 from twisted.trial.unittest import SynchronousTestCase
 
 import kafkatx
-from kafkatx.config import BrokerConfig, Listener, foreign
-from kafkatx.config import broker as b
+from kafkatx.config import BrokerConfig, Listener
 from kafkatx.config.broker_config import Reloaded
-from kafkatx.config.setting import show
+from kafkatx.config.table import broker as b
+from kafkatx.config.table import foreign
+from kafkatx.config.table.row import show
 from kafkatx.errors import SettingError
 
 STOCK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stock")

@@ -12,10 +12,10 @@ from kafkatx.config import (
     describe_all_brokers,
     describe_broker,
     describe_topic,
-    topic,
 )
-from kafkatx.config import broker as b
-from kafkatx.config.setting import ConfigType
+from kafkatx.config.table import broker as b
+from kafkatx.config.table import topic
+from kafkatx.config.table.row import ConfigType
 
 CONFIG = BrokerConfig.load(
     None,

@@ -8,10 +8,11 @@ import re
 from twisted.trial.unittest import SynchronousTestCase
 
 import kafkatx
-from kafkatx.config import BrokerConfig, foreign, topic
-from kafkatx.config import broker as b
+from kafkatx.config import BrokerConfig
 from kafkatx.config.documents import main, page, sample
 from kafkatx.config.properties import parse_properties
+from kafkatx.config.table import broker as b
+from kafkatx.config.table import foreign, topic
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(kafkatx.__file__)))
 

@@ -8,9 +8,10 @@ from typing import Any
 import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.config import BrokerConfig, LogConfig, log_config, topic, topic_value, validate_topic_configs
-from kafkatx.config import broker as b
-from kafkatx.config.setting import show
+from kafkatx.config import BrokerConfig, LogConfig, log_config, topic_value, validate_topic_configs
+from kafkatx.config.table import broker as b
+from kafkatx.config.table import topic
+from kafkatx.config.table.row import show
 from kafkatx.config.topic_config import GIVERS
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config import BrokerConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator, kafka_id
-from kafkatx.coordination.finding import FILE_NAME
+from kafkatx.coordination.location import FILE_NAME
 from kafkatx.errors import RequestError, SettingError
 from kafkatx.interfaces import Worker
 from kafkatx.testing.contracts.coordinator import NODE, CoordinatorContract, DurableCoordinatorContract

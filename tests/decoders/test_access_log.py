@@ -11,7 +11,7 @@ from typing import Any
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from kafkatx.decoders.access_log import AccessLine, AccessLogDecoder
-from kafkatx.testing.contracts.decoding import RowDecoderContract
+from kafkatx.testing.contracts.decoder import RowDecoderContract
 from tests.integration.access_log import REAL_FACTS, LogFacts, real_log, small_log
 
 NOON = datetime(2015, 5, 17, 12, 0, 0, tzinfo=timezone.utc)

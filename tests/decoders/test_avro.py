@@ -18,7 +18,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.decoders.avro import AvroDecoder
 from kafkatx.errors import SettingError
 from kafkatx.testing.contracts.configurable import ConfigurableContract
-from kafkatx.testing.contracts.decoding import RowDecoderContract
+from kafkatx.testing.contracts.decoder import RowDecoderContract
 
 ORDER = {
     "type": "record",

@@ -13,9 +13,9 @@ from collections import Counter
 from typing import Any
 
 from kafkatx.blocking import Admin, Cluster, Writer
-from kafkatx.spark.client_options import ClientSettings
 from kafkatx.spark.ingest import IngestError, IngestOptions, ingest
-from kafkatx.spark.options import Subscribe
+from kafkatx.spark.options.client import ClientSettings
+from kafkatx.spark.options.options import Subscribe
 from kafkatx.testing import EmbeddedBroker
 from tests.faults.full_disk import small_disk
 from tests.integration.test_spark_ingest import IngestCase, driver, log_lines

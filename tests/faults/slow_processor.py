@@ -14,11 +14,11 @@ from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from kafkatx.client.admin import Admin
-from kafkatx.client.consumer import Consumer
-from kafkatx.clientside.errors import CommitFailed
-from kafkatx.clientside.offsets import OffsetAndMetadata
-from kafkatx.clientside.record import Record
+from kafkatx.client.admin.admin import Admin
+from kafkatx.client.consumer.consumer import Consumer
+from kafkatx.clientcore.consumer.record import Record
+from kafkatx.clientcore.errors import CommitFailed
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.types import TopicPartition
 from tests.integration.clients import Confluent

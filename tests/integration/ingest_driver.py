@@ -22,10 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kafkatx.spark.client_options import ClientSettings
 from kafkatx.spark.ingest import Bounds, IngestOptions, ingest
-from kafkatx.spark.ingest.files import LocalFiles
-from kafkatx.spark.options import Subscribe
+from kafkatx.spark.ingest.table.files import LocalFiles
+from kafkatx.spark.options.client import ClientSettings
+from kafkatx.spark.options.options import Subscribe
 
 POLL_S = 0.005
 

@@ -148,8 +148,8 @@ def ours(bootstrap: str, group: str, topic: str, session_ms: int, instance_id: s
     from twisted.internet import task
     from twisted.internet.defer import Deferred
 
-    from kafkatx.client.consumer import Consumer
-    from kafkatx.client.rebalancing import RebalanceListener
+    from kafkatx.client.consumer.consumer import Consumer
+    from kafkatx.client.consumer.group.rebalance import RebalanceListener
 
     owned = Owned()
 

@@ -6,10 +6,10 @@ import random
 import struct
 from collections.abc import Iterator
 
-from kafkatx.records import legacy
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
+from kafkatx.records.legacy import message_sets
 from kafkatx.wire.api import APIS
 from kafkatx.wire.messages import (
     alter_client_quotas,
@@ -220,7 +220,7 @@ def _produce(version: int, topic: str, now_ms: int, acks: int) -> ProduceRequest
     if version >= 3:
         records = build_values([b"value"] * 3, now_ms)
     else:
-        records = legacy.build([Record(0, now_ms, None, b"value", [])], version // 2, Codec.NONE, 0)
+        records = message_sets.build([Record(0, now_ms, None, b"value", [])], version // 2, Codec.NONE, 0)
     return ProduceRequest(None, acks, 1000, [TopicProduceData(topic, [PartitionProduceData(0, records)])])
 
 

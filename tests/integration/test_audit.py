@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkatx.blocking import Admin, Cluster, Reader, Writer
-from kafkatx.blocking.auditing import Announcer
+from kafkatx.blocking.producer.audit import Announcer
 from kafkatx.client.threads import Consumer, Producer
 from kafkatx.errors import SettingError
 from kafkatx.spark.audit import audit, main, table

@@ -11,10 +11,10 @@ from functools import lru_cache
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode
-from kafkatx.records import legacy
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
+from kafkatx.records.legacy import message_sets
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.wire import codec
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -231,7 +231,7 @@ class RecordsTests(BadInputTestCase):
 
     def test_wrong_magic(self) -> None:
         """A magic that the version does not carry, or that does not exist."""
-        old = legacy.build([Record(0, now_ms(), None, b"v", [])], 1, Codec.NONE, 0)
+        old = message_sets.build([Record(0, now_ms(), None, b"v", [])], 1, Codec.NONE, 0)
         self.check_refused(old, ErrorCode.INVALID_RECORD)
         batch = bytearray(build_values([b"v"], now_ms()))
         batch[16] = 9

@@ -18,9 +18,9 @@ from kafkatx.blocking import (
     Reader,
     Writer,
 )
-from kafkatx.blocking.fetcher import Fetcher
+from kafkatx.blocking.consumer.fetcher import Fetcher
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.records.convert import iter_any
+from kafkatx.records.conversion import iter_any
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.wire.messages.fetch import FetchRequest
 from kafkatx.wire.messages.list_offsets import ListOffsetsRequest

@@ -134,7 +134,12 @@ class ArgumentTests(StreamCase):
 class InterruptTests(StreamCase):
     def test_while_importing(self) -> None:
         """Ctrl-C before there is anything to interrupt ends the process, without a word."""
-        for module in ("kafkatx.cli.root", "click", "kafkatx.cli.groups", "kafkatx.cli.streams"):
+        for module in (
+            "kafkatx.cli.root",
+            "click",
+            "kafkatx.cli.groups.groups",
+            "kafkatx.cli.process.streams",
+        ):
             program = (
                 "import os, signal, sys\n"
                 "class Finder:\n"

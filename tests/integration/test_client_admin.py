@@ -12,11 +12,11 @@ from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from kafkatx.client.admin import Admin
-from kafkatx.clientside.configs import ConfigEntry, Resource, ResourceType, Source
-from kafkatx.clientside.errors import UnknownTopic
-from kafkatx.clientside.groups import GroupInUse, UnknownGroup
-from kafkatx.clientside.offsets import OffsetAndMetadata
+from kafkatx.client.admin.admin import Admin
+from kafkatx.clientcore.admin.configs import ConfigEntry, Resource, ResourceType, Source
+from kafkatx.clientcore.admin.groups import GroupInUse, UnknownGroup
+from kafkatx.clientcore.errors import UnknownTopic
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from tests.integration.clients import DEADLINE_S, new_topic

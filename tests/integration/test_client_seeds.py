@@ -15,12 +15,12 @@ from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from kafkatx.client.admin import Admin
-from kafkatx.client.connector import ConsumerConnector
-from kafkatx.client.message_streams import MessageStream
-from kafkatx.client.simple import SimpleConsumer
-from kafkatx.clientside.errors import OffsetOutOfRange
-from kafkatx.clientside.subscription import Whitelist
+from kafkatx.client.admin.admin import Admin
+from kafkatx.client.legacy.consumer_connector import ConsumerConnector
+from kafkatx.client.legacy.message_streams import MessageStream
+from kafkatx.client.legacy.simple_consumer import SimpleConsumer
+from kafkatx.clientcore.errors import OffsetOutOfRange
+from kafkatx.clientcore.legacy.topic_filter import Whitelist
 from tests.integration.clients import DEADLINE_S, new_topic
 from tests.integration.shared import ClientCase
 

@@ -19,9 +19,9 @@ from twisted.internet.threads import deferToThread
 from twisted.protocols.portforward import ProxyFactory
 from twisted.trial.unittest import SkipTest, TestCase
 
-from kafkatx.client.cluster import Cluster
-from kafkatx.clientside.errors import ConnectionFailed, RequestTimedOut
-from kafkatx.clientside.settings import ClientSettings
+from kafkatx.clientcore.errors import ConnectionFailed, RequestTimedOut
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.networkclient.cluster import Cluster
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.wire.messages.list_groups import ListGroupsRequest
 from kafkatx.wire.messages.list_offsets import (

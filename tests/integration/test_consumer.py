@@ -15,9 +15,9 @@ from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from kafkatx.client.consumer import Consumer
-from kafkatx.client.producer import Producer
-from kafkatx.clientside.record import Record
+from kafkatx.client.consumer.consumer import Consumer
+from kafkatx.client.producer.producer import Producer
+from kafkatx.clientcore.consumer.record import Record
 from tests.integration.clients import CLIENTS, CODECS, Confluent, messages, new_topic
 from tests.integration.shared import ClientCase
 

@@ -10,18 +10,19 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client import aio, loops, threads
-from kafkatx.clientside.errors import (
+from kafkatx.client import aio, threads
+from kafkatx.client.facades import loop_reactor
+from kafkatx.clientcore.consumer.record import Record
+from kafkatx.clientcore.errors import (
     BufferExhausted,
     ClientClosed,
     OffsetOutOfRange,
     RecordsLost,
     RequestTimedOut,
 )
-from kafkatx.clientside.outgoing import ProducerData
-from kafkatx.clientside.record import Record
-from kafkatx.clientside.subscription import Whitelist
-from kafkatx.clientside.tables import consumer
+from kafkatx.clientcore.legacy.topic_filter import Whitelist
+from kafkatx.clientcore.producer.values import ProducerData
+from kafkatx.clientcore.tables import consumer
 from kafkatx.errors import KafkaTXError, RequestError
 from kafkatx.types import TopicPartition
 from tests.integration.clients import DEADLINE_S, new_topic
@@ -50,7 +51,7 @@ class AsyncioTests(FacadeCase):
             before = set(asyncio.all_tasks())
             result = await asyncio.wait_for(main(), DEADLINE_S)
             await asyncio.sleep(0)
-            self.assertNotIn(asyncio.get_running_loop(), loops._reactors)
+            self.assertNotIn(asyncio.get_running_loop(), loop_reactor._reactors)
             self.assertEqual(set(asyncio.all_tasks()) - before, set())
             return result
 

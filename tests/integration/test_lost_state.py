@@ -15,9 +15,9 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Admin, Cluster, Reader, Writer
-from kafkatx.blocking.groups import Groups
-from kafkatx.clientside.offsets import OffsetAndMetadata
-from kafkatx.coordination.finding import FILE_NAME
+from kafkatx.blocking.admin.groups import Groups
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata
+from kafkatx.coordination.location import FILE_NAME
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.testing.embedded import BrokerDidNotStart

@@ -12,7 +12,7 @@ from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from kafkatx.client.producer import Producer
+from kafkatx.client.producer.producer import Producer
 from tests.integration.clients import CODECS, Confluent, messages, new_topic
 from tests.integration.shared import ClientCase
 

@@ -14,9 +14,9 @@ from pyspark import cloudpickle
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Admin, Cluster, Writer
-from kafkatx.spark.client_options import ClientSettings
 from kafkatx.spark.ingest import IngestOptions, ingest, read_table
-from kafkatx.spark.options import Subscribe
+from kafkatx.spark.options.client import ClientSettings
+from kafkatx.spark.options.options import Subscribe
 from tests.integration.clients import new_topic
 from tests.integration.cluster import executors, kill, python_workers, shared_cluster
 from tests.integration.shared import shared_broker

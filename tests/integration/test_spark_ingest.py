@@ -15,10 +15,10 @@ import pyarrow.parquet as parquet
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Admin, Cluster, Writer
-from kafkatx.spark.client_options import ClientSettings
 from kafkatx.spark.ingest import IngestOptions, TableDamaged, ingest, read_table
-from kafkatx.spark.ingest.files import LocalFiles
-from kafkatx.spark.options import Subscribe
+from kafkatx.spark.ingest.table.files import LocalFiles
+from kafkatx.spark.options.client import ClientSettings
+from kafkatx.spark.options.options import Subscribe
 from tests.integration.access_log import real_log, small_log
 from tests.integration.clients import new_topic
 from tests.integration.shared import shared_broker

@@ -16,9 +16,9 @@ BATCHES = 120
 SIZE = 100
 WORKER = """
 import resource, sys
-from kafkatx.spark.client_options import ClientSettings
-from kafkatx.spark.offsets import OffsetRange
-from kafkatx.spark.reading import read_range
+from kafkatx.spark.options.client import ClientSettings
+from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.source.range_reader import read_range
 
 bootstrap, topic, end = sys.argv[1:]
 client = ClientSettings(bootstrap, fetch_bytes=1 << 20)

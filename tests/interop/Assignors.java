@@ -25,7 +25,7 @@ import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Answers each line of standard input, a question to an assignor, as tests/clientside/assignors/lines.py tells.
+ * Answers each line of standard input, a question to an assignor, as tests/clientcore/group/assignors/lines.py tells.
  */
 public class Assignors {
     private static final Node NODE = new Node(0, "localhost", 9092);

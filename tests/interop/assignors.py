@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.clientside.assignors.lines import Story, ordered, ours
+from tests.clientcore.group.assignors.lines import Story, ordered, ours
 from tests.interop.apache import JARS
 
 SOURCE = os.path.join(os.path.dirname(__file__), "Assignors.java")

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from kafkatx.client.consumer import Consumer
+from kafkatx.client.consumer.consumer import Consumer
 from kafkatx.types import TopicPartition
 from tests.clients.brokers import ApacheBroker
 from tests.clients.toolchains import prepare

@@ -13,7 +13,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.records.compression import Codec
-from kafkatx.records.legacy import build
+from kafkatx.records.legacy.message_sets import build
 from kafkatx.testing.contracts.partition_log import NOW_MS, StoreCase
 from kafkatx.types import TopicPartition
 from tests.interop.apache import dump

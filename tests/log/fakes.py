@@ -11,9 +11,9 @@ from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.interfaces import Worker
 from kafkatx.log.files import Buffers, Files
-from kafkatx.log.log import FileLog
 from kafkatx.log.memory import MemoryLogStore
-from kafkatx.log.store import FileLogStore
+from kafkatx.log.partition.file_log import FileLog
+from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.testing.contracts.partition_log import find_retention
 from kafkatx.types import SharedFile
 

@@ -11,12 +11,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import Worker
-from kafkatx.log.store import FileLogStore
+from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.testing.contracts.partition_log import StoreCase, batch, find_retention
 from kafkatx.types import SharedFile, TopicPartition
 from tests.broker.running import Held
 from tests.log.fakes import Settings, crash
-from tests.log.test_place import BadFiles
+from tests.log.store.test_attached_dir import BadFiles
 
 T0 = TopicPartition("t", 0)
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100, file_delete_delay_ms=1000, retention_ms=-1)

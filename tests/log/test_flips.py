@@ -18,10 +18,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords, PartitionUnavailable
 from kafkatx.log.checkpoint import LEADER_EPOCHS
-from kafkatx.log.descriptors import Descriptors
-from kafkatx.log.log import FileLog
-from kafkatx.log.recovery import load
-from kafkatx.records.convert import iter_any
+from kafkatx.log.partition.file_log import FileLog
+from kafkatx.log.recovery.loader import load
+from kafkatx.log.segment.descriptors import Descriptors
+from kafkatx.records.conversion import iter_any
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP, batch, find_retention
 from tests.log.fakes import QuickFiles
 

@@ -23,7 +23,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.records.convert import batches, iter_any
+from kafkatx.records.conversion import batches, iter_any
 from kafkatx.testing.contracts.partition_log import ALL, NOW_MS, TP, batch, bytes_of
 from tests.log.fakes import crash, file_store, memory_store
 

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
 from kafkatx import tap
-from kafkatx.client.loops import LoopReactor
+from kafkatx.client.facades.loop_reactor import LoopReactor
 from kafkatx.net import reactors
 from tests.net.jumping import HOUR_S, JumpingClock, World
 

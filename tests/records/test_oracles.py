@@ -19,8 +19,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.records.batch import Record, check, parse_header
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
-from kafkatx.records.convert import iter_any
-from kafkatx.records.legacy import assign_offsets, build
+from kafkatx.records.conversion import iter_any
+from kafkatx.records.legacy.message_sets import assign_offsets, build
 from tests.records.strategies import SAMPLE, built, moved, quick, record_lists
 
 

@@ -1,14 +1,14 @@
 """The one table of what this broker serves; a module per API, named as the API's messages are.
 
 A module is imported when its API is first asked for, or once the broker has settled
-(:meth:`kafkatx.broker.dispatch.Dispatch.load_rest`): a start need not wait for all of them. Each has
-``answer(broker, request, context)``, a :data:`kafkatx.broker.dispatch.Handler`, and
+(:meth:`kafkatx.broker.requests.dispatch.Dispatch.load_rest`): a start need not wait for all of them. Each has
+``answer(broker, request, context)``, a :data:`kafkatx.broker.requests.dispatch.Handler`, and
 ``refuse(request, context, error_code, message)``, which says no to a whole request.
 """
 
 from importlib import import_module
 
-from kafkatx.broker.dispatch import Answerer, Served
+from kafkatx.broker.requests.dispatch import Answerer, Served
 from kafkatx.wire.api import APIS, Api
 
 

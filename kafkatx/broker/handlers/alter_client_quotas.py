@@ -15,10 +15,10 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext, message
 from kafkatx.broker.quotas import CLIENT_ID, CONSUMER_BYTE_RATE, IP, PRODUCER_BYTE_RATE, USER
+from kafkatx.broker.requests.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
-from kafkatx.config.setting import INT_MAX, LONG_MAX
+from kafkatx.config.table.row import INT_MAX, LONG_MAX
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import QuotaEntity
 from kafkatx.wire.messages.alter_client_quotas import (

@@ -10,7 +10,7 @@ from collections import Counter
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.configs import replace
-from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.requests.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.alter_configs import (

@@ -6,8 +6,8 @@ never a reassignment under way that could be cancelled.
 
 from __future__ import annotations
 
-from kafkatx.broker.dispatch import RequestContext, message
-from kafkatx.broker.replicas import check_replicas, find_state
+from kafkatx.broker.replica.assignments import check_replicas, find_state
+from kafkatx.broker.requests.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.alter_partition_reassignments import (

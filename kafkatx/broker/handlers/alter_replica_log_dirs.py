@@ -9,7 +9,7 @@ remembered, and REPLICA_NOT_AVAILABLE is answered.
 
 from __future__ import annotations
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name

@@ -5,8 +5,8 @@ Features whose lowest level is 0 are told from version 4 on: older clients canno
 
 from __future__ import annotations
 
-from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.features import features
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.api_versions import (

@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeat (key 68), versions 0-1: members of KIP-848 join, stay and leave.
 
 Deviations from Apache Kafka: a regular expression is resolved before the answer goes, not after it; the RE2
-syntax that cannot matter for topic names is not there (``kafkatx.group.consumer.expression``).
+syntax that cannot matter for topic names is not there (``kafkatx.group.consumer.subscription.expression``).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
-from kafkatx.config import groups as settings
+from kafkatx.config.table import groups as settings
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Action, Client
 from kafkatx.group.classic.group import ClassicGroup

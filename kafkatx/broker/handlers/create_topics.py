@@ -15,8 +15,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext, message
-from kafkatx.broker.slices import STEP
+from kafkatx.broker.requests.dispatch import RequestContext, message
+from kafkatx.broker.requests.slices import STEP
 from kafkatx.broker.state import Broker
 from kafkatx.config import describe_topic, validate_topic_configs
 from kafkatx.errors import ErrorCode, RequestError

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext
-from kafkatx.broker.partition import Partition
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS

@@ -10,8 +10,8 @@ from collections import Counter
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext, message
-from kafkatx.broker.slices import STEP
+from kafkatx.broker.requests.dispatch import RequestContext, message
+from kafkatx.broker.requests.slices import STEP
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS

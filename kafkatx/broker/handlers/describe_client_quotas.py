@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from kafkatx.broker.dispatch import RequestContext
 from kafkatx.broker.quotas import CLIENT_ID, IP, USER
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import QuotaEntity

@@ -14,7 +14,7 @@ from kafkatx.broker.configs import (
     check_group_name,
     not_offered,
 )
-from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.requests.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
 from kafkatx.config import ConfigEntry, describe_all_brokers, describe_broker, describe_group, describe_topic
 from kafkatx.errors import ErrorCode, RequestError

@@ -9,8 +9,8 @@ have a response without limits.
 
 from __future__ import annotations
 
-from kafkatx.broker.dispatch import RequestContext
-from kafkatx.broker.operations import GROUP_OPERATIONS, NOT_ASKED
+from kafkatx.broker.requests.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.describe_groups import (

@@ -14,7 +14,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.types import TopicPartition

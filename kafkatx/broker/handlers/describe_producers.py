@@ -6,7 +6,7 @@ latest of its records.
 
 from __future__ import annotations
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.describe_producers import (

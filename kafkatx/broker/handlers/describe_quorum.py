@@ -10,7 +10,7 @@ of them is an error.
 
 from __future__ import annotations
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState

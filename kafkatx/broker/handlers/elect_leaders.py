@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafkatx.broker.dispatch import RequestContext, message
-from kafkatx.broker.replicas import find_state
+from kafkatx.broker.replica.assignments import find_state
+from kafkatx.broker.requests.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.elect_leaders import (

@@ -13,11 +13,11 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList
 
-from kafkatx.broker.dispatch import RequestContext
-from kafkatx.broker.once import Names
-from kafkatx.broker.parked import park
-from kafkatx.broker.partition import Partition
 from kafkatx.broker.quotas import ByteRates
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.purgatory import park
+from kafkatx.broker.requests.dispatch import RequestContext
+from kafkatx.broker.requests.unique_names import Names
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import Records, Topic

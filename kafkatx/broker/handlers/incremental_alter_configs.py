@@ -12,7 +12,7 @@ from collections import Counter
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.configs import alter
-from kafkatx.broker.dispatch import RequestContext, message
+from kafkatx.broker.requests.dispatch import RequestContext, message
 from kafkatx.broker.state import Broker
 from kafkatx.config.alter import Alteration, Operation
 from kafkatx.errors import ErrorCode, RequestError

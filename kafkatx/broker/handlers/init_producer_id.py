@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID

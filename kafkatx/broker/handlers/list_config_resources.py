@@ -8,7 +8,7 @@ are no resources of that type.
 from __future__ import annotations
 
 from kafkatx.broker.configs import BROKER, BROKER_LOGGER, GROUP, TOPIC
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState

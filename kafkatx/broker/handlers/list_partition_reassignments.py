@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.list_partition_reassignments import (

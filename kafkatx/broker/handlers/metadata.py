@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext
-from kafkatx.broker.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from kafkatx.broker.requests.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name

@@ -13,10 +13,10 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.commits import Change, Commit, write_now
-from kafkatx.broker.dispatch import RequestContext, Staging
+from kafkatx.broker.coordinator.offset_commits import Change, Commit, write_now
+from kafkatx.broker.requests.dispatch import RequestContext, Staging
 from kafkatx.broker.state import Broker
-from kafkatx.config import groups as g
+from kafkatx.config.table import groups as g
 from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed
 from kafkatx.types import NO_TIMESTAMP

@@ -10,9 +10,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.coordinator.record_store import flushed
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
-from kafkatx.broker.storing import flushed
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Group
 from kafkatx.group.offset_records import tombstone

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kafkatx.broker.dispatch import RequestContext
-from kafkatx.broker.groups import Groups
+from kafkatx.broker.coordinator.groups import Groups
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed

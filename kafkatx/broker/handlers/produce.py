@@ -12,10 +12,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.dispatch import RequestContext, Staging
-from kafkatx.broker.once import partitions
-from kafkatx.broker.partition import Partition
-from kafkatx.broker.staged_produce import (
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.staged_produce import (
     OFFLINE,
     ONE_BATCH_SINCE,
     StagedForOne,
@@ -23,6 +21,8 @@ from kafkatx.broker.staged_produce import (
     UnjudgedPart,
     UnjudgedProduce,
 )
+from kafkatx.broker.requests.dispatch import RequestContext, Staging
+from kafkatx.broker.requests.unique_names import partitions
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IAppended

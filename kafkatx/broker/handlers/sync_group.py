@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkatx.broker.dispatch import RequestContext
+from kafkatx.broker.requests.dispatch import RequestContext
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import NEVER_MS, Action, Record
 from kafkatx.group.classic import records
-from kafkatx.group.classic.joining import Joining
+from kafkatx.group.classic.join import Joining
 from kafkatx.group.classic.member import Member, rebalance_timeout_of
 from kafkatx.group.classic.roster import Roster
 from kafkatx.group.classic.states import Event, State

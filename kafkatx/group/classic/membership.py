@@ -1,8 +1,8 @@
 """The ground of a classic group: its members and their sessions, what is to be done, and its record.
 
 Nothing here knows how a group rebalances: that is built on it, floor by floor, in
-:mod:`~kafkatx.group.classic.rebalancing` < :mod:`~kafkatx.group.classic.syncing` <
-:mod:`~kafkatx.group.classic.joining` < :mod:`~kafkatx.group.classic.group`.
+:mod:`~kafkatx.group.classic.rebalance` < :mod:`~kafkatx.group.classic.sync` <
+:mod:`~kafkatx.group.classic.join` < :mod:`~kafkatx.group.classic.group`.
 """
 
 from __future__ import annotations

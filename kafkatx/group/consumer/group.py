@@ -9,14 +9,14 @@ from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import NEVER_MS, Action, Client, Record, Replace, Tell
 from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer import heartbeat
-from kafkatx.group.consumer.classic_serving import ClassicServing
-from kafkatx.group.consumer.convert import take_over
+from kafkatx.group.consumer.classic.conversion import take_over
+from kafkatx.group.consumer.classic.requests import ClassicServing
 from kafkatx.group.consumer.deadlines import Wait
-from kafkatx.group.consumer.describing import DEAD, described, described_as_classic
+from kafkatx.group.consumer.description import DEAD, described, described_as_classic
 from kafkatx.group.consumer.member import LEAVING_FOR_A_WHILE_EPOCH, MemberState
 from kafkatx.group.consumer.records import Change, Kind
-from kafkatx.group.consumer.serving import Asked
-from kafkatx.group.consumer.subscriptions import topics_of
+from kafkatx.group.consumer.request_queue import Asked
+from kafkatx.group.consumer.subscription.topics import topics_of
 from kafkatx.group.protocol import PROTOCOL_TYPE
 from kafkatx.wire.messages.consumer_group_describe import DescribedGroup
 from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest

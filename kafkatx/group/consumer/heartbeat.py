@@ -12,7 +12,7 @@ import attrs
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Client
-from kafkatx.group.consumer.assignment import Assignment, from_list, is_within, to_list
+from kafkatx.group.consumer.assignment.partitions import Assignment, from_list, is_within, to_list
 from kafkatx.group.consumer.deadlines import Wait
 from kafkatx.group.consumer.member import (
     JOINING_EPOCH,

@@ -6,7 +6,7 @@ import enum
 
 import attrs
 
-from kafkatx.group.consumer.assignment import NOTHING, Assignment
+from kafkatx.group.consumer.assignment.partitions import NOTHING, Assignment
 from kafkatx.group.sizes import MEMBER_BYTES, protocols_bytes, text_bytes
 
 JOINING_EPOCH = 0

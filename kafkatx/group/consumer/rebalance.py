@@ -18,14 +18,14 @@ from functools import partial
 import attrs
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.group.consumer.assignment import Assignment
-from kafkatx.group.consumer.assignors import ASSIGNORS, Subscriber
+from kafkatx.group.consumer.assignment.assignors import ASSIGNORS, Subscriber
+from kafkatx.group.consumer.assignment.partitions import Assignment
 from kafkatx.group.consumer.deadlines import Deadlines, Wait
 from kafkatx.group.consumer.member import Current, MemberState, Metadata
 from kafkatx.group.consumer.reconcile import reconcile
 from kafkatx.group.consumer.records import Kind
 from kafkatx.group.consumer.state import GroupState
-from kafkatx.group.consumer.subscriptions import facts_of, ids_of, resolve_regexes, topics_of
+from kafkatx.group.consumer.subscription.topics import facts_of, ids_of, resolve_regexes, topics_of
 from kafkatx.group.settings import GroupSettings
 from kafkatx.types import ClusterState
 

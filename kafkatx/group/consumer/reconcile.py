@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.group.consumer.assignment import NOTHING, Assignment, both, together, without
+from kafkatx.group.consumer.assignment.partitions import NOTHING, Assignment, both, together, without
 from kafkatx.group.consumer.member import Current, MemberState
 
 IsFree = Callable[[uuid.UUID, int], bool]

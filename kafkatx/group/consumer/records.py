@@ -16,7 +16,7 @@ import attrs
 
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.group.actions import Record
-from kafkatx.group.consumer.assignment import from_list, to_list
+from kafkatx.group.consumer.assignment.partitions import from_list, to_list
 from kafkatx.group.consumer.member import Classic, Current, MemberState, Metadata
 from kafkatx.group.consumer.messages import (
     ClassicProtocol,

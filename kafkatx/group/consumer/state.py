@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kafkatx.group.consumer.assignment import NOTHING, Assignment
+from kafkatx.group.consumer.assignment.partitions import NOTHING, Assignment
 from kafkatx.group.consumer.member import Current, Metadata
 from kafkatx.group.consumer.records import Change, Kind, Resolved, TopicFacts
 from kafkatx.group.sizes import STRING_BYTES, text_bytes

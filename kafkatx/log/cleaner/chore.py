@@ -17,7 +17,7 @@ from kafkatx.log.cleaner import swap
 from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Memory, Pass, Run
 from kafkatx.log.cleaner.plan import Cleanable, cleanable, plan
 from kafkatx.log.files import Files
-from kafkatx.log.log import FileLog
+from kafkatx.log.partition.file_log import FileLog
 
 RETRY_MS = 600_000
 """How long a log that could not be cleaned is left alone: a damaged segment does not mend itself."""

@@ -15,11 +15,11 @@ from kafkatx.log.cleaner.passes import Cleaned, Finished, Pass, Source
 from kafkatx.log.cleaner.retained import Kept, Rules, keys_of, retained
 from kafkatx.log.cleaner.swap import CleanedSegment, suffix_of
 from kafkatx.log.files import Files
-from kafkatx.log.index import OFFSET_ENTRY, TIME_ENTRY
-from kafkatx.log.scan import Shallow, walk_whole
-from kafkatx.log.searching import MAX_RELATIVE_OFFSET
-from kafkatx.log.segment import Written
-from kafkatx.log.segment_files import LOG, file_name
+from kafkatx.log.segment.files import LOG, file_name
+from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
+from kafkatx.log.segment.scan import Shallow, walk_whole
+from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET
+from kafkatx.log.segment.segment import Written
 
 _WRITE_BYTES = 1 << 20
 _MOST_BUFFERS = 1024

@@ -23,8 +23,8 @@ import attrs
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.passes import Memory, Pass, Source
-from kafkatx.log.compacted import CompactedLog
-from kafkatx.log.segment import MAX_SEGMENT_BYTES, Segment
+from kafkatx.log.partition.compacted import CompactedLog
+from kafkatx.log.segment.segment import MAX_SEGMENT_BYTES, Segment
 
 NEVER_MS = 2**63 - 1
 

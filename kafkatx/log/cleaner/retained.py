@@ -24,11 +24,11 @@ import attrs
 
 from kafkatx.log.cleaner import spans
 from kafkatx.log.cleaner.offset_map import OffsetMap, names_of
-from kafkatx.log.scan import Shallow
+from kafkatx.log.segment.scan import Shallow
 from kafkatx.records import batch as v2
-from kafkatx.records import legacy
 from kafkatx.records.builder import assemble
 from kafkatx.records.compression import LIMIT_BYTES, Codec, compress
+from kafkatx.records.legacy import message_sets
 from kafkatx.types import NO_TIMESTAMP
 
 _UNTOUCHED = v2.CONTROL | v2.TRANSACTIONAL
@@ -73,7 +73,7 @@ def keys_of(
     if batch.magic < 2:
         keys: list[bytes | None] = []
         offsets: list[int] = []
-        for record in legacy.iter_records(data, limit_bytes=limit_bytes):
+        for record in message_sets.iter_records(data, limit_bytes=limit_bytes):
             keys.append(record.key)
             offsets.append(record.offset)
         return names_of(keys), offsets
@@ -164,7 +164,7 @@ def _rebuilt(header: v2.BatchHeader, payload: bytes) -> bytes:
 
 def _retained_messages(data: memoryview, batch: Shallow, rules: Rules, tombstones_stay: bool) -> Kept | None:
     """What stays of a message of magic 0 or 1, or of those in a wrapper."""
-    records = list(legacy.iter_records(data, limit_bytes=rules.inflated_limit_bytes))
+    records = list(message_sets.iter_records(data, limit_bytes=rules.inflated_limit_bytes))
     offsets = [record.offset for record in records]
     stays = rules.map.latest(names_of(record.key for record in records), offsets)
     kept = [
@@ -179,6 +179,6 @@ def _retained_messages(data: memoryview, batch: Shallow, rules: Rules, tombstone
     # A wrapper, then: a message that is none holds one record.
     codec = Codec(batch.attributes & v2.COMPRESSION_MASK)
     appended = batch.magic == 1 and batch.attributes & v2.TIMESTAMP_TYPE != 0
-    built = legacy.build(kept, batch.magic, codec, log_append_time=appended)
+    built = message_sets.build(kept, batch.magic, codec, log_append_time=appended)
     newest = max(record.timestamp for record in kept)
     return Kept(built, kept[0].offset, kept[-1].offset, newest)

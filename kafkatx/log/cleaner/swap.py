@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.files import Files
-from kafkatx.log.segment import Segment
-from kafkatx.log.segment_files import INDEX, LOG, SNAPSHOT, TIME_INDEX, file_name
+from kafkatx.log.segment.files import INDEX, LOG, SNAPSHOT, TIME_INDEX, file_name
+from kafkatx.log.segment.segment import Segment
 
 if TYPE_CHECKING:  # a log that is opened needs no pass
     from kafkatx.log.cleaner.passes import Cleaned

@@ -16,7 +16,6 @@ from kafkatx.log.checkpoint import (
     decode_offsets,
 )
 from kafkatx.log.files import Files
-from kafkatx.log.index import OFFSET_ENTRY, TIME_ENTRY
 from kafkatx.log.inspect.indexes import read_entries
 from kafkatx.log.inspect.places import (
     OFFSET_CHECKPOINTS,
@@ -40,7 +39,8 @@ from kafkatx.log.inspect.rows import (
     batch_row,
 )
 from kafkatx.log.inspect.survey import Damage, Seen, Survey
-from kafkatx.log.producers import SnapshotDamaged, decode_snapshot
+from kafkatx.log.partition.producer_state import SnapshotDamaged, decode_snapshot
+from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
 
 
 class Dump:

@@ -1,4 +1,4 @@
-"""Whether a segment's two indexes tell the truth about its log; see :mod:`kafkatx.log.index`.
+"""Whether a segment's two indexes tell the truth about its log; see :mod:`kafkatx.log.segment.index`.
 
 Both checks are fed the segment's batches one by one and read their file along with them, so that memory does
 not grow. They stop at the first fault: an index is built anew as a whole.
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from struct import Struct
 
 from kafkatx.log.files import Files
-from kafkatx.log.index import OFFSET_ENTRY, TIME_ENTRY
 from kafkatx.log.inspect.faults import Fault, Remedy
-from kafkatx.log.scan import Shallow
+from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
+from kafkatx.log.segment.scan import Shallow
 from kafkatx.types import NO_TIMESTAMP
 
 _ENTRIES_AT_ONCE = 4096

@@ -1,12 +1,12 @@
 """Whether one batch follows the one before it: offsets, leader epochs, counts. Pure.
 
-The same rules as :mod:`kafkatx.log.recovery` has, in words, and a few more.
+The same rules as :mod:`kafkatx.log.recovery.loader` has, in words, and a few more.
 """
 
 from __future__ import annotations
 
-from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.inspect.survey import Seen
+from kafkatx.log.partition.leader_epochs import LeaderEpochs
 from kafkatx.records.compression import Codec
 from kafkatx.records.header import COUNT_AT, LAST_OFFSET_DELTA_AT, MAGIC
 from kafkatx.types import NO_LEADER_EPOCH

@@ -12,13 +12,13 @@ from kafkatx.log.checkpoint import (
     decode_epochs,
     decode_partition_metadata,
 )
-from kafkatx.log.epochs import LeaderEpochs
 from kafkatx.log.files import Files
 from kafkatx.log.inspect.faults import Fault, Remedy, Tally
 from kafkatx.log.inspect.judge import Judge
 from kafkatx.log.inspect.places import base_offsets, segment_path
 from kafkatx.log.inspect.segment import Advance, SegmentCheck
-from kafkatx.log.producers import SnapshotDamaged, decode_snapshot
+from kafkatx.log.partition.leader_epochs import LeaderEpochs
+from kafkatx.log.partition.producer_state import SnapshotDamaged, decode_snapshot
 
 NEVER_SPARSE = -1
 ALWAYS_SPARSE = 2**63 - 1

@@ -1,7 +1,7 @@
 """What a path is, what lies in it, and whether a broker has it.
 
 A log dir holds partitions' directories and checkpoints, a partition's directory holds segments; their names
-are told in :mod:`kafkatx.log.store` and :mod:`kafkatx.log.segment`.
+are told in :mod:`kafkatx.log.store.file_store` and :mod:`kafkatx.log.segment.segment`.
 """
 
 from __future__ import annotations

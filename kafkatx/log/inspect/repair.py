@@ -1,8 +1,8 @@
 """Mending a partition: what would be done, step by step, and doing it.
 
 The log is cut before its first fault, as recovery does it after a crash; what follows goes, too, for offsets
-in a log have no holes. Nothing is thrown away that cannot be built anew: :mod:`kafkatx.log.kept` says under
-which names it is kept.
+in a log have no holes. Nothing is thrown away that cannot be built anew:
+:mod:`kafkatx.log.recovery.kept_bytes` says under which names it is kept.
 
 The order is such that a repair that is broken off can be begun again: the clean-shutdown marker goes first,
 then segments from the last one back, then the cut; indexes, epochs and checkpoints follow.
@@ -18,7 +18,6 @@ from typing import NamedTuple
 import attrs
 
 from kafkatx.log.checkpoint import CLEAN_SHUTDOWN, LEADER_EPOCHS, encode_epochs, encode_offsets
-from kafkatx.log.epochs import EpochEvidence, LeaderEpochs
 from kafkatx.log.files import Files
 from kafkatx.log.inspect.faults import Amount, Cut, Fault, Remedy
 from kafkatx.log.inspect.logdir import Check
@@ -31,8 +30,9 @@ from kafkatx.log.inspect.places import (
     segment_path,
 )
 from kafkatx.log.inspect.segment import Advance
-from kafkatx.log.kept import free_name, keep_rest, keep_whole
-from kafkatx.log.scan import Shallow, walk
+from kafkatx.log.partition.leader_epochs import EpochEvidence, LeaderEpochs
+from kafkatx.log.recovery.kept_bytes import free_name, keep_rest, keep_whole
+from kafkatx.log.segment.scan import Shallow, walk
 from kafkatx.records.header import LEADER_EPOCH_AT, MAGIC
 from kafkatx.types import NO_LEADER_EPOCH, SharedFile, TopicPartition
 
@@ -227,7 +227,8 @@ def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) 
 def _write_epochs(files: Files, directory: str, known: LeaderEpochs, end_offset: int) -> None:
     """Write the epochs that batches and checkpoint agree on; a batch that names another gets its own.
 
-    See :class:`~kafkatx.log.epochs.EpochEvidence`. No checksum covers a batch's leader epoch.
+    See :class:`~kafkatx.log.partition.leader_epochs.EpochEvidence`. No checksum covers a batch's leader
+    epoch.
     """
     evidence = EpochEvidence()
     for _, batch in _batches(files, directory):
@@ -253,7 +254,7 @@ def _batches(files: Files, directory: str) -> Iterator[tuple[SharedFile, Shallow
 
 def reindex(files: Files, directory: str, base_offset: int) -> None:
     """Build both indexes of a segment anew, and bring them to the disk."""
-    from kafkatx.log.segment import Segment
+    from kafkatx.log.segment.segment import Segment
 
     size = files.size(segment_path(directory, base_offset, "log"))
     segment = Segment(files, directory, base_offset, size, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from kafkatx.log.scan import Shallow
+from kafkatx.log.segment.scan import Shallow
 from kafkatx.records.batch import Headers
 from kafkatx.records.compression import Codec
 from kafkatx.records.header import (

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.files import Files
-from kafkatx.log.scan import Shallow, parse
-from kafkatx.records import legacy
+from kafkatx.log.segment.scan import Shallow, parse
 from kafkatx.records.batch import Record, stream_records
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.compression import LIMIT_BYTES
 from kafkatx.records.header import ATTRIBUTES_AT, HEADER_BYTES, MAGIC, MAGIC_AT
+from kafkatx.records.legacy import message_sets
 from kafkatx.types import SharedFile
 
 WINDOW_BYTES = 1 << 20
@@ -97,7 +97,7 @@ class Survey:
         if batch.magic == MAGIC:
             yield from stream_records(data)
         else:
-            yield from legacy.iter_records(data, check_crc=False)
+            yield from message_sets.iter_records(data, check_crc=False)
 
     def _judge(self, position: int) -> tuple[str, Shallow | None]:
         """What is wrong at a position (nothing: an empty text), and the header if there can be one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.errors import KafkaTXError
-from kafkatx.spark.planning import DataLoss
+from kafkatx.spark.source.plan import DataLoss
 
 RESTORE = "Restore it from a copy of the directory, or ingest into another directory"
 """What to do about a manifest that is damaged or gone."""

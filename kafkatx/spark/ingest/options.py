@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 from kafkatx.errors import SettingError
-from kafkatx.spark.client_options import ClientSettings
-from kafkatx.spark.options import Selection
+from kafkatx.spark.options.client import ClientSettings
+from kafkatx.spark.options.options import Selection
 
 FORMATS = ("parquet", "json", "avro")
 COMPRESSIONS = ("snappy", "zstd", "none")
@@ -45,7 +45,7 @@ class IngestOptions:
     """One ingestion: from which topics, into which directory, and how.
 
     :ivar selection: topics, a pattern of names, or partitions.
-    :ivar to: a directory, or the URI of one; see :mod:`kafkatx.spark.ingest.files`.
+    :ivar to: a directory, or the URI of one; see :mod:`kafkatx.spark.ingest.table.files`.
     :ivar decode: the decoder's name; None stores records as they are.
     :ivar decoder_settings: for the decoder.
     :ivar time_column: gives ``date`` and ``hour``; the default is the decoder's, else Kafka's timestamp.

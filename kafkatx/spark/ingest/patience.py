@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from kafkatx.clientside.errors import retriable
+from kafkatx.clientcore.errors import retriable
 from kafkatx.errors import KafkaTXError
 from kafkatx.spark.ingest.errors import IngestError
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
-from kafkatx.spark.ingest.manifest import Manifest
+from kafkatx.spark.ingest.table.manifest import Manifest
 from kafkatx.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafkatx.clientside.stamping import Stamp
-from kafkatx.spark.sink.encoding import BadRow, encode_headers, stamps
+from kafkatx.clientcore.audit.server_header import Stamp
+from kafkatx.spark.sink.encoder import BadRow, encode_headers, stamps
 from kafkatx.spark.sink.schema import SinkColumns
 
 SCHEMA = pa.schema(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kafkatx.partitioners import MURMUR2_FACTOR, MURMUR2_SEED, murmur2
-from kafkatx.spark.sink.encoding import laid_out
+from kafkatx.spark.sink.encoder import laid_out
 
 _LONG = 256
 """Keys above it are few, and one by one they are faster than in as many steps as the longest has words."""

@@ -1,6 +1,6 @@
 """The options of a write, by the names and rules of Spark's own Kafka sink. Pure.
 
-``kafka.*`` options are a producer's settings, read by :mod:`kafkatx.clientside.settings`. An unknown one is
+``kafka.*`` options are a producer's settings, read by :mod:`kafkatx.clientcore.settings`. An unknown one is
 an error here: Java's producer would warn, in a worker's log.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 import attrs
 
-from kafkatx.clientside.accumulator import BATCH_BYTES
-from kafkatx.clientside.producing import limits_of
-from kafkatx.clientside.settings import ClientSettings
-from kafkatx.clientside.tables import common, producer
+from kafkatx.clientcore.producer.accumulator import BATCH_BYTES
+from kafkatx.clientcore.producer.config import limits_of
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.clientcore.tables import common, producer
 from kafkatx.errors import RequestError, SettingError
 from kafkatx.names import check_topic_name
 

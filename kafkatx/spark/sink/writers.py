@@ -18,7 +18,7 @@ from kafkatx.spark.sink.options import SinkOptions, parse_sink
 from kafkatx.spark.sink.schema import SinkColumns, sink_columns
 
 if TYPE_CHECKING:
-    from kafkatx.blocking.delivery import Written
+    from kafkatx.blocking.producer.delivery import Written
 
 _ROWS = 10_000
 _STREAM_ARROW_WRITER: Any = getattr(datasource, "DataSourceStreamArrowWriter", None)
@@ -42,9 +42,9 @@ class _TopicWriter:
     def write(self, iterator: Iterator[Any]) -> Delivered:
         """Write one task's ``pyarrow.RecordBatch`` objects.
 
-        :raises KafkaTXError: as :func:`kafkatx.spark.sink.writing.write`.
+        :raises KafkaTXError: as :func:`kafkatx.spark.sink.task.write`.
         """
-        from kafkatx.spark.sink.writing import write
+        from kafkatx.spark.sink.task import write
 
         return Delivered(write(self._options, self._columns, iterator))
 

@@ -21,7 +21,7 @@ Source: section 6 of the 2011 Kafka paper names these as what people do with the
 from kafkatx.spark.streams.deduplication import deduplicate
 from kafkatx.spark.streams.joins import join_table, join_within, latest
 from kafkatx.spark.streams.partitioned import in_partitions
-from kafkatx.spark.streams.ranking import top
+from kafkatx.spark.streams.top_rows import top
 from kafkatx.spark.streams.windows import session, sliding, tumbling
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from zope.interface.verify import verifyObject
 
-from kafkatx.clientside.assignors import Assignor, Member, named
-from kafkatx.clientside.assignors.checked import check
+from kafkatx.clientcore.group.assignors import Assignor, Member, named
+from kafkatx.clientcore.group.assignors.checked import check
 from kafkatx.interfaces import IAssignor
 from kafkatx.types import TopicPartition
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from zope.interface.verify import verifyObject
 
-from kafkatx.clientside.offsets import OffsetAndMetadata
-from kafkatx.clientside.subscription import Subscription, Whitelist
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata
+from kafkatx.clientcore.legacy.topic_filter import Subscription, Whitelist
 from kafkatx.interfaces import IBalancer
 from kafkatx.types import TopicPartition
 

@@ -17,8 +17,8 @@ from kafkatx.log.retention import KeepAll, SizeRetention, TimeAndSizeRetention, 
 from kafkatx.records.batch import HEADER_BYTES, Record, parse_header
 from kafkatx.records.builder import BatchBuilder, assemble
 from kafkatx.records.compression import Codec
-from kafkatx.records.convert import batches, iter_any
-from kafkatx.records.legacy import build as build_set
+from kafkatx.records.conversion import batches, iter_any
+from kafkatx.records.legacy.message_sets import build as build_set
 from kafkatx.types import ActiveProducer, TopicPartition
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs: partitions that move between log.dirs; how is tested with ``kafkatx.log.mover``."""
+"""AlterReplicaLogDirs: the request; the moves are tested with ``kafkatx.log.store.mover``."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from kafkatx.broker.topics import MOST_PARTITIONS
+from kafkatx.broker.replica.topics import MOST_PARTITIONS
 from kafkatx.errors import ErrorCode
 from kafkatx.types import BrokerNode
 from kafkatx.wire.messages.create_partitions import (

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from kafkatx.broker.slices import STEP
+from kafkatx.broker.requests.slices import STEP
 from kafkatx.errors import ErrorCode
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from kafkatx.config import broker, topic
+from kafkatx.config.table import broker, topic
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.describe_configs import (
     DescribeConfigsRequest,

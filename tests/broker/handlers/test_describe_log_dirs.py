@@ -13,7 +13,7 @@ from tests.broker.running import BrokerTestCase, at_once
 
 
 class DescribeLogDirsTests(FileBrokerTestCase):
-    """Those that are offline: ``tests/broker/test_offline.py``."""
+    """Those that are offline: ``tests/broker/replica/test_offline_log.py``."""
 
     def setUp(self) -> None:
         """Two topics, one record in the first one's second partition."""

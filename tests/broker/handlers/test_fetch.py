@@ -14,7 +14,7 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.batch import parse_header
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
-from kafkatx.records.convert import batches, iter_any
+from kafkatx.records.conversion import batches, iter_any
 from kafkatx.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchPartition,

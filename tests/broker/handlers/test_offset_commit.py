@@ -10,7 +10,7 @@ from kafkatx.broker.handlers import offset_commit
 from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed, decode_key, decode_value
 from kafkatx.names import CONSUMER_OFFSETS
-from kafkatx.records.convert import iter_any
+from kafkatx.records.conversion import iter_any
 from kafkatx.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

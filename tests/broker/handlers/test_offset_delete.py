@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.offset_records import encode_key
-from kafkatx.records.convert import iter_any
+from kafkatx.records.conversion import iter_any
 from kafkatx.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,

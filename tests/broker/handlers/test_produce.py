@@ -10,10 +10,10 @@ from twisted.internet.defer import Deferred
 from kafkatx.errors import ErrorCode, ProtocolViolation
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.net.requests import Staged
-from kafkatx.records import legacy
 from kafkatx.records.batch import Record, check, parse_header
 from kafkatx.records.builder import BatchBuilder, build_values
 from kafkatx.records.compression import Codec
+from kafkatx.records.legacy import message_sets
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.broker.running import NOW_MS, BrokerTestCase, codes, produce_request
 
@@ -21,7 +21,7 @@ from tests.broker.running import NOW_MS, BrokerTestCase, codes, produce_request
 def message_set(magic: int, *values: bytes, codec: Codec = Codec.NONE) -> bytes:
     """Messages of magic 0 or 1."""
     records = [Record(n, NOW_MS if magic else -1, None, value, []) for n, value in enumerate(values)]
-    return legacy.build(records, magic, codec, 0)
+    return message_sets.build(records, magic, codec, 0)
 
 
 def batch(*values: bytes, codec: Codec = Codec.NONE, sequence: int = -1, epoch: int = 0) -> bytes:

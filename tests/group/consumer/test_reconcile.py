@@ -7,7 +7,7 @@ import uuid
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.group.consumer.assignment import Assignment
+from kafkatx.group.consumer.assignment.partitions import Assignment
 from kafkatx.group.consumer.member import Current, MemberState
 from kafkatx.group.consumer.reconcile import reconcile
 

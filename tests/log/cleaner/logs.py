@@ -10,10 +10,10 @@ from twisted.internet.interfaces import IReactorTime
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.cleaner.clean import clean
 from kafkatx.log.files import Files
-from kafkatx.log.store import FileLogStore
+from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.records.compression import Codec
-from kafkatx.records.convert import batches, iter_any
+from kafkatx.records.conversion import batches, iter_any
 from kafkatx.testing.contracts.partition_log import NOW_MS, find_retention
 from tests.log.fakes import QuickFiles, Settings, at_once
 

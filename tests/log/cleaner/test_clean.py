@@ -14,11 +14,11 @@ from kafkatx.log.cleaner.offset_map import ENTRY_BYTES
 from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Pass, Source
 from kafkatx.log.cleaner.swap import suffix_of
 from kafkatx.log.files import Files
-from kafkatx.log.segment import Segment, Written
-from kafkatx.log.soundness import sound_tail
+from kafkatx.log.recovery.tail_check import sound_tail
+from kafkatx.log.segment.segment import Segment, Written
 from kafkatx.records.batch import Record
-from kafkatx.records.convert import iter_any
-from kafkatx.records.legacy import build
+from kafkatx.records.conversion import iter_any
+from kafkatx.records.legacy.message_sets import build
 from tests.log.cleaner.logs import EAGER, Pair, keyed
 from tests.log.cleaner.test_retained import placed
 from tests.log.fakes import QuickFiles

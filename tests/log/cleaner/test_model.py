@@ -17,7 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.records.batch import Record
 from kafkatx.records.compression import Codec
-from kafkatx.records.legacy import build
+from kafkatx.records.legacy.message_sets import build
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP
 from tests.log.cleaner.logs import EAGER, Pair, cleaning_store, keyed, records_of
 from tests.log.fakes import crash

@@ -9,13 +9,13 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.offset_map import OffsetMap
 from kafkatx.log.cleaner.retained import Kept, Rules, keys_of, retained
-from kafkatx.log.scan import parse
+from kafkatx.log.segment.scan import parse
 from kafkatx.records import batch as v2
 from kafkatx.records.batch import Record
 from kafkatx.records.compression import Codec
-from kafkatx.records.convert import iter_any
+from kafkatx.records.conversion import iter_any
 from kafkatx.records.header import check, parse_header
-from kafkatx.records.legacy import build, iter_messages
+from kafkatx.records.legacy.message_sets import build, iter_messages
 from tests.log.cleaner.logs import Pair, keyed
 
 BASE, NOW, RETENTION = 100, 1_000_000, 5_000

@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.log.cleaner import swap
 from kafkatx.log.cleaner.passes import Cleaned
 from kafkatx.log.files import Buffers, Files
-from kafkatx.log.segment import Segment
+from kafkatx.log.segment.segment import Segment
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP
 from kafkatx.types import SharedFile
 from tests.log.cleaner.logs import EAGER, Pair, cleaning_store, keyed, last_values, records_of

@@ -10,7 +10,7 @@ from kafkatx.log.inspect.rows import KINDS, BatchRow, DamageRow, IndexRow, Produ
 from kafkatx.records.batch import Record
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.compression import Codec
-from kafkatx.records.legacy import build
+from kafkatx.records.legacy.message_sets import build
 from kafkatx.testing.contracts.partition_log import NOW_MS, batch
 from tests.log.inspect.shared import FIRST, LAST, LogCase
 

@@ -12,7 +12,7 @@ from kafkatx.log.checkpoint import encode_offsets
 from kafkatx.log.inspect.faults import Remedy
 from kafkatx.log.inspect.logdir import Check
 from kafkatx.log.inspect.places import NotALog
-from kafkatx.log.scan import walk
+from kafkatx.log.segment.scan import walk
 from kafkatx.records.builder import build_values
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.header import ATTRIBUTES_AT, BASE_OFFSET_AT, CRC_AT

@@ -16,7 +16,7 @@ from kafkatx.records.batch import Record
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
 from kafkatx.records.header import LENGTH_AT, MAGIC_AT
-from kafkatx.records.legacy import build
+from kafkatx.records.legacy.message_sets import build
 
 BASE = 2**32 - 10
 """Offsets that cross a boundary of 32 bits: what the search looks for changes with them."""

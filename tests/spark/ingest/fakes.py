@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import PySparkException
 
-from kafkatx.spark.arrow import arrow_schema
-from kafkatx.spark.offsets import OffsetRange
+from kafkatx.spark.arrow.columns import arrow_schema
+from kafkatx.spark.source.offsets import OffsetRange
 
 Failure = Callable[[], None]
 
 
 class FakeTopics:
-    """What :func:`kafkatx.spark.reading.read_range` reads: each record's value tells where it is from.
+    """A range as :func:`kafkatx.spark.source.range_reader.read_range` reads it: each value names its origin.
 
     :ivar values: makes the value of an offset.
     :ivar failures: each is called, once, before a range is read.

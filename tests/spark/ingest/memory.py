@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from kafkatx.spark.ingest.files import Files
+from kafkatx.spark.ingest.table.files import Files
 
 
 class Stop(BaseException):

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.dataset as datasets
 
 from kafkatx.errors import KafkaTXError, SettingError
-from kafkatx.spark.ingest import task
-from kafkatx.spark.ingest.files import LocalFiles
 from kafkatx.spark.ingest.options import Bounds
-from kafkatx.spark.ingest.table import STAGING
-from tests.spark.ingest.test_running import IngestionCase
+from kafkatx.spark.ingest.table.files import LocalFiles
+from kafkatx.spark.ingest.table.table import STAGING
+from kafkatx.spark.ingest.tasks import task
+from tests.spark.ingest.test_ingestion import IngestionCase
 
 
 class DecodingTests(IngestionCase):

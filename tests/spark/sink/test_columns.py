@@ -6,7 +6,7 @@ import pyarrow as pa
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.spark.sink.columns import SCHEMA, by_topic
-from kafkatx.spark.sink.encoding import BadRow
+from kafkatx.spark.sink.encoder import BadRow
 from kafkatx.spark.sink.schema import SinkColumns
 
 

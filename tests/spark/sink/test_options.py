@@ -7,8 +7,8 @@ import pickle
 from pyspark.sql.datasource import CaseInsensitiveDict
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientside.producing import acks_of, limits_of
-from kafkatx.clientside.tables import common, producer
+from kafkatx.clientcore.producer.config import acks_of, limits_of
+from kafkatx.clientcore.tables import common, producer
 from kafkatx.errors import SettingError
 from kafkatx.records.header import HEADER_BYTES
 from kafkatx.spark.sink.options import SinkOptions, parse_sink

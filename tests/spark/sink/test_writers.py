@@ -16,10 +16,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import ArrayType, StructType
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.blocking.delivery import Written
+from kafkatx.blocking.producer.delivery import Written
 from kafkatx.errors import SettingError
-from kafkatx.spark.sink import writers, writing
-from kafkatx.spark.source import KafkaSource
+from kafkatx.spark.sink import task, writers
+from kafkatx.spark.source.data_source import KafkaSource
 from tests.blocking.fakes import FakeCluster, Log
 
 SCHEMA = StructType().add("key", "string").add("value", "binary")
@@ -35,7 +35,7 @@ class WriterTests(SynchronousTestCase):
     def setUp(self) -> None:
         """A topic."""
         self.fake = FakeCluster({"t": [Log()]})
-        self.patch(writing, "connect", lambda settings: self.fake.client())
+        self.patch(task, "connect", lambda settings: self.fake.client())
 
     def written(self, writer: Any, batches: Any) -> tuple[int, int]:
         """Let a writer that has been to the workers and back write; what it says it has written."""

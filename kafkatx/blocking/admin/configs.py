@@ -1,0 +1,61 @@
+"""The settings of topics and brokers: read them, change some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from kafkatx.clientcore.admin import configs as messages
+from kafkatx.clientcore.admin.configs import ConfigEntry, Resource
+from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
+
+if TYPE_CHECKING:
+    from kafkatx.blocking.cluster import Cluster
+    from kafkatx.blocking.connection import Channel
+
+
+class Configs:
+    """Reads and changes settings through a :class:`Cluster`, which stays the caller's to close."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def describe(self, resource: Resource, synonyms: bool = False) -> dict[str, ConfigEntry]:
+        """Every setting of a topic or broker, by name; of the defaults of all brokers those that are set.
+
+        :raises UnknownTopic: there is no such topic.
+        :raises RequestError: INVALID_REQUEST, there is no such broker.
+        """
+        request = messages.describe_request(resource, synonyms)
+
+        def attempt() -> dict[str, ConfigEntry]:
+            channel = self._channel(resource)
+            version = channel.version_for(DescribeConfigsRequest)
+            return messages.entries(channel.request(request, version), resource, version)
+
+        return self._cluster.retrying(attempt)
+
+    def alter(
+        self,
+        resource: Resource,
+        values: Mapping[str, str] = MappingProxyType({}),
+        deleted: Collection[str] = (),
+        validate_only: bool = False,
+    ) -> None:
+        """Set *values* and take *deleted* back to what they would be: all of them or, on an error, none.
+
+        :raises UnknownTopic: there is no such topic.
+        :raises RequestError: INVALID_CONFIG, INVALID_REQUEST (one is read-only), ...; UNSUPPORTED_VERSION
+            from a broker older than Kafka 2.3.
+        """
+        request = messages.alter_request(resource, values, deleted, validate_only)
+
+        def attempt() -> None:
+            messages.check_altered(self._channel(resource).request(request), resource)
+
+        self._cluster.retrying(attempt)
+
+    def _channel(self, resource: Resource) -> Channel:
+        node = self._cluster.brokers().get(-1 if resource.broker_id is None else resource.broker_id)
+        return self._cluster.at(node) if node is not None else self._cluster.any()

@@ -1,0 +1,117 @@
+"""Consumer groups: list, describe, delete; read, set and delete the offsets that they committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kafkatx.blocking.coordinators import Coordinators
+from kafkatx.clientcore.admin import groups as messages
+from kafkatx.clientcore.admin.group_description import GroupDescription, from_classic, from_consumer
+from kafkatx.clientcore.admin.groups import GroupListing
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata, fetched
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import TopicPartition
+from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
+from kafkatx.wire.messages.list_groups import ListGroupsRequest
+from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest
+
+if TYPE_CHECKING:
+    from kafkatx.blocking.cluster import Cluster
+    from kafkatx.blocking.connection import Channel
+    from kafkatx.types import BrokerNode
+
+
+class Groups:
+    """Group administration through a :class:`Cluster`, which stays the caller's to close."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._coordinators = Coordinators(cluster)
+
+    def listings(self) -> list[GroupListing]:
+        """Every group of every broker, by name.
+
+        :raises ConnectionFailed: a broker does not answer: its groups cannot be known.
+        """
+        found: dict[str, GroupListing] = {}
+
+        def attempt(node: BrokerNode) -> None:
+            response = self._cluster.at(node).request(ListGroupsRequest())
+            found.update((group.group_id, group) for group in messages.listings(response, node.id))
+
+        for node in self._cluster.brokers().values():
+            self._cluster.retrying(partial(attempt, node))
+        return [found[group_id] for group_id in sorted(found)]
+
+    def describe(self, group_id: str) -> GroupDescription:
+        """A group with its members; ``Dead`` if there is none of this name.
+
+        The type of a group is not known beforehand: it is looked for among the consumer groups of KIP-848
+        first, if the broker has such.
+
+        :raises RequestError: INVALID_GROUP_ID, GROUP_AUTHORIZATION_FAILED, ...
+        """
+        return self._coordinators.ask(group_id, partial(self._describe, group_id))
+
+    def _describe(self, group_id: str, channel: Channel) -> GroupDescription:
+        node = self._coordinators.node(group_id)
+        try:
+            of_type = channel.request(ConsumerGroupDescribeRequest([group_id]))
+            return from_consumer(of_type.groups[0], node)
+        except RequestError as error:
+            if error.code not in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION):
+                raise
+        return from_classic(channel.request(DescribeGroupsRequest([group_id])).groups[0], node)
+
+    def offsets(self, group_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
+        """All that a group has committed, in order of topics; nothing if there is no such group.
+
+        :raises RequestError: UNSUPPORTED_VERSION (a broker older than Kafka 0.10.2), ...
+        """
+        return self._coordinators.ask(group_id, partial(self._offsets, group_id))
+
+    def _offsets(self, group_id: str, channel: Channel) -> dict[TopicPartition, OffsetAndMetadata]:
+        version = channel.version_for(OffsetFetchRequest)
+        response = channel.request(messages.offsets_request(group_id, version), version)
+        return dict(sorted(fetched(group_id, response).items()))
+
+    def commit(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Set offsets of a group without members; a group that is not there comes into being.
+
+        :raises GroupInUse: it has members; nothing was set.
+        :raises RequestError: a partition was refused; others may have been set.
+        """
+        request = messages.set_offsets_request(group_id, offsets)
+
+        def attempt(channel: Channel) -> None:
+            messages.check_offsets_set(channel.request(request), group_id)
+
+        self._coordinators.ask(group_id, attempt)
+
+    def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+        """Delete what a group has committed for some partitions; it keeps the others.
+
+        :raises UnknownGroup: there is no such group.
+        :raises GroupInUse: it consumes one of these topics now; others may have been deleted.
+        """
+        request = messages.delete_offsets_request(group_id, partitions)
+
+        def attempt(channel: Channel) -> None:
+            messages.check_offsets_deleted(channel.request(request), group_id)
+
+        self._coordinators.ask(group_id, attempt)
+
+    def delete(self, group_id: str) -> None:
+        """Delete a group with its offsets.
+
+        :raises UnknownGroup: there is no such group.
+        :raises GroupInUse: it has members.
+        """
+
+        def attempt(channel: Channel) -> None:
+            messages.check_deleted(channel.request(messages.delete_request(group_id)), group_id)
+
+        self._coordinators.ask(group_id, attempt)

@@ -1,0 +1,141 @@
+"""Topics: create, delete, list, describe, more partitions, fewer records; and where a broker keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from functools import partial
+from types import MappingProxyType
+
+from kafkatx.blocking.admin.configs import Configs
+from kafkatx.blocking.cluster import Cluster
+from kafkatx.clientcore.admin import topics as messages
+from kafkatx.clientcore.admin.configs import ConfigEntry, Resource, ResourceType
+from kafkatx.clientcore.admin.topics import LogDir, TopicDescription
+from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
+from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import BrokerNode, TopicPartition
+from kafkatx.wire.messages.create_topics import CreateTopicsRequest
+from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest
+
+
+class Admin:
+    """Topic administration through a :class:`Cluster`, which stays the caller's to close."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = -1,
+        replication: int = -1,
+        configs: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Create a topic and wait until the cluster knows it.
+
+        :param partitions: -1 for the broker's ``num.partitions``; *replication* likewise.
+        :raises RequestError: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_CONFIG, ...
+        """
+
+        def attempt() -> None:
+            controller = self._cluster.controller()
+            version = controller.version_for(CreateTopicsRequest)
+            request = messages.create_topic_request(
+                name, partitions, replication, configs, self._timeout_ms, version
+            )
+            messages.check_created(controller.request(request, version).topics)
+
+        self._cluster.retrying(attempt)
+        self._cluster.forget()
+        self._cluster.retrying(lambda: messages.check_known(name, self._cluster.metadata([name])))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its records.
+
+        :raises UnknownTopic: there is none of this name.
+        :raises RequestError: TOPIC_DELETION_DISABLED, ...
+        """
+
+        request = messages.delete_topic_request(name, self._timeout_ms)
+
+        def attempt() -> None:
+            messages.check_changed(self._cluster.controller().request(request).responses)
+
+        self._cluster.retrying(attempt)
+        self._cluster.forget()
+
+    def create_partitions(self, name: str, count: int) -> None:
+        """Let a topic have *count* partitions in all; records stay where they are.
+
+        :raises UnknownTopic: there is none of this name.
+        :raises RequestError: INVALID_PARTITIONS (it has as many or more), ...
+        """
+        request = messages.create_partitions_request(name, count, self._timeout_ms)
+
+        def attempt() -> None:
+            messages.check_changed(self._cluster.controller().request(request).results)
+
+        self._cluster.retrying(attempt)
+        self._cluster.forget()
+
+    def delete_records(self, topic: str, offsets: Mapping[int, int]) -> dict[int, int]:
+        """Delete the records before an offset from each of some partitions.
+
+        :param offsets: for each partition the first offset that is to stay; -1: delete all there is.
+        :return: where each partition starts now.
+        :raises RequestError: OFFSET_OUT_OF_RANGE, POLICY_VIOLATION, ...; others may have been done.
+        """
+
+        def attempt(at: TopicPartition, offset: int) -> int:
+            request = messages.delete_records_request(at, offset, self._timeout_ms)
+            return messages.low_watermark(self._cluster.leader(*at).request(request), at)
+
+        return {
+            partition: self._cluster.retrying(partial(attempt, TopicPartition(topic, partition), offset))
+            for partition, offset in offsets.items()
+        }
+
+    def describe_log_dirs(self) -> dict[int, list[LogDir]]:
+        """What each broker has in its log dirs."""
+
+        def attempt(node: BrokerNode) -> list[LogDir]:
+            with closing(self._cluster.dial(node)) as channel:
+                return messages.log_dirs(channel.request(DescribeLogDirsRequest(None)))
+
+        nodes = self._cluster.metadata([]).brokers.values()
+        return {node.id: self._cluster.retrying(partial(attempt, node)) for node in nodes}
+
+    def list_topics(self, internal: bool = False) -> list[TopicMetadata]:
+        """Every topic by name; those that the cluster keeps for itself only with *internal*."""
+        return messages.topics_listed(self._cluster.metadata(None), internal)
+
+    def describe_topic(self, name: str) -> TopicDescription:
+        """A topic with its partitions, their offsets, and its settings.
+
+        :raises UnknownTopic: there is none of this name.
+        """
+        self._cluster.forget()
+        topic = self._cluster.topic(name)
+        led = messages.led(topic)
+        earliest = self._cluster.offsets(name, dict.fromkeys(led, EARLIEST))
+        latest = self._cluster.offsets(name, dict.fromkeys(led, LATEST))
+        return messages.topic_description(topic, earliest, latest, self._configs(name))
+
+    def _configs(self, topic: str) -> dict[str, ConfigEntry]:
+        """A topic's settings; none where the broker is too old to tell."""
+        try:
+            return Configs(self._cluster).describe(Resource(ResourceType.TOPIC, topic))
+        except RequestError as error:
+            if error.code is not ErrorCode.UNSUPPORTED_VERSION:
+                raise
+            return {}
+
+    def metadata(self) -> ClusterMetadata:
+        """Every broker and every topic."""
+        return self._cluster.metadata(None)
+
+    @property
+    def _timeout_ms(self) -> int:
+        return int(self._cluster.timeout_s * 1000)

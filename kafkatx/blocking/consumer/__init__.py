@@ -1,0 +1,1 @@
+"""Reading partitions over plain sockets."""

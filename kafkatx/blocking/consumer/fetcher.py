@@ -1,0 +1,272 @@
+"""Fetch from several partitions of a topic at once: one request under way per leader, one read ahead.
+
+What is yielded are the log's own bytes; :mod:`kafkatx.blocking.consumer.reader` decodes them.
+"""
+
+from __future__ import annotations
+
+import selectors
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import attrs
+
+from kafkatx.blocking.cluster import Cluster
+from kafkatx.blocking.connection import Channel
+from kafkatx.blocking.retry import Patience
+from kafkatx.clientcore.errors import OffsetOutOfRange, check, retriable
+from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.records.conversion import batches
+from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+
+MAX_BYTES = 8 << 20
+MIN_PARTITION_BYTES = 1 << 20
+NEVER_MORE = (1 << 31) - 1
+READ_COMMITTED = 1
+
+NAMES_TOPICS_UNTIL = 12
+"""The last version of Fetch that names topics; from 13 on it is their ids."""
+
+
+class Chunk(NamedTuple):
+    """Whole batches of one partition, as they are stored.
+
+    The first may begin below the offset asked for and the last may go beyond the end asked for: a batch
+    is not cut. ``high_watermark`` is the offset after the last that could be read at that moment.
+    """
+
+    partition: int
+    data: memoryview
+    next_offset: int
+    high_watermark: int
+
+
+@attrs.define(eq=False)
+class _Cursor:
+    """How far one partition has been read; ``end`` is exclusive, None without end."""
+
+    partition: int
+    offset: int
+    end: int | None
+    max_bytes: int
+    moved_at: float
+    empty_replies: int = 0
+
+    @property
+    def done(self) -> bool:
+        return self.end is not None and self.offset >= self.end
+
+
+@attrs.define(eq=False)
+class _Lane:
+    """A connection of our own to one leader, and the fetch that is under way on it."""
+
+    channel: Channel
+    ticket: int | None = None
+    asked: list[_Cursor] = attrs.Factory(list)
+
+
+def first_readable(channels: Sequence[Channel], timeout_s: float) -> int:
+    """The index of a channel that has something to read; 0 if none has after the time."""
+    with selectors.DefaultSelector() as selector:
+        for index, channel in enumerate(channels):
+            selector.register(channel, selectors.EVENT_READ, index)
+        ready = selector.select(timeout_s)
+    return int(ready[0][0].data) if ready else 0
+
+
+class Fetcher:
+    """Reads ranges of offsets; on errors that may pass it reconnects and goes on where it was.
+
+    :param ranges: for each partition the first offset and the exclusive end (None: follow for ever).
+    :param max_bytes: at most this much per reply and leader, save for a batch that is larger; up to two
+        replies are held at a time.
+    :param retry_timeout_s: how long errors in a row are borne; the cluster's ``timeout_s`` if None.
+        A partition with an end that lies beyond its log is waited for as long.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        topic: str,
+        ranges: Mapping[int, tuple[int, int | None]],
+        *,
+        max_bytes: int = MAX_BYTES,
+        max_wait_ms: int = 500,
+        min_bytes: int = 1,
+        isolation_level: int = 0,
+        retry_timeout_s: float | None = None,
+        wait: Callable[[Sequence[Channel], float], int] = first_readable,
+    ) -> None:
+        self.topic = topic
+        self._cluster = cluster
+        self._max_bytes = max_bytes
+        self._max_wait_ms = max_wait_ms
+        self._min_bytes = min_bytes
+        self._isolation_level = isolation_level
+        self._limit_s = cluster.timeout_s if retry_timeout_s is None else retry_timeout_s
+        self._patience = Patience(self._limit_s, cluster.backoff, cluster.clock, cluster.sleep)
+        self._wait = wait
+        self._lanes: dict[tuple[str, int], _Lane] = {}
+        share = min(max_bytes, max(MIN_PARTITION_BYTES, max_bytes // max(1, len(ranges))))
+        cursors = [_Cursor(p, start, end, share, cluster.clock()) for p, (start, end) in ranges.items()]
+        self._cursors = [cursor for cursor in cursors if not cursor.done]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield what the leaders give, in each partition's order, until all ends are reached.
+
+        While one chunk is worked on, the next fetch is under way already.
+
+        :raises OffsetOutOfRange: the log does not have a partition's next offset.
+        :raises RequestError: a leader refuses, or an end was not reached in time.
+        :raises ConnectionFailed: no broker could be reached for ``retry_timeout_s``.
+        """
+        try:
+            while self._cursors:
+                got, error = self._round()
+                yield from got
+                if error is not None:
+                    self._recover(error)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the connections; what is under way is dropped."""
+        for lane in self._lanes.values():
+            lane.channel.close()
+        self._lanes.clear()
+
+    def _round(self) -> tuple[list[Chunk], KafkaTXError | None]:
+        """Wait for one reply; ask on before it is handed out, unless something was wrong with it."""
+        got: list[Chunk] = []
+        try:
+            self._ask()
+            error = self._take(self._ready(), got)
+            if error is None:
+                self._patience.progress()
+                self._ask()
+        except KafkaTXError as failure:
+            error = failure
+        return got, error
+
+    def _recover(self, error: KafkaTXError) -> None:
+        if not retriable(error):
+            raise error
+        self.close()
+        self._cluster.forget()
+        self._patience.again(error)
+
+    # -- asking
+
+    def _ask(self) -> None:
+        """Send a fetch to every leader that has none under way."""
+        self._cursors = [cursor for cursor in self._cursors if not cursor.done]
+        by_leader: dict[tuple[str, int], list[_Cursor]] = {}
+        for cursor in self._cursors:
+            node = self._cluster.leader_node(self.topic, cursor.partition)
+            address = (node.host, node.port)
+            lane = self._lanes.get(address)
+            if lane is None:
+                lane = self._lanes[address] = _Lane(self._cluster.dial(node))
+            if lane.ticket is None:
+                by_leader.setdefault(address, []).append(cursor)
+        for address, cursors in by_leader.items():
+            lane = self._lanes[address]
+            lane.asked = cursors
+            version = lane.channel.version_for(FetchRequest, NAMES_TOPICS_UNTIL)
+            lane.ticket = lane.channel.send(self._request(cursors), version)
+        # The broker fills a reply in the order asked: let another partition be the first next time.
+        self._cursors = self._cursors[1:] + self._cursors[:1]
+
+    def _request(self, cursors: list[_Cursor]) -> FetchRequest:
+        partitions = [
+            FetchPartition(partition=c.partition, fetch_offset=c.offset, partition_max_bytes=c.max_bytes)
+            for c in cursors
+        ]
+        return FetchRequest(
+            max_wait_ms=self._max_wait_ms,
+            min_bytes=self._min_bytes,
+            max_bytes=max(self._max_bytes, cursors[0].max_bytes),
+            isolation_level=self._isolation_level,
+            topics=[FetchTopic(topic=self.topic, partitions=partitions)],
+        )
+
+    def _ready(self) -> _Lane:
+        lanes = [lane for lane in self._lanes.values() if lane.ticket is not None]
+        if len(lanes) == 1:
+            return lanes[0]
+        return lanes[self._wait([lane.channel for lane in lanes], self._cluster.timeout_s)]
+
+    # -- taking replies
+
+    def _take(self, lane: _Lane, got: list[Chunk]) -> KafkaTXError | None:
+        """Append a lane's reply to *got* and move the cursors; return what was wrong with a partition."""
+        assert lane.ticket is not None
+        ticket, lane.ticket = lane.ticket, None
+        response: Any = lane.channel.receive(ticket)
+        check(response.error_code, f"fetch from {self.topic}")
+        asked = {cursor.partition: cursor for cursor in lane.asked}
+        error: KafkaTXError | None = None
+        for topic in response.responses:
+            for answer in topic.partitions:
+                cursor = asked.pop(answer.partition_index, None)
+                if cursor is None:
+                    continue
+                try:
+                    self._take_partition(cursor, answer, cursor is lane.asked[0], got)
+                except KafkaTXError as failure:
+                    error = failure
+        return error
+
+    def _take_partition(
+        self, cursor: _Cursor, answer: PartitionData, was_first: bool, got: list[Chunk]
+    ) -> None:
+        if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            raise self._out_of_range(cursor)
+        check(answer.error_code, f"fetch from {self.topic} [{cursor.partition}]")
+        records = memoryview(answer.records or b"")  # type: ignore[arg-type]  # decoded: never a FileSlice
+        size = 0
+        for position, batch_size, _magic, _base_offset, last_offset, _max_timestamp in batches(records):
+            size = position + batch_size
+            # A reply may begin before the offset asked for; never go backwards.
+            cursor.offset = max(cursor.offset, last_offset + 1)
+            if cursor.done:
+                break
+        if size:
+            cursor.moved_at, cursor.empty_replies = self._cluster.clock(), 0
+            got.append(Chunk(cursor.partition, records[:size], cursor.offset, answer.high_watermark))
+        elif len(records):
+            # Before Fetch 3 a batch above max_bytes comes cut off: ask for more of it.
+            if cursor.max_bytes >= NEVER_MORE:
+                raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"{self.topic} [{cursor.partition}]")
+            cursor.max_bytes = min(cursor.max_bytes * 4, NEVER_MORE)
+        elif cursor.end is not None:
+            self._nothing_before_end(cursor, answer, was_first)
+
+    def _nothing_before_end(self, cursor: _Cursor, answer: PartitionData, was_first: bool) -> None:
+        """An empty reply although the end is not reached: a gap, or the end is yet to be written.
+
+        The first partition of a request gets at least one batch if there is one below the high watermark.
+        So if the high watermark has passed our end, all that is left are offsets without records
+        (compaction, aborted transactions). It must be so twice, as the reply may have crossed an append.
+        """
+        assert cursor.end is not None
+        readable = answer.high_watermark
+        if self._isolation_level == READ_COMMITTED and answer.last_stable_offset >= 0:
+            readable = answer.last_stable_offset
+        if was_first and readable >= cursor.end:
+            cursor.empty_replies += 1
+            if cursor.empty_replies > 1:
+                cursor.offset = cursor.end
+        elif self._cluster.clock() - cursor.moved_at > self._limit_s:
+            raise RequestError(
+                ErrorCode.OFFSET_NOT_AVAILABLE if readable < 0 else ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{self.topic} [{cursor.partition}] ends at offset {readable}, "
+                f"and {cursor.end} was not reached within {self._limit_s:g} s",
+            )
+
+    def _out_of_range(self, cursor: _Cursor) -> OffsetOutOfRange:
+        earliest = self._cluster.offsets(self.topic, {cursor.partition: EARLIEST})[cursor.partition][0]
+        latest = self._cluster.offsets(self.topic, {cursor.partition: LATEST})[cursor.partition][0]
+        return OffsetOutOfRange(self.topic, cursor.partition, cursor.offset, earliest, latest)

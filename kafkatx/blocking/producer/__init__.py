@@ -1,0 +1,1 @@
+"""Writing to topics over plain sockets."""

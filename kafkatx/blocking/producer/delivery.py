@@ -1,0 +1,211 @@
+"""Get batches into the log: pipelined, in order per partition, again after errors that may pass."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NoReturn, Protocol
+
+import attrs
+
+from kafkatx.blocking.cluster import Cluster
+from kafkatx.blocking.connection import Channel
+from kafkatx.blocking.retry import Patience
+from kafkatx.blocking.stalls import Waiting
+from kafkatx.clientcore.producer.accumulator import Accumulator, Outcome
+from kafkatx.clientcore.producer.batch import Batch
+from kafkatx.clientcore.producer.partition_queue import Outbox
+from kafkatx.clientcore.producer.requests import (
+    answers,
+    code_of,
+    error_of,
+    given_up,
+    may_be_cut,
+    produce_request,
+)
+from kafkatx.errors import KafkaTXError, RequestError
+from kafkatx.types import NO_TIMESTAMP
+from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
+
+
+@attrs.define
+class Written:
+    """What has been acknowledged so far; with acks=0, sent. ``bytes`` are those of keys and values."""
+
+    records: int = 0
+    bytes: int = 0
+
+
+@attrs.define(eq=False)
+class _Flight:
+    """A produce request whose reply is awaited."""
+
+    batch: Batch
+    channel: Channel
+    ticket: int
+    append_time_ms: int = NO_TIMESTAMP
+
+
+class Auditor(Protocol):
+    """Who counts what got into the log: :class:`kafkatx.blocking.producer.audit.Announcer`."""
+
+    def count(self, batch: Batch, append_time_ms: int) -> None:
+        """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
+
+    def announce(self) -> None:
+        """The end: say what was counted. Raises nothing."""
+
+
+class Delivery:
+    """Sends what an accumulator has closed.
+
+    Up to *max_in_flight* requests are under way at once. When the oldest fails with an error that may
+    pass, the replies of all the others are taken in first; then each partition's outbox says what is sent
+    again (see :mod:`kafkatx.clientcore.producer.partition_queue`).
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        accumulator: Accumulator,
+        *,
+        acks: int,
+        request_timeout_s: float,
+        delivery_timeout_s: float,
+        auditor: Auditor | None = None,
+    ) -> None:
+        self.written = Written()
+        self._auditor = auditor
+        self._cluster = cluster
+        self._accumulator = accumulator
+        self._acks = acks
+        self._max_in_flight = accumulator.limits.in_flight
+        self._request_timeout_ms = int(request_timeout_s * 1000)
+        self._patience = Patience(delivery_timeout_s, cluster.backoff, cluster.clock, cluster.sleep)
+        self._waiting = Waiting(cluster.on_wait, cluster.clock)
+        self._channels: dict[tuple[str, int], Channel] = {}
+        self._in_flight: deque[_Flight] = deque()
+
+    def send(self) -> None:
+        """Send all closed batches as soon as fewer than *max_in_flight* are under way; wait until then.
+
+        :raises ProduceFailed: one of these or an earlier batch was refused, or was not delivered in time.
+        """
+        while any(outbox.waiting for outbox in self._accumulator.busy):
+            if not self._pump():
+                self._settle()
+
+    def drain(self) -> None:
+        """Wait until all is acknowledged; raises as :meth:`send`."""
+        self.send()
+        while self._in_flight:
+            self._settle()
+            self.send()
+
+    def close(self) -> None:
+        """Close the connections; what is not acknowledged may be lost."""
+        for channel in self._channels.values():
+            channel.close()
+        self._channels.clear()
+        self._in_flight.clear()
+        self._accumulator.abandon()
+        if self._auditor is not None:
+            self._auditor.announce()
+
+    def _pump(self) -> bool:
+        """Send one batch, if one may be sent; whether that was tried."""
+        if len(self._in_flight) >= self._max_in_flight:
+            return False
+        for outbox in self._accumulator.busy:
+            if outbox.waiting and outbox.sendable(self._max_in_flight):
+                self._take(outbox)
+                return True
+        return False
+
+    def _take(self, outbox: Outbox) -> None:
+        batch = self._accumulator.take(outbox)
+        try:
+            self._send(batch)
+        except KafkaTXError as error:
+            self._failed(batch, error)
+
+    def _send(self, batch: Batch) -> None:
+        channel = self._leader(batch)
+        version = channel.version_for(ProduceRequest)
+        request = produce_request([batch], version, self._acks, self._request_timeout_ms)
+        ticket = channel.send(request, version, expect_reply=self._acks != 0)
+        if self._acks:
+            self._in_flight.append(_Flight(batch, channel, ticket))
+        else:
+            self._answered(batch, None)
+
+    def _leader(self, batch: Batch) -> Channel:
+        node = self._cluster.leader_node(batch.topic, batch.partition)
+        channel = self._channels.get((node.host, node.port))
+        if channel is None or channel.closed:
+            channel = self._channels[node.host, node.port] = self._cluster.dial(node)
+        return channel
+
+    def _settle(self) -> None:
+        """Wait for the oldest request's reply and act upon it."""
+        flight = self._in_flight.popleft()
+        error = self._error_of(flight)
+        if error is None:
+            self._answered(flight.batch, None, flight.append_time_ms)
+        else:
+            self._failed(flight.batch, error)
+
+    def _error_of(self, flight: _Flight) -> KafkaTXError | None:
+        """Wait for one request's reply; None if the batch is in the log."""
+        try:
+            response: ProduceResponse = flight.channel.receive(flight.ticket)
+            answer = answers([flight.batch], response)[0]
+        except KafkaTXError as error:
+            return error
+        if not isinstance(answer, KafkaTXError):
+            flight.append_time_ms = answer.log_append_time_ms
+        return error_of(answer)
+
+    def _answered(
+        self, batch: Batch, error: KafkaTXError | None, append_time_ms: int = NO_TIMESTAMP
+    ) -> Outcome:
+        outcome = self._accumulator.answered(batch, error, 0.0)
+        if outcome is Outcome.DELIVERED:
+            self._patience.progress()
+            self._waiting.over()
+            self.written.records += batch.records
+            self.written.bytes += batch.payload_bytes
+            if self._auditor is not None:
+                self._auditor.count(batch, append_time_ms)
+        return outcome
+
+    def _failed(self, batch: Batch, error: KafkaTXError) -> None:
+        """Take in all replies, so that the outboxes know what is to be sent again, and wait a little.
+
+        :raises ProduceFailed: *error* is not one that passes, or the time is up.
+        """
+        cut = may_be_cut(batch, code_of(error))
+        if self._answered(batch, error) is Outcome.REFUSED:
+            self._give_up(batch, error)
+        flights, self._in_flight = self._in_flight, deque()
+        for flight in flights:
+            later = self._error_of(flight)
+            if (
+                self._answered(flight.batch, later, flight.append_time_ms) is Outcome.REFUSED
+                and later is not None
+            ):
+                self._give_up(flight.batch, later)
+        if cut:
+            return
+        for channel in self._channels.values():
+            channel.close()
+        self._channels.clear()
+        self._cluster.forget()
+        if isinstance(error, RequestError):  # of a broker that does not answer the cluster tells
+            self._waiting.failed(f"{batch.topic} [{batch.partition}] takes no records ({error})")
+        try:
+            self._patience.again(error)
+        except KafkaTXError:
+            self._give_up(batch, error)
+
+    def _give_up(self, batch: Batch, error: KafkaTXError) -> NoReturn:
+        raise given_up(batch, error) from error

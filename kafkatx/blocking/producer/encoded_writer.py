@@ -1,0 +1,142 @@
+"""Write batches whose records were encoded elsewhere, column by column: what a sink of tables needs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import attrs
+
+from kafkatx.blocking.cluster import Cluster
+from kafkatx.blocking.producer.audit import announcer
+from kafkatx.blocking.producer.delivery import Delivery, Written
+from kafkatx.blocking.producer.writer import identity_from
+from kafkatx.blocking.retry import Patience
+from kafkatx.clientcore.errors import retriable
+from kafkatx.clientcore.producer.accumulator import Accumulator
+from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT
+from kafkatx.clientcore.producer.config import acks_of, is_idempotent, limits_of
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.clientcore.tables import common, producer
+from kafkatx.errors import KafkaTXError
+from kafkatx.records.compression import codec_named
+from kafkatx.types import TopicPartition
+
+T = TypeVar("T")
+
+
+class EncodedWriter:
+    """Sends batches to partitions of any topics, several requests at a time, in order per partition.
+
+    The caller chooses partitions and sizes. Topics are created if the broker creates topics. A context
+    manager; leaving it flushes, unless an error is on its way.
+
+    :param settings: a producer's. ``max.block.ms`` is for how long a broker that does not answer is asked
+        for an identity and for a topic's partitions; ``delivery.timeout.ms``, for how long failures in a row
+        are borne afterwards.
+    :raises ConnectionFailed: no broker has answered for so long.
+    """
+
+    def __init__(
+        self, cluster: Cluster, settings: ClientSettings, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._block_s = settings[producer.MAX_BLOCK_MS] / 1000
+        idempotent = is_idempotent(settings)
+        identity = self._patiently(lambda: identity_from(cluster)) if idempotent else NOT_IDEMPOTENT
+        limits = limits_of(settings)
+        if idempotent and identity == NOT_IDEMPOTENT:
+            limits = attrs.evolve(limits, in_flight=1)
+        self._accumulator = Accumulator(
+            limits, codec_named(settings[producer.COMPRESSION_TYPE]), identity=identity
+        )
+        self._delivery = Delivery(
+            cluster,
+            self._accumulator,
+            acks=acks_of(settings),
+            request_timeout_s=settings[common.REQUEST_TIMEOUT_MS] / 1000,
+            delivery_timeout_s=settings[producer.DELIVERY_TIMEOUT_MS] / 1000,
+            auditor=announcer(cluster, settings),
+        )
+        self._failure: KafkaTXError | None = None
+
+    @property
+    def written(self) -> Written:
+        """What has been acknowledged so far."""
+        return self._delivery.written
+
+    def __enter__(self) -> EncodedWriter:
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, *exc_info: object) -> None:
+        if exc_type is None:
+            self.close()
+        else:
+            self._delivery.close()
+
+    def partitions(self, topic: str, at_least: int = 1) -> int:
+        """How many partitions a topic has.
+
+        :param at_least: what is remembered is asked for again if it is less: a topic may have grown.
+        :raises RequestError: the topic does not exist and is not created; or its name is not allowed.
+        :raises ConnectionFailed: no broker answers.
+        """
+        count = self._count(topic)
+        if count < at_least:
+            self._cluster.forget()
+            count = self._count(topic)
+        return count
+
+    def _count(self, topic: str) -> int:
+        return self._patiently(lambda: len(self._cluster.topic(topic, allow_auto_create=True).partitions))
+
+    def most_bytes(self) -> int:
+        """How large a batch may be: less than was asked for once a broker has refused that."""
+        return self._accumulator.most_bytes()
+
+    def send(self, to: TopicPartition, records: bytes | memoryview, count: int, payload_bytes: int) -> None:
+        """Send one batch, which may wait for earlier ones; its time is that of the call.
+
+        :param records: as :meth:`kafkatx.records.builder.BatchBuilder.append_encoded` wants them.
+        :param payload_bytes: the sum of their keys and values.
+        :raises ProduceFailed: a batch was refused or not delivered in time; nothing can be sent any more.
+        """
+        outbox = self._accumulator.outbox(*to)
+        now_ms = int(self._clock() * 1000)
+        self._accumulator.append_encoded(outbox, records, count, payload_bytes, now_ms)
+        self._guarded(self._delivery.send)
+
+    def flush(self) -> None:
+        """Wait until all is acknowledged; raises as :meth:`send`."""
+        self._guarded(self._delivery.drain)
+
+    def close(self) -> None:
+        """Flush, then close the connections; raises as :meth:`send`."""
+        try:
+            self.flush()
+        finally:
+            self._delivery.close()
+
+    def _guarded(self, call: Callable[[], None]) -> None:
+        """After a failure nothing more may be sent: what follows would not be in order."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            call()
+        except KafkaTXError as error:
+            self._failure = error
+            raise
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        """Call until it succeeds, fails for good, or ``max.block.ms`` is over."""
+        cluster = self._cluster
+        patience = Patience(self._block_s, cluster.backoff, cluster.clock, cluster.sleep)
+        while True:
+            try:
+                return call()
+            except KafkaTXError as error:
+                if not retriable(error):
+                    raise
+                patience.again(error)

@@ -1,0 +1,209 @@
+"""Write records to one topic: partitions, batches, compression, idempotence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Protocol
+
+from kafkatx.blocking.cluster import Cluster
+from kafkatx.blocking.producer.delivery import Auditor, Delivery, Written
+from kafkatx.clientcore.audit.server_header import Stamp, accumulator
+from kafkatx.clientcore.producer.accumulator import BATCH_BYTES, Limits
+from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Identity, pieces
+from kafkatx.clientcore.producer.partition_queue import Outbox
+from kafkatx.clientcore.producer.requests import identity_request, identity_told
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.partitioners import DefaultPartitioner
+from kafkatx.records.compression import codec_named
+
+
+class Partitioner(Protocol):
+    """:class:`kafkatx.interfaces.IPartitioner`, which this floor cannot import: it needs Twisted."""
+
+    def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
+        """The partition of a record with this key."""
+
+    def batch_sent(self, topic: str) -> None:
+        """A batch of the topic was closed."""
+
+
+class Writer:
+    """Batches records per partition and sends them, several requests at a time.
+
+    A batch leaves when it is full; :meth:`flush` sends the rest and waits. Nothing is sent by time:
+    there is no thread. The topic is created if the broker creates topics. A context manager; leaving it
+    flushes, unless an error is on its way.
+
+    :param partitioner: None is the Java client's: murmur2 of the key, else one partition per batch.
+    :param acks: -1 all in-sync replicas, 1 the leader, 0 nobody (no reply; errors go unseen).
+    :param compression: ``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``.
+    :param batch_bytes: records of a batch, before compression; a larger record has a batch of its own.
+        Where the topic takes less, batches are cut.
+    :param idempotent: let the broker drop what a retry would double. Only with acks -1, and if the broker
+        knows it (Kafka 0.11); otherwise one request is under way at a time, so that order is kept.
+    :param delivery_timeout_s: how long failures in a row are borne.
+    :param auditor: who counts what got into the log: a :class:`kafkatx.blocking.producer.audit.Announcer`.
+    :param stamp: a header for each record that has none of its name: its name and value, as
+        :func:`kafkatx.clientcore.audit.server_header.make_stamp` gives it.
+    :raises RequestError: the topic does not exist and is not created; or its name is not allowed.
+    :raises ConnectionFailed: no broker answers.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        topic: str,
+        *,
+        partitioner: Partitioner | None = None,
+        acks: int = -1,
+        compression: str = "none",
+        batch_bytes: int = BATCH_BYTES,
+        idempotent: bool = True,
+        max_in_flight: int = 5,
+        request_timeout_s: float = 30.0,
+        delivery_timeout_s: float = 120.0,
+        auditor: Auditor | None = None,
+        stamp: Stamp | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.topic = topic
+        self._clock = clock
+        self._by_record = partitioner is not None
+        self._partitioner: Partitioner = partitioner or DefaultPartitioner()
+        self._partitions = len(cluster.topic(topic, allow_auto_create=True).partitions)
+        identity = identity_from(cluster) if idempotent and acks == -1 else NOT_IDEMPOTENT
+        pipelined = identity != NOT_IDEMPOTENT or acks == 0
+        self._accumulator = accumulator(
+            stamp,
+            Limits(batch_bytes, batch_bytes, in_flight=max_in_flight if pipelined else 1),
+            codec_named(compression),
+            self._partitioner.batch_sent,
+            identity,
+        )
+        self._delivery = Delivery(
+            cluster,
+            self._accumulator,
+            acks=acks,
+            request_timeout_s=request_timeout_s,
+            delivery_timeout_s=delivery_timeout_s,
+            auditor=auditor,
+        )
+        self._failure: KafkaTXError | None = None
+
+    @property
+    def written(self) -> Written:
+        """What has been acknowledged so far."""
+        return self._delivery.written
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, *exc_info: object) -> None:
+        if exc_type is None:
+            self.close()
+        else:
+            self._delivery.close()
+
+    def send(
+        self,
+        value: bytes | None,
+        key: bytes | None = None,
+        partition: int | None = None,
+        headers: Sequence[tuple[str, bytes | None]] = (),
+        timestamp_ms: int | None = None,
+    ) -> None:
+        """Add one record; a full batch is sent, which may wait for earlier ones.
+
+        :param timestamp_ms: the time of the call if None.
+        :raises ProduceFailed: a batch was refused or not delivered in time; nothing can be sent any more.
+        """
+        if partition is None:
+            alone = self._partitions == 1 and not self._by_record
+            partition = 0 if alone else self._partitioner.partition(self.topic, key, self._partitions)
+        now_ms = int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms
+        outbox = self._outbox(partition)
+        self._accumulator.append(outbox, key, value, now_ms, headers, None, 0.0)
+        if outbox.waiting:
+            self._guarded(self._delivery.send)
+
+    def send_values(
+        self, values: Sequence[bytes], partition: int | None = None, timestamp_ms: int | None = None
+    ) -> None:
+        """Send records that have a value and nothing else, at once, in as few batches as they fit in.
+
+        Much faster than :meth:`send`. What :meth:`send` gathered before leaves first. With a partitioner
+        of the caller's each record is given to it.
+
+        :param timestamp_ms: of all of them; the time of the call if None.
+        :raises ProduceFailed: as :meth:`send`.
+        """
+        if self._by_record and partition is None:
+            for value in values:
+                self.send(value, timestamp_ms=timestamp_ms)
+            return
+        self._accumulator.close_all()
+        self._guarded(self._delivery.send)
+        now_ms = int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms
+        for piece, _ in pieces(values, self._limit_bytes()):
+            target = partition
+            if target is None:
+                target = self._partitioner.partition(self.topic, None, self._partitions)
+            outbox = self._outbox(target)
+            self._accumulator.append_values(outbox, piece, now_ms, None, 0.0)
+            self._accumulator.close(outbox)
+            self._guarded(self._delivery.send)
+
+    def send_lines(self, lines: Iterable[bytes], partition: int | None = None) -> None:
+        """Send each item as a record's value, in large groups; raises as :meth:`send`."""
+        lines = iter(lines)
+        count = 1000
+        while group := list(islice(lines, count)):
+            size = sum(map(len, group)) + RECORD_OVERHEAD_BYTES * len(group)
+            self.send_values(group, partition)
+            # The next group should fill one batch.
+            count = max(1, min(self._limit_bytes() * len(group) // size, 1 << 17))
+
+    def flush(self) -> None:
+        """Send what is gathered and wait until all is acknowledged; raises as :meth:`send`."""
+        self._accumulator.close_all()
+        self._guarded(self._delivery.drain)
+
+    def close(self) -> None:
+        """Flush, then close the connections; raises as :meth:`send`."""
+        try:
+            self.flush()
+        finally:
+            self._delivery.close()
+
+    def _outbox(self, partition: int) -> Outbox:
+        return self._accumulator.outbox(self.topic, partition)
+
+    def _limit_bytes(self) -> int:
+        """How large a batch may be: less than was asked for once the broker has refused that."""
+        return self._accumulator.most_bytes()
+
+    def _guarded(self, call: Callable[[], None]) -> None:
+        """After a failure nothing more may be sent: what follows would not be in order."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            call()
+        except KafkaTXError as error:
+            self._failure = error
+            raise
+
+
+def identity_from(cluster: Cluster) -> Identity:
+    """Ask for a producer id and epoch; a broker that has none to give is written to without."""
+
+    def attempt() -> Identity:
+        return identity_told(cluster.any().request(identity_request()))
+
+    try:
+        return cluster.retrying(attempt)
+    except RequestError as error:
+        if error.code is not ErrorCode.UNSUPPORTED_VERSION:
+            raise
+        return NOT_IDEMPOTENT

@@ -1,0 +1,245 @@
+"""The groups that this broker coordinates: what stands between the machines of groups and the world.
+
+A machine (``kafkatx.group``) takes requests and the time, and says what is to be done; here it is done.
+Records go to ``__consumer_offsets``, answers to whoever waits for them, and a timer wakes each group in time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from kafkatx.broker.coordinator.memory import GroupRoom
+from kafkatx.broker.coordinator.offsets_topic import OffsetsTopic
+from kafkatx.broker.coordinator.record_store import Storing, flushed
+from kafkatx.broker.coordinator.timers import Alarms
+from kafkatx.broker.coordinator.turns import Turns
+from kafkatx.broker.requests.quotation import quoted
+from kafkatx.config import BrokerConfig
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, Replace, Store, Tell
+from kafkatx.group.offsets import Offsets
+from kafkatx.group.settings import GroupSettings
+
+if TYPE_CHECKING:  # the machines are imported with the first group: a start need not wait for them
+    from kafkatx.broker.state import Broker
+    from kafkatx.group.classic.group import ClassicGroup
+    from kafkatx.group.consumer.group import ConsumerGroup
+
+
+class _Asked:
+    """The token of one request: holds its answer, or the Deferred that waits for it."""
+
+    __slots__ = ("response", "waiting")
+
+    def __init__(self) -> None:
+        self.response: Any = None
+        self.waiting: Deferred[Any] | None = None
+
+
+def new_member_id(prefix: str) -> str:
+    """A member id as Apache Kafka makes them: that of the client, or of the instance, and a UUID."""
+    return f"{prefix}-{uuid.uuid4()}"
+
+
+class Groups:
+    """Every group, and what their machines want done.
+
+    :ivar groups: by id.
+    :ivar offsets: the committed offsets of all groups.
+    :ivar topic: ``__consumer_offsets``.
+    :ivar settings: for the machines.
+    :ivar room: how much memory they take, and may.
+    :ivar turns: shares the reactor's time between joining members and everybody else.
+    :ivar loading: whether there may be groups that are not known yet.
+    """
+
+    _log = Logger()
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self.groups: dict[str, Group] = {}
+        self.offsets = Offsets()
+        self.topic = OffsetsTopic(broker)
+        self.settings = GroupSettings.of(broker.config)
+        self.loading = False
+        self._wall_ms = broker.now_ms
+        self._alarms = Alarms(broker.clock, self._due)
+        self.now_ms = self._alarms.now_ms
+        self.room = GroupRoom(broker.clock)
+        self.turns = Turns(broker.clock)
+        self._storing = Storing(self.topic, self._stored)
+        self._load: Deferred[None] = succeed(None)
+        broker.config_listeners.append(self._use)
+
+    def _use(self, config: BrokerConfig) -> None:
+        self.settings = GroupSettings.of(config)
+
+    def check(self, group_id: str, may_be_empty: bool = False) -> ErrorCode:
+        """Whether this broker serves the group now.
+
+        :param may_be_empty: as in Apache Kafka for offsets, DescribeGroups and DeleteGroups
+            (GroupCoordinator.isValidGroupId). No id is too long that a request can carry.
+        :return: NONE, INVALID_GROUP_ID, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
+        """
+        if not group_id and not may_be_empty:
+            return ErrorCode.INVALID_GROUP_ID
+        return self.topic.check(group_id)
+
+    def find(self, group_id: str) -> Group | None:
+        """The group, or None if there is none."""
+        return self.groups.get(group_id)
+
+    def new_classic(self, group_id: str) -> ClassicGroup:
+        """A group of the classic protocol, without members, that is not coordinated yet."""
+        from kafkatx.group.classic.group import ClassicGroup
+
+        return ClassicGroup(group_id, self.settings, new_member_id, self._wall_ms)
+
+    def new_consumer(self, group_id: str) -> ConsumerGroup:
+        """A group of KIP-848, without members, that is not coordinated yet."""
+        from kafkatx.group.consumer.group import ConsumerGroup
+
+        return ConsumerGroup(
+            group_id,
+            lambda: self.settings_of(group_id),
+            lambda: self._broker.coordinator.state,
+            new_member_id,
+            self._wall_ms,
+        )
+
+    def settings_of(self, group_id: str) -> GroupSettings:
+        """The settings of one group: those of the broker, under the configs that the group has itself."""
+        configs = self._broker.coordinator.state.group_configs.get(group_id)
+        if not configs:
+            return self.settings
+        return self.settings.with_group_configs(self._broker.config, configs)
+
+    def make(self, group_id: str) -> Group:
+        """Coordinate a new group of the classic protocol, without members."""
+        group = self.new_classic(group_id)
+        self.add(group)
+        return group
+
+    def add(self, group: Group) -> None:
+        """Coordinate a group: a new one, or one in place of that with its id (a change of protocol)."""
+        self._alarms.drop(group.group_id)
+        self.groups[group.group_id] = group
+        self._alarms.set(group)
+
+    def remove(self, group_id: str) -> None:
+        """Forget a group, if it is there."""
+        self.groups.pop(group_id, None)
+        self._alarms.drop(group_id)
+        self.room.drop(group_id)
+
+    def _count(self, group: Group) -> None:
+        self.room.count(group, bool(self.offsets.of(group.group_id)))
+
+    async def delete(self, group: Group) -> ErrorCode:
+        """Take a group without members, and its offsets, out of the log and out of memory; say why not."""
+        group_id = group.group_id
+        try:
+            flushing = self.topic.append(group_id, [*self.offsets.tombstones(group_id), *group.tombstones()])
+        except RequestError as error:
+            return error.code
+        self.offsets.remove(group_id)
+        self.remove(group_id)
+        self._log.info("group {group} was deleted", group=quoted(group_id))
+        return await flushed(flushing)
+
+    # --- asking
+
+    def ask(self, group: Group, call: Callable[[object, int], list[Action]]) -> Any:
+        """Let a group answer a request.
+
+        :param call: calls the machine with a token and the time; gives its actions.
+        :return: the response where it came at once, else a Deferred of it. Cancelling that drops the answer,
+            and changes nothing in the group.
+        """
+        asked = _Asked()
+        self.perform(group, call(asked, self.now_ms()))
+        if asked.response is None:
+            asked.waiting = Deferred()
+            return asked.waiting
+        return asked.response
+
+    def perform(self, group: Group, actions: list[Action]) -> None:
+        """Do what a machine wants, in order, then see when it is to be called again.
+
+        Who has waited is answered last: the next request of that connection may come in the same moment,
+        and must not find the group in the middle of something.
+        """
+        waited: list[tuple[Deferred[Any], Any]] = []
+        todo = deque(actions)
+        while todo:
+            action = todo.popleft()
+            if isinstance(action, Answer):
+                asked: _Asked = action.token
+                asked.response = action.response
+                if asked.waiting is not None:
+                    waited.append((asked.waiting, action.response))
+            elif isinstance(action, Store):
+                error = self._storing.store(group, action.records)
+                if error is not None:
+                    todo.extendleft(reversed(group.stored(error, self.now_ms())))
+            elif isinstance(action, Replace):
+                group = action.group
+                self.add(group)
+            else:
+                self._tell(group, action)
+        if self.groups.get(group.group_id) is group:
+            self._alarms.set(group)
+            self._count(group)
+            self._drop_unused(group)
+        for waiting, response in waited:
+            waiting.callback(response)
+
+    def _due(self, group: Group) -> None:
+        self.perform(group, group.advance(self.now_ms()))
+
+    def _stored(self, group: Group, error: ErrorCode) -> None:
+        self.perform(group, group.stored(error, self.now_ms()))
+
+    def _drop_unused(self, group: Group) -> None:
+        """Forget a group that a request made, and that came to nothing: nothing of it was ever stored."""
+        never_used = not group.has_members and group.empty_since_ms < 0 and group.deadline_ms == NEVER_MS
+        if never_used and not self.offsets.of(group.group_id):
+            self.remove(group.group_id)
+
+    def _tell(self, group: Group, line: Tell) -> None:
+        values = {name: quoted(v) if isinstance(v, str) else v for name, v in line.values.items()}
+        write = self._log.warn if line.warn else self._log.info
+        write(line.text, group=quoted(group.group_id), **values)
+
+    # --- beginning and end
+
+    async def open(self) -> None:
+        """Begin to load ``__consumer_offsets``; that goes on in the background: see :meth:`check`."""
+        self.loading = True
+        self._load = Deferred.fromCoroutine(self._load_all()).addErrback(self._not_loaded)
+
+    async def _load_all(self) -> None:
+        if self.topic.exists:
+            from kafkatx.broker.coordinator.replay import Replay
+
+            replay = Replay(self)
+            await self.topic.load(replay, replay.loaded)
+            self._broker.expiry.forget_missing_topics()
+        self.loading = False
+
+    def _not_loaded(self, failure: Failure) -> None:
+        if not failure.check(CancelledError):
+            self._log.failure("loading __consumer_offsets failed", failure)
+
+    def stop(self) -> None:
+        """Call no machine any more. Who waits is not answered: the connections are closed before."""
+        self._load.cancel()
+        self._alarms.stop()
+        self.turns.stop()

@@ -1,0 +1,128 @@
+"""Reading a partition of ``__consumer_offsets`` from its start, in a worker, a piece at a time.
+
+Of each key only the last record is kept, as compaction would: so memory is bounded by what the groups have
+now, however long their history, and the reactor thread has least to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.errors import CorruptRecords, ErrorCode, KafkaTXError, RequestError
+from kafkatx.group.offset_records import key_version
+from kafkatx.interfaces import Worker
+from kafkatx.records import conversion
+from kafkatx.types import FileSlice, Records
+
+Replay = Callable[[int, bytes, "bytes | None"], Any]
+"""Takes (key version, key, value); raises KafkaTXError for what it cannot read."""
+
+READ_BYTES = 1 << 20
+"""How much is read at a time."""
+
+AT_ONCE = 1000
+"""How many records are replayed before others have their turn in the reactor: a few milliseconds."""
+
+_log = Logger()
+
+
+class _Latest:
+    """The last value of every key of one partition, and what could not be read."""
+
+    def __init__(self) -> None:
+        self.values: dict[bytes, bytes | None] = {}
+        self.faults = 0
+        self.first_fault = ""
+
+    def fault(self, what: str) -> None:
+        """Count a fault."""
+        self.faults += 1
+        self.first_fault = self.first_fault or what
+
+    def take(self, records: Records) -> int:
+        """In the worker: take the records of whole batches; give the offset to go on from.
+
+        :raises OSError: they cannot be read from the disk.
+        :raises CorruptRecords: where one batch ends and the next begins cannot be told.
+        """
+        view = memoryview(records.tobytes() if isinstance(records, FileSlice) else records)
+        next_offset = -1
+        for span in conversion.batches(view):
+            keys: list[bytes | None] = []
+            values: list[bytes | None] = []
+            try:
+                conversion.read_columns(view[span.position : span.position + span.size], [], [], keys, values)
+            except RequestError as error:  # the records, or a codec that is not installed
+                self.fault(f"the batch at offset {span.base_offset}: {error}")
+            for key, value in zip(keys, values, strict=True):
+                if key is not None:
+                    self.values.pop(key, None)  # so that it moves to the end
+                    self.values[key] = value
+            next_offset = span.last_offset + 1
+        return next_offset
+
+
+async def load_partition(partition: Partition, worker: Worker, clock: IReactorTime, replay: Replay) -> bool:
+    """Replay one partition; tell whether it could be read. Records that cannot are passed over."""
+    latest = _Latest()
+    try:
+        await _read(partition, worker, latest)
+    except (OSError, RequestError) as error:
+        _log.error("{partition} cannot be loaded: {error}", partition=partition.topic_partition, error=error)
+        return False
+    await _replay_all(latest, clock, replay)
+    if latest.faults:
+        _log.warn(
+            "{count} records or batches of {partition} were passed over; the first: {fault}",
+            count=latest.faults,
+            partition=partition.topic_partition,
+            fault=latest.first_fault,
+        )
+    return True
+
+
+async def _read(partition: Partition, worker: Worker, latest: _Latest) -> None:
+    log = partition.log
+    if partition.offline:
+        raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "its log dir is offline")
+    offset, end = log.log_start_offset, log.log_end_offset
+    while offset < end:
+        warming = log.warm(offset, READ_BYTES)
+        if warming is not None:
+            await warming
+        records = log.read(offset, READ_BYTES, end, True)
+        if not len(records):
+            break  # compaction left nothing of the last offsets
+        try:
+            next_offset = await worker(partial(latest.take, records))
+        except CorruptRecords as error:
+            latest.fault(f"everything from offset {offset} on: {error}")
+            break
+        offset = max(next_offset, offset + 1)
+
+
+async def _replay_all(latest: _Latest, clock: IReactorTime, replay: Replay) -> None:
+    values = iter(latest.values.items())
+    while piece := list(islice(values, AT_ONCE)):
+        for key, value in piece:
+            _replay_one(latest, replay, key, value)
+        if len(piece) == AT_ONCE:
+            await deferLater(clock, 0)
+
+
+def _replay_one(latest: _Latest, replay: Replay, key: bytes, value: bytes | None) -> None:
+    try:
+        replay(key_version(key), key, value)
+    except KafkaTXError as error:
+        latest.fault(str(error))
+    except Exception:
+        latest.fault("see the traceback above")
+        _log.failure("a record could not be replayed")

@@ -1,0 +1,82 @@
+"""Records that machines of groups want stored, and when the machines hear of it: in their order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from kafkatx.broker.coordinator.offsets_topic import TO_CLIENTS, OffsetsTopic
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.group.actions import Group, Record
+
+NOT_FLUSHED = TO_CLIENTS[ErrorCode.KAFKA_STORAGE_ERROR]
+"""What members are told where the disk failed when it was to keep what had been written."""
+
+
+class _Store:
+    """One that is not told of yet; its error is None while it waits for the disk."""
+
+    __slots__ = ("error", "group")
+
+    def __init__(self, group: Group, error: ErrorCode | None) -> None:
+        self.group = group
+        self.error = error
+
+
+class Storing:
+    """Appends at once. Where ``flush.messages`` makes writers wait for the disk, groups hear of it later.
+
+    :ivar told: called with the group and the error, or NONE, where a store was not done at once.
+    """
+
+    _log = Logger()
+
+    def __init__(self, topic: OffsetsTopic, told: Callable[[Group, ErrorCode], None]) -> None:
+        self._topic = topic
+        self._told = told
+        self._waiting: dict[str, deque[_Store]] = {}
+
+    def store(self, group: Group, records: Sequence[Record]) -> ErrorCode | None:
+        """Append the records of a group; None: the group is to hear of it later."""
+        error, flushing = ErrorCode.NONE, None
+        try:
+            flushing = self._topic.append(group.group_id, records)
+        except RequestError as refused:
+            error = refused.code
+        if flushing is None and group.group_id not in self._waiting:
+            return error
+        store = _Store(group, error if flushing is None else None)
+        self._waiting.setdefault(group.group_id, deque()).append(store)
+        if flushing is not None:
+            flushing.addBoth(self._flushed, store)
+        return None
+
+    def _flushed(self, result: object, store: _Store) -> None:
+        store.error = ErrorCode.NONE
+        if isinstance(result, Failure):
+            store.error = NOT_FLUSHED
+            if not result.check(OSError):
+                self._log.failure("flushing __consumer_offsets failed", result)
+        self._tell(store.group.group_id)
+
+    def _tell(self, group_id: str) -> None:
+        """Tell of all that are done and have none before them that is not."""
+        waiting = self._waiting[group_id]
+        while waiting and (error := waiting[0].error) is not None:
+            self._told(waiting.popleft().group, error)
+        if not waiting:
+            self._waiting.pop(group_id, None)
+
+
+async def flushed(flushing: Deferred[int] | None) -> ErrorCode:
+    """Wait for the disk, where that is asked for; give the error that clients are told."""
+    if flushing is not None:
+        try:
+            await flushing
+        except OSError:
+            return NOT_FLUSHED
+    return ErrorCode.NONE

@@ -1,0 +1,1 @@
+"""The partitions that this broker has: produce, fetch, waiting requests, log dirs."""

@@ -1,0 +1,209 @@
+"""What a Produce request comes to: its results, which are true once the staged records are written."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.requests.dispatch import Staging, quoted
+from kafkatx.broker.requests.produce_reply import ProduceReply
+from kafkatx.broker.state import Broker
+from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
+from kafkatx.interfaces import IAppended
+from kafkatx.net.requests import Reply
+from kafkatx.types import Records
+from kafkatx.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+ONE_BATCH_SINCE = 3
+OFFLINE = "the log dir of the partition is offline"
+
+
+class StagedProduce(Staging):
+    """The results of a produce request, true once the staged records are written."""
+
+    __slots__ = ("_acks", "_response", "_staged")
+
+    def __init__(
+        self,
+        acks: int,
+        response: ProduceResponse,
+        staged: list[tuple[Partition, PartitionProduceResponse]],
+    ) -> None:
+        self._acks = acks
+        self._response = response
+        self._staged = staged
+
+    def throttle(self, throttle_time_ms: int) -> None:
+        """Let the response say for how long its client is left alone."""
+        self._response.throttle_time_ms = throttle_time_ms
+
+    def respond(
+        self, failed: dict[object, OSError]
+    ) -> ProduceResponse | Deferred[ProduceResponse | None] | None:
+        """The response, None for acks=0; a Deferred where ``flush.messages`` makes it wait for the disk.
+
+        :raises ProtocolViolation: acks=0 and an error: closing is the only way to tell the producer.
+        """
+        flushing = []
+        for partition, result in self._staged:
+            if partition in failed:
+                _not_stored(result, failed[partition])
+            elif partition.offline:  # its log dir failed when another of its logs was written
+                _not_stored(result, OSError(errno.EIO, OFFLINE))
+            elif partition.must_flush:
+                flushing.append((partition.log.flush(), result))
+        if flushing:
+            return Deferred.fromCoroutine(self._respond_flushed(flushing))
+        return self._response_if_wanted()
+
+    async def _respond_flushed(
+        self, flushing: list[tuple[Deferred[int], PartitionProduceResponse]]
+    ) -> ProduceResponse | None:
+        for flushed, result in flushing:
+            try:
+                await flushed
+            except OSError as error:
+                _not_stored(result, error)
+        return self._response_if_wanted()
+
+    def _response_if_wanted(self) -> ProduceResponse | None:
+        if self._acks:
+            return self._response
+        for topic in self._response.responses:
+            for result in topic.partition_responses:
+                if result.error_code:
+                    raise ProtocolViolation(
+                        f"produce with acks=0 to partition {result.index} of {quoted(topic.name)} failed:"
+                        f" {ErrorCode.of(result.error_code).name} {result.error_message or ''}"
+                    )
+        return None
+
+
+UnjudgedPart: TypeAlias = tuple[Partition, Records, IAppended, PartitionProduceResponse]
+"""A partition, its records, what a first append gave, and the result to fill in."""
+
+
+class UnjudgedProduce(StagedProduce):
+    """A produce request of which some records must be looked into before they are staged.
+
+    :ivar unjudged: those: what a first append gave, and the result to fill in.
+    """
+
+    __slots__ = ("_broker", "_unjudged", "_version")
+    alone = True
+
+    def __init__(
+        self,
+        broker: Broker,
+        version: int,
+        acks: int,
+        response: ProduceResponse,
+        staged: list[tuple[Partition, PartitionProduceResponse]],
+        unjudged: list[UnjudgedPart],
+    ) -> None:
+        super().__init__(acks, response, staged)
+        self._broker = broker
+        self._version = version
+        self._unjudged = unjudged
+
+    def respond(self, failed: dict[object, OSError]) -> Deferred[ProduceResponse | None]:
+        """As :meth:`StagedProduce.respond`, when all is judged and written."""
+        return Deferred.fromCoroutine(self._respond_judged(super().respond, failed))
+
+    async def _respond_judged(
+        self, respond: Callable[[dict[object, OSError]], Any], failed: dict[object, OSError]
+    ) -> ProduceResponse | None:
+        judging = self._broker.judging
+        size = sum(len(records) for _, records, _, _ in self._unjudged)
+        admitted = judging.admit(size)
+        try:
+            for partition, records, first, result in self._unjudged:
+                try:
+                    if not admitted:
+                        raise RequestError(ErrorCode.REQUEST_TIMED_OUT, judging.why_not)
+                    one_batch = self._version >= ONE_BATCH_SINCE
+                    done = await judging.append(partition, records, one_batch, first)
+                except RequestError as error:
+                    result.error_code, result.error_message = error.code, str(error)
+                except OSError as error:
+                    _not_stored(result, error)
+                else:
+                    _fill(result, done, partition.log.log_start_offset)
+        finally:
+            if admitted:
+                judging.release(size)
+        response: ProduceResponse | Deferred[ProduceResponse | None] | None = respond(failed)
+        return await response if isinstance(response, Deferred) else response
+
+
+class StagedForOne(Staging):
+    """The result for the one partition of a request, of which no response is made while all goes well.
+
+    :ivar base_offset: what its first record got.
+    """
+
+    __slots__ = ("_acks", "_index", "_partition", "_throttle_time_ms", "_topic", "base_offset")
+
+    def __init__(self, acks: int, topic: str, index: int, partition: Partition, base_offset: int) -> None:
+        self._acks = acks
+        self._topic = topic
+        self._index = index
+        self._partition = partition
+        self.base_offset = base_offset
+        self._throttle_time_ms = 0
+
+    def throttle(self, throttle_time_ms: int) -> None:
+        """Let the response say for how long its client is left alone."""
+        self._throttle_time_ms = throttle_time_ms
+
+    def respond(self, failed: dict[object, OSError]) -> Any:
+        """As :meth:`StagedProduce.respond`."""
+        log_start_offset = self._partition.log.log_start_offset
+        result = PartitionProduceResponse(self._index, 0, self.base_offset, -1, log_start_offset)
+        response = ProduceResponse([TopicProduceResponse(self._topic, [result])], self._throttle_time_ms)
+        return StagedProduce(self._acks, response, [(self._partition, result)]).respond(failed)
+
+    def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
+        """As :class:`kafkatx.net.requests.Staged` says."""
+        partition = self._partition
+        if failed or self._throttle_time_ms or partition.offline or partition.must_flush:
+            return super().finish(failed)
+        if not self._acks:
+            return None
+        route = self.route
+        reply = partition.produce_replies.get(route.version)
+        if reply is None or reply.log_start_offset != partition.log.log_start_offset:
+            reply = partition.produce_replies[route.version] = ProduceReply(
+                route.encode,
+                route.api_key,
+                route.version,
+                self._topic,
+                self._index,
+                partition.log.log_start_offset,
+            )
+        return [reply.frame(self.correlation_id, self.base_offset)]
+
+
+def _not_stored(result: PartitionProduceResponse, error: OSError) -> None:
+    result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+    result.base_offset = -1
+    result.error_message = error.strerror
+
+
+def _fill(result: PartitionProduceResponse, done: IAppended, log_start_offset: int) -> None:
+    """Put in what became of records that were judged."""
+    result.error_code, result.error_message = done.error, done.message
+    result.base_offset, result.log_append_time_ms = done.base_offset, done.log_append_time_ms
+    result.log_start_offset = log_start_offset
+    result.record_errors = [
+        BatchIndexAndErrorMessage(index, message) for index, message in done.record_errors
+    ]

@@ -1,0 +1,355 @@
+"""The topics that this broker serves: the coordinator's word, made true in the log store."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.logger import Logger
+
+from kafkatx.broker.changes import Changes
+from kafkatx.broker.replica.flushes import Flushes
+from kafkatx.broker.replica.offline_log import NoLog
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.placements import Placements
+from kafkatx.config import BrokerConfig, log_config, topic_value
+from kafkatx.config.log_config import LogConfig
+from kafkatx.config.table import groups as g
+from kafkatx.config.table import topic as topic_configs
+from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.interfaces import ConfigChange
+from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
+from kafkatx.types import Topic, TopicPartition
+
+GetLog = Callable[[TopicPartition, uuid.UUID, LogConfig], Awaitable[Any]]
+
+MOST_PARTITIONS = 10_000
+"""How many partitions one request may create, as with Apache Kafka: each costs files and memory."""
+
+
+class Topics:
+    """Creates, opens, finds, changes and deletes topics.
+
+    A change that is begun is carried through, whether or not the client that asked for it stays.
+
+    :ivar partitions: name -> the partitions by number; what produce and fetch look into.
+    :ivar placements: the record of which log dir has which partition.
+    :ivar on_deleted: called with the name of a topic that is gone.
+    """
+
+    _log = Logger()
+
+    def __init__(self, config: BrokerConfig, coordinator: Any, store: Any, flushes: Flushes) -> None:
+        self._config = config
+        self._coordinator = coordinator
+        self._store = store
+        self._flushes = flushes
+        self.placements = Placements(config, coordinator, store)
+        self.partitions: dict[str, list[Partition]] = {}
+        self.on_deleted: Callable[[str], None] | None = None
+        self._creating: dict[str, list[Deferred[None]]] = {}
+        self._changes = Changes()
+        self._growing = DeferredLock()  # no topic goes while partitions are added to one
+
+    async def open(self) -> None:
+        """Open every log, and create those that a crash left unmade.
+
+        :raises StateLost: the logs are not those of the coordinator's topics.
+        """
+        await self._store.open(self._log_config, self.placements.expected())
+        for topic in self._coordinator.state.topics.values():
+            await self._serve(topic, self._find_log)
+        self.placements.say_missing()
+        await self.placements.opened()
+        for name in self._store.logs:
+            if self.find(*name) is None:  # a store that keeps what it does not expect
+                self._log.warn(
+                    "the log of {partition} belongs to no topic and is left alone: create the topic again"
+                    " to put it aside, or remove it",
+                    partition=name,
+                )
+
+    def _log_config(self, topic: str) -> Any:
+        known: Topic | None = self._coordinator.state.topics.get(topic)
+        return log_config(self._config, known.configs if known else {})
+
+    async def _serve(self, topic: Topic, get_log: GetLog) -> None:
+        """Have the logs of all partitions, then serve them.
+
+        :raises OSError: of *get_log*.
+        """
+        brokers = self._config
+        config, min_insync = self._settings(topic)
+        partitions = []
+        for number, state in enumerate(topic.partitions):
+            log = await get_log(TopicPartition(topic.name, number), topic.topic_id, config)
+            partitions.append(Partition(log, state, min_insync))
+        self.partitions[topic.name] = self._still_there(partitions)
+        latest = self._coordinator.state.topics.get(topic.name, topic)
+        if latest.configs is not topic.configs or self._config is not brokers:
+            self._configure(latest)  # they were changed while the logs were made
+
+    def _still_there(self, partitions: list[Partition]) -> list[Partition]:
+        """New partitions, some of whose log dirs may have failed while the logs of others were made."""
+        for partition in partitions:
+            if not partition.offline and partition.topic_partition not in self._store.logs:
+                partition.go_offline()
+        return partitions
+
+    async def _find_log(self, name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> Any:
+        """The log of a partition that is not new; one that is lost, or cannot be used, is offline."""
+        reason = self._store.unavailable.get(name)
+        if reason is not None:
+            return NoLog(name, config, reason)
+        if not self.placements.is_lost(name, topic_id):
+            try:
+                log = await self._store.create(name, topic_id, config)
+                if config.exposes_flushed and log.flushed_offset < log.log_end_offset:
+                    await log.flush()  # what consumers saw before the restart they see after it
+                return log
+            except OSError as error:
+                self._log.error("the log of {partition} cannot be had: {error}", partition=name, error=error)
+        return NoLog(name, config)
+
+    def find(self, topic: str, partition: int) -> Partition | None:
+        """The partition, or None if there is none."""
+        partitions = self.partitions.get(topic)
+        return partitions[partition] if partitions and 0 <= partition < len(partitions) else None
+
+    def plan(self, partitions: int, replication_factor: int, first: int = 0) -> list[tuple[int, ...]]:
+        """Assign replicas to brokers; -1 means the broker's default.
+
+        :param first: the number of the first of these partitions.
+
+        :raises RequestError: INVALID_PARTITIONS, POLICY_VIOLATION, INVALID_REPLICATION_FACTOR.
+        """
+        if partitions == -1:
+            partitions = self._config.get("num.partitions")
+        if replication_factor == -1:
+            replication_factor = self._config.get("default.replication.factor")
+        if partitions < 1:
+            raise RequestError(ErrorCode.INVALID_PARTITIONS, f"{partitions} partitions: at least 1 is needed")
+        if partitions > MOST_PARTITIONS:
+            raise RequestError(
+                ErrorCode.POLICY_VIOLATION, f"{partitions} partitions: at most {MOST_PARTITIONS} at a time"
+            )
+        brokers = sorted(self._coordinator.state.brokers)
+        if not 1 <= replication_factor <= len(brokers):
+            raise RequestError(
+                ErrorCode.INVALID_REPLICATION_FACTOR,
+                f"replication factor {replication_factor}: there are {len(brokers)} brokers",
+            )
+        return [
+            tuple(brokers[(number + replica) % len(brokers)] for replica in range(replication_factor))
+            for number in range(first, first + partitions)
+        ]
+
+    def check_new(self, name: str) -> None:
+        """Check that a topic of this name could be created.
+
+        :raises RequestError: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS.
+        """
+        check_topic_name(name)
+        if name in self._coordinator.state.topics:
+            raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+
+    async def create(
+        self,
+        name: str,
+        assignment: Sequence[Sequence[int]],
+        configs: Mapping[str, str] = MappingProxyType({}),
+    ) -> Topic:
+        """Create a topic and its logs; when this returns it can be written to.
+
+        :raises RequestError: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, KAFKA_STORAGE_ERROR.
+        """
+        self.check_new(name)
+        if name in self._creating:
+            await self._created(name)
+            raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        self._creating[name] = []
+        return await self._changes.carry_through(self._create(name, assignment, configs))
+
+    async def _create(
+        self, name: str, assignment: Sequence[Sequence[int]], configs: Mapping[str, str]
+    ) -> Topic:
+        try:
+            topic: Topic = await self._coordinator.create_topic(name, assignment, configs)
+            try:
+                await self._serve(topic, self._store.create)
+            except OSError as error:
+                # a topic without all of its logs could be neither used nor created again
+                await self._coordinator.delete_topic(name)
+                await self._delete_logs(TopicPartition(name, n) for n in range(len(assignment)))
+                raise RequestError(
+                    ErrorCode.KAFKA_STORAGE_ERROR, f"the logs of {name} cannot be made: {error}"
+                ) from error
+        finally:
+            for waiting in self._creating.pop(name):
+                waiting.callback(None)
+        self.placements.changed()
+        self._log.info("created topic {name} with {count} partitions", name=name, count=len(topic.partitions))
+        return topic
+
+    async def ensure(self, name: str) -> None:
+        """Create a topic with the defaults unless it is there (``auto.create.topics.enable``).
+
+        :raises RequestError: INVALID_TOPIC_EXCEPTION.
+        """
+        if name in self._creating:
+            await self._created(name)
+        elif name not in self._coordinator.state.topics:
+            await self.create(name, *self._defaults(name))
+
+    def _defaults(self, name: str) -> tuple[list[tuple[int, ...]], Mapping[str, str]]:
+        """Assignment and configs where nobody says them; ``__consumer_offsets`` has settings for that."""
+        if name != CONSUMER_OFFSETS:
+            return self.plan(-1, -1), {}
+        config = self._config
+        replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], len(self._coordinator.state.brokers))
+        configs = {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(config[g.OFFSETS_TOPIC_SEGMENT_BYTES]),
+        }
+        return self.plan(config[g.OFFSETS_TOPIC_NUM_PARTITIONS], replicas), configs
+
+    def _created(self, name: str) -> Deferred[None]:
+        """Fires when the creation of *name* that is under way has ended, well or not."""
+        waiting: Deferred[None] = Deferred()
+        self._creating[name].append(waiting)
+        return waiting
+
+    async def delete(self, name: str) -> None:
+        """Delete a topic and its logs.
+
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        await self._changes.carry_through(self._delete(name))
+
+    async def _delete(self, name: str) -> None:
+        await self._growing.acquire()
+        try:
+            await self._coordinator.delete_topic(name)
+        finally:
+            self._growing.release()
+        partitions = self.partitions.pop(name, ())
+        for partition in partitions:
+            partition.stop_timer()
+            partition.wake()
+        if self.on_deleted is not None:
+            self.on_deleted(name)
+        await self._delete_logs(partition.topic_partition for partition in partitions)
+        self._log.info("deleted topic {name}", name=name)
+
+    async def _delete_logs(self, names: Iterable[TopicPartition]) -> None:
+        # all are asked for before one is waited for: the topic may be created again meanwhile
+        for deleting in [self._store.delete(name) for name in names]:
+            await deleting
+
+    async def add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> None:
+        """Let a topic have more partitions; when this returns they can be written to.
+
+        :param count: how many it has.
+        :param assignment: the replicas of each new one, the leader first.
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR; INVALID_PARTITIONS: it has
+            another number than *count* by now.
+        """
+        if name in self._creating:
+            await self._created(name)
+        await self._changes.carry_through(self._add_partitions(name, count, assignment))
+
+    async def _add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> None:
+        await self._growing.acquire()
+        try:
+            topic = self._coordinator.state.topics.get(name)
+            if topic is None:
+                raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{name}'.")
+            await self._grow(topic, count, assignment)
+        finally:
+            self._growing.release()
+        self._log.info("topic {name} has {count} partitions now", name=name, count=count + len(assignment))
+
+    async def _grow(self, topic: Topic, count: int, assignment: Sequence[Sequence[int]]) -> None:
+        """Make the logs first: a crash between them and the coordinator's word leaves the old number."""
+        names = [TopicPartition(topic.name, count + number) for number in range(len(assignment))]
+        if count != len(topic.partitions):
+            names = []  # the coordinator will refuse it
+        config = log_config(self._config, topic.configs)
+        try:
+            logs = [await self._store.create(name, topic.topic_id, config) for name in names]
+            topic = await self._coordinator.add_partitions(topic.name, count, assignment)
+        except (OSError, RequestError) as error:
+            await self._delete_logs(names)
+            if isinstance(error, RequestError):
+                raise
+            raise RequestError(
+                ErrorCode.KAFKA_STORAGE_ERROR, f"the logs of {topic.name} cannot be made: {error}"
+            ) from error
+        added = [Partition(log, state) for log, state in zip(logs, topic.partitions[count:], strict=True)]
+        self.partitions[topic.name] += self._still_there(added)
+        self.placements.changed()
+        self._configure(topic)
+
+    # --- configs
+
+    def check_configs(self, configs: Mapping[str, str]) -> None:
+        """Check that a topic could have these configs, each of which is allowed.
+
+        :raises RequestError: INVALID_CONFIG: they contradict each other, or name a part that there is not.
+        """
+        config = log_config(self._config, configs)
+        try:
+            self._store.check(config)
+        except SettingError as error:
+            raise RequestError(ErrorCode.INVALID_CONFIG, str(error)) from None
+        if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
+            raise RequestError(
+                ErrorCode.INVALID_CONFIG,
+                f"min.compaction.lag.ms={config.min_compaction_lag_ms} must not be above"
+                f" max.compaction.lag.ms={config.max_compaction_lag_ms}",
+            )
+
+    async def alter_configs(self, name: str, change: ConfigChange) -> None:
+        """Let a topic have other configs; when this returns its logs go by them.
+
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or of *change*.
+        """
+        await self._changes.carry_through(self._alter_configs(name, change))
+
+    async def _alter_configs(self, name: str, change: ConfigChange) -> None:
+        await self._coordinator.alter_topic_configs(name, change)
+        self._configure(self._coordinator.state.topics[name])
+
+    def use(self, config: BrokerConfig) -> None:
+        """Take over other settings of the broker, of which many are the topics' defaults."""
+        self._config = config
+        alike: dict[frozenset[tuple[str, str]], tuple[LogConfig, int]] = {}
+        for topic in self._coordinator.state.topics.values():
+            key = frozenset(topic.configs.items())
+            if key not in alike:  # of ten thousand topics most say the same
+                alike[key] = self._settings(topic)
+            self._apply(topic.name, *alike[key])
+
+    def _configure(self, topic: Topic) -> None:
+        """Let the logs of a topic go by its configs."""
+        self._apply(topic.name, *self._settings(topic))
+
+    def _settings(self, topic: Topic) -> tuple[LogConfig, int]:
+        """What a topic's configs are for its logs; and its min.insync.replicas."""
+        config = log_config(self._config, topic.configs)
+        return config, topic_value(self._config, topic.configs, topic_configs.MIN_INSYNC_REPLICAS)
+
+    def _apply(self, name: str, config: LogConfig, min_insync: int) -> None:
+        for partition in self.partitions.get(name, ()):
+            partition.min_insync_replicas = min_insync
+            if partition.log.config != config:
+                partition.reconfigure(config)
+                self._flushes.replan(partition)
+
+    def settled(self) -> Deferred[Any]:
+        """Fires when no change of topics is under way any more."""
+        return self._changes.settled()

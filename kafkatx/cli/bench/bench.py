@@ -1,0 +1,204 @@
+"""``kafkatx bench``: how fast producers and consumers are against a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kafkatx.cli.messages.produce import ACKS, CODECS
+from kafkatx.cli.options.cluster import client_settings, cluster_options, pairs
+from kafkatx.cli.output.terminal import ProgressBar, show, show_json
+
+if TYPE_CHECKING:
+    from kafkatx.cli.bench.measure import Measured
+
+TOPIC = "kafkatx-bench"
+SMALLEST_MARKED = 16
+
+F = TypeVar("F", bound=Callable[..., Any])
+Run = Callable[[Any, ProgressBar], Coroutine[Any, Any, "Measured"]]
+"""From a reactor and a bar to what is measured."""
+
+
+@click.group()
+def bench() -> None:
+    """Measure a broker through the client library.
+
+    With --json the last line is one object: records_per_s, mb_per_s (of 1,000,000 bytes of values),
+    latency_ms with p50, p99 and p999, and cpu_s of this process.
+    """
+
+
+def _options(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in order."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_COMMON = _options(
+    click.option("--topic", default=TOPIC, show_default=True, help="Made if brokers make topics."),
+    click.option("-X", "--set", "more", metavar="NAME=VALUE", multiple=True, help="A client's setting."),
+    click.option("--json", "as_json", is_flag=True, help="End with one line of JSON."),
+    cluster_options,
+)
+
+
+def _sending(count: int, batch: int, rate: float, smallest: int = 0) -> Callable[[F], F]:
+    """The options of a load, with these defaults."""
+    return _options(
+        click.option(
+            "--size", type=click.IntRange(min=smallest), default=200, show_default=True, help="Bytes."
+        ),
+        click.option(
+            "--batch", type=click.IntRange(min=1), default=batch, show_default=True, help="Messages a call."
+        ),
+        click.option(
+            "--count", type=click.IntRange(min=1), default=count, show_default=True, help="Messages in all."
+        ),
+        click.option(
+            "--acks", type=click.Choice(list(ACKS)), default="all", show_default=True, help="Whose."
+        ),
+        click.option(
+            "--compression", type=click.Choice(CODECS), default="none", show_default=True, help="Codec."
+        ),
+        click.option(
+            "--rate",
+            type=click.FloatRange(min=0),
+            default=rate,
+            show_default=True,
+            help="Messages a second; 0: as many as go.",
+        ),
+    )
+
+
+@bench.command()
+@_sending(1_000_000, 50, 0.0)
+@_COMMON
+def producer(
+    topic: str,
+    size: int,
+    batch: int,
+    count: int,
+    acks: str,
+    compression: str,
+    rate: float,
+    more: tuple[str, ...],
+    as_json: bool,
+    bootstrap: str,
+    timeout: float,
+) -> None:
+    """Send messages. The latency is that from a call until its messages are there."""
+    settings = client_settings(bootstrap, timeout) | {"acks": acks, "compression.type": compression}
+    settings |= dict(pairs("--set", more))
+
+    async def run(reactor: Any, bar: ProgressBar) -> Measured:
+        from kafkatx.cli.bench.loads import Load, produce
+        from kafkatx.client.producer.producer import Producer
+
+        sender = Producer(settings, reactor=reactor)
+        try:
+            await sender.start()
+            return await produce(sender, Load(topic, size, batch, count, rate), bar)
+        finally:
+            await sender.close(timeout)
+
+    _report(run, f"to {topic}", count, as_json)
+
+
+@bench.command()
+@click.option("--count", type=click.IntRange(min=1), help="Messages in all. Else: what there is now.")
+@click.option(
+    "--batch", type=click.IntRange(min=1), default=500, show_default=True, help="Most messages a call."
+)
+@_COMMON
+def consumer(
+    topic: str,
+    count: int | None,
+    batch: int,
+    more: tuple[str, ...],
+    as_json: bool,
+    bootstrap: str,
+    timeout: float,
+) -> None:
+    """Read the messages of a topic from its beginning. The latency is that of a call for messages."""
+    settings = client_settings(bootstrap, timeout) | {"allow.auto.create.topics": "false"}
+    settings |= dict(pairs("--set", more))
+
+    async def run(reactor: Any, bar: ProgressBar) -> Measured:
+        from kafkatx.cli.bench.loads import consume
+        from kafkatx.client.consumer.consumer import Consumer
+
+        reader = Consumer(settings, reactor=reactor)
+        try:
+            await reader.start()
+            return await consume(reader, topic, count, batch, timeout, bar)
+        finally:
+            await reader.close(timeout)
+
+    _report(run, f"from {topic}", count, as_json)
+
+
+@bench.command()
+@_sending(10_000, 1, 1000.0, SMALLEST_MARKED)
+@_COMMON
+def latency(
+    topic: str,
+    size: int,
+    batch: int,
+    count: int,
+    acks: str,
+    compression: str,
+    rate: float,
+    more: tuple[str, ...],
+    as_json: bool,
+    bootstrap: str,
+    timeout: float,
+) -> None:
+    """Send messages and read them. The latency is that from a producer's call to the consumer's hand."""
+    settings = client_settings(bootstrap, timeout)
+    sending = settings | {"acks": acks, "compression.type": compression, "linger.ms": 0}
+    sending |= dict(pairs("--set", more))
+
+    async def run(reactor: Any, bar: ProgressBar) -> Measured:
+        from kafkatx.cli.bench import loads
+        from kafkatx.client.consumer.consumer import Consumer
+        from kafkatx.client.producer.producer import Producer
+
+        sender = Producer(sending, reactor=reactor)
+        reader = Consumer(settings, reactor=reactor)
+        try:
+            await sender.start()
+            await reader.start()
+            load = loads.Load(topic, size, batch, count, rate)
+            return await loads.latency(sender, reader, load, timeout, bar)
+        finally:
+            await sender.close(timeout)
+            await reader.close(timeout)
+
+    _report(run, f"through {topic}", count, as_json)
+
+
+def _report(run: Run, what: str, total: int | None, as_json: bool) -> None:
+    """Run it in a reactor's thread, and print what was measured."""
+    from twisted.internet.defer import Deferred
+
+    from kafkatx.client.facades.reactor_thread import ReactorThread
+
+    thread = ReactorThread("kafkatx bench")
+    try:
+        with ProgressBar(what, total) as bar:
+            measured = thread.call(lambda: Deferred.fromCoroutine(run(thread.reactor, bar)))
+    finally:
+        thread.stop()
+    if as_json:
+        show_json(measured.summary())
+    else:
+        for line in measured.lines():
+            show(line)

@@ -1,0 +1,1 @@
+"""The broker itself: ``kafkatx up``, ``status``, ``stop``, and the plugins that it finds."""

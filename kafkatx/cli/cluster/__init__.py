@@ -1,0 +1,1 @@
+"""``kafkatx topics``, ``configs`` and what else is asked of the cluster."""

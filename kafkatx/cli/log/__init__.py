@@ -1,0 +1,1 @@
+"""``kafkatx log``: log files without a broker."""

@@ -1,0 +1,118 @@
+"""``kafkatx log adopt``: the log dirs and the coordinator's database, brought together."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Sequence
+from types import TracebackType
+
+from kafkatx.coordination.adoption import new_id, write
+from kafkatx.coordination.database import ClusterDatabase, DatabaseDamaged
+from kafkatx.coordination.embedded import kafka_id
+from kafkatx.coordination.location import find_file, put_aside
+from kafkatx.log.files import Files
+from kafkatx.log.inspect.places import locked
+from kafkatx.log.recovery import adoption
+
+
+class Adoption:
+    """What is to be done, and doing it; while it is entered, no broker can have the log dirs.
+
+    :param strays: as of :func:`kafkatx.log.recovery.adoption.plan`.
+    :param broker_id: where the log dirs do not say it.
+    :raises SettingError: the database is another broker's, is in use, or is of a newer version.
+    :raises StateLost: there are several databases.
+    :raises InUse: a broker is running.
+    :ivar lines: what would be done, for a person.
+    :ivar notes: what is left as it is.
+    :ivar problems: why it cannot be done.
+    """
+
+    def __init__(
+        self, log_dirs: Sequence[str], strays: Collection[str] | None, empty: bool, broker_id: int | None
+    ) -> None:
+        self.lines: list[str] = []
+        self.notes: list[str] = []
+        self.problems: list[str] = []
+        self._log_dirs = list(dict.fromkeys(os.path.abspath(path) for path in log_dirs))
+        self._strays = strays
+        self._empty = empty
+        self._broker_id = broker_id
+        self._open = contextlib.ExitStack()
+        self._files = Files()
+
+    def __enter__(self) -> Adoption:
+        try:
+            for path in self._log_dirs:
+                self._open.enter_context(locked(path))
+            self._plan()
+        except BaseException:
+            self._open.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def _plan(self) -> None:
+        self._dirs = [adoption.look(self._files, path) for path in self._log_dirs]
+        self._generation = max(one.generation for one in self._dirs)
+        self._path = find_file(self._log_dirs, anew=True)
+        self._damaged = False
+        self._database: ClusterDatabase | None = None
+        self._owner = self._find_owner()
+        known = self._read() if os.path.exists(self._path) and os.path.getsize(self._path) else None
+        if known is None:
+            self.lines.append(f"{self._path}: {'is renamed, and ' if self._damaged else ''}is made")
+        elif known.is_older:
+            self.lines.append(f"{self._path}: is older than the log dirs, and is taken as it is")
+        self._todo = adoption.plan(self._dirs, known, self._owner, self._strays, self._empty, new_id)
+        self.lines += self._todo.lines
+        self.problems += self._todo.problems
+        self.notes = self._todo.notes
+        self._cluster_id = known.cluster_id if known else self._find_cluster_id()
+
+    def _find_owner(self) -> int:
+        owners = {one.broker_id: one.path for one in self._dirs if one.broker_id is not None}
+        if self._broker_id is not None:
+            owners.setdefault(str(self._broker_id), "--broker-id")
+        if len(owners) > 1:
+            said = ", ".join(f"{path} to {owner}" for owner, path in owners.items())
+            self.problems.append(f"the log dirs belong to several brokers: {said}; name those of one")
+        return next((int(owner) for owner in owners if owner.isdecimal()), 0)
+
+    def _find_cluster_id(self) -> str:
+        ids = (one.meta["cluster.id"] for one in self._dirs if "cluster.id" in one.meta)
+        return next(ids, None) or kafka_id(new_id())
+
+    def _read(self) -> adoption.Known | None:
+        """What the database has; None if it is damaged."""
+        try:
+            self._database = database = ClusterDatabase(self._path)
+            self._open.callback(database.close)
+            loaded = database.register(self._owner, self._find_cluster_id())
+        except DatabaseDamaged as error:
+            self.lines.append(str(error))
+            self._damaged = True
+            return None
+        return adoption.Known(
+            loaded.cluster_id, loaded.topics, loaded.recorded, database.generation < self._generation
+        )
+
+    def carry_out(self) -> None:
+        """Do it.
+
+        :raises OSError: something could not be written; begin again.
+        """
+        if self._damaged:
+            put_aside(self._path)
+        adoption.carry_out(self._files, self._todo.take)
+        if self._database is None or self._damaged:
+            self._database = ClusterDatabase(self._path)
+            self._open.callback(self._database.close)
+            self._database.register(self._owner, self._cluster_id)
+        todo = self._todo
+        write(self._database, todo.topics, todo.grown, todo.placed, self._generation)

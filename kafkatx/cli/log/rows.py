@@ -1,0 +1,137 @@
+"""How ``kafkatx log dump`` writes rows: tables for a person, lines for a program.
+
+A plain line is the row's kind and ``name=value`` pairs, divided by tabs; what a row has not is left out.
+Bytes are ``"text"`` with JSON's escapes if they are UTF-8, else ``x'00ff'``; a null is ``null``.
+
+A JSON line is an object with ``kind`` and the row's fields. Bytes that are not UTF-8 stand in hexadecimal
+under another name: ``value_hex`` for ``value``. Headers are a list of objects with ``name`` and ``value``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any
+
+from kafkatx.cli.output.terminal import json_escaped, print_table, show, show_json
+from kafkatx.names import printable
+
+if TYPE_CHECKING:
+    from kafkatx.log.inspect.rows import Row
+
+ROWS_AT_ONCE = 500
+"""A long table is drawn in parts of so many rows: no more are held."""
+
+
+def print_json(rows: Iterable[Row], kinds: dict[type, str]) -> None:
+    """An object a line."""
+    for row in rows:
+        show_json(_as_json(row, kinds[type(row)]), compact=True)
+
+
+def _as_json(row: Row, kind: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"kind": kind}
+    for name, value in row._asdict().items():
+        if name == "headers":
+            fields[name] = [{"name": header} | _json_bytes("value", data) for header, data in value]
+        elif isinstance(value, bytes):
+            fields |= _json_bytes(name, value)
+        else:
+            fields[name] = value
+    return fields
+
+
+def _json_bytes(name: str, data: bytes | None) -> dict[str, str | None]:
+    if data is None:
+        return {name: None}
+    try:
+        return {name: data.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_hex": data.hex()}
+
+
+def print_lines(rows: Iterable[Row], kinds: dict[type, str]) -> None:
+    """A line a row."""
+    out = sys.stdout
+    for row in rows:
+        pairs = (f"{name}={printable(text)}" for name, text in _texts(row).items() if text)
+        out.write("\t".join((kinds[type(row)], *pairs)) + "\n")
+
+
+def _texts(row: Row) -> dict[str, str]:
+    """A row's fields as text; nothing for what it has not."""
+    return {name: _text(name, value) for name, value in row._asdict().items()}
+
+
+def _text(name: str, value: Any) -> str:
+    if name == "headers":
+        return ",".join(f"{header}={bytes_text(data)}" for header, data in value)
+    if isinstance(value, bytes) or (value is None and name in ("key", "value")):
+        return bytes_text(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def bytes_text(data: bytes | None) -> str:
+    """Bytes on one line: quoted text, or hexadecimal."""
+    if data is None:
+        return "null"
+    try:
+        return json_escaped(json.dumps(data.decode(), ensure_ascii=False))
+    except UnicodeDecodeError:
+        return f"x'{data.hex()}'"
+
+
+def print_tables(rows: Iterable[Row], kinds: dict[type, str]) -> None:
+    """A table for each run of rows of one kind and file, in parts if it is long."""
+    for (kind, file), run in groupby(rows, key=_kind_and_file):
+        show(file)
+        while part := list(islice(run, ROWS_AT_ONCE)):
+            table = [_batch(row) if kinds[kind] == "batch" else _texts(row) for row in part]
+            shown = [name for name in table[0] if name != "file" and any(row[name] for row in table)]
+            print_table([_heading(name) for name in shown], [[row[name] for name in shown] for row in table])
+
+
+def _kind_and_file(row: Row) -> tuple[type, str]:
+    return type(row), row.file
+
+
+def _batch(row: Any) -> dict[str, str]:
+    """A BatchRow in so few columns that a terminal has room for them."""
+    producer = f"{row.producer_id}/{row.producer_epoch}/{row.base_sequence}"
+    flags = {"LogAppendTime": row.timestamp_type == "LogAppendTime"}
+    flags |= {"transactional": row.transactional, "control": row.control}
+    return {
+        "position": str(row.position),
+        "size": str(row.size),
+        "offsets": f"{row.base_offset}-{row.last_offset}",
+        "count": _text("count", row.count),
+        "magic": str(row.magic),
+        "codec": row.codec,
+        "newest": _text("newest", row.max_timestamp),
+        "epoch": _text("epoch", row.leader_epoch),
+        "producer": producer if row.magic > 1 and row.producer_id >= 0 else "",
+        "flags": " ".join(name for name, is_set in flags.items() if is_set),
+        "crc": "ok" if row.crc_ok else "WRONG",
+    }
+
+
+_WORDS = frozenset(
+    {"codec", "producer", "flags", "crc", "key", "value", "headers", "problem", "topic", "name"}
+)
+
+
+def _heading(name: str) -> str:
+    """A column's heading; ``#`` at its end makes it one of numbers."""
+    words = name.replace("_", " ")
+    return words if name in _WORDS else words + "#"
+
+
+def printer(as_json: bool, at_terminal: bool) -> Callable[[Iterable[Row], dict[type, str]], None]:
+    """The way of printing that was asked for."""
+    if as_json:
+        return print_json
+    return print_tables if at_terminal else print_lines

@@ -1,0 +1,1 @@
+"""``kafkatx produce``, ``consume`` and ``tail``."""

@@ -1,0 +1,1 @@
+"""``kafkatx ingest`` and ``kafkatx audit``."""

@@ -1,0 +1,163 @@
+"""``kafkatx audit``: what producers announced against what is there, window by window."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from kafkatx.cli.options.cluster import cluster_options, connect
+from kafkatx.cli.options.times import BadTime, parse_time
+from kafkatx.cli.output.terminal import ProgressBar, say
+from kafkatx.errors import KafkaTXError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kafkatx.audit.comparison import Count, Key, Window
+    from kafkatx.blocking import Cluster
+
+WRONG = 1
+
+
+def _time(ctx: click.Context, option: click.Parameter, text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_time(text)
+    except BadTime as error:
+        raise click.BadParameter(str(error), ctx, option) from error
+
+
+@click.command()
+@click.option(
+    "-t",
+    "--topic",
+    "topics",
+    metavar="TOPIC",
+    multiple=True,
+    help="Only this one; repeatable. Else those that are in the table, or all that were announced.",
+)
+@click.option(
+    "--ingested",
+    "--to",
+    "directory",
+    metavar="DIR",
+    type=click.Path(),
+    help="Count in this table (Parquet, JSON or Avro files) and not in the topics themselves.",
+)
+@click.option("--window-from", "from_ms", metavar="TIME", callback=_time, help="Windows from this time on.")
+@click.option("--until", "until_ms", metavar="TIME", callback=_time, help="Windows before this time.")
+@click.option(
+    "--window",
+    "window_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0.001, max=86_400),
+    help="How long windows are; else as long as all producers' windows need.",
+)
+@click.option(
+    "--settle",
+    "settle_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="How long records and announcements may be on their way: until then a window is open.",
+)
+@click.option(
+    "-G",
+    "--group",
+    metavar="GROUP",
+    help="Compare with what the consumers of this group announced that they have read, too.",
+)
+@click.option("--by", type=click.Choice(["server"]), help="Show how much each server announced.")
+@click.option("--all", "show_all", is_flag=True, help="Show all windows, not only those that differ.")
+@click.option("--lateness", is_flag=True, help="Show how late windows were announced, and were loaded.")
+@click.option("--plot", "plot_path", metavar="FILE", type=click.Path(), help="Draw all windows: .png, .svg.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object for each window.")
+@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Where it is announced.")
+@cluster_options
+def audit(
+    topics: tuple[str, ...],
+    directory: str | None,
+    from_ms: int | None,
+    until_ms: int | None,
+    window_s: float | None,
+    settle_s: float,
+    group: str | None,
+    by: str | None,
+    show_all: bool,
+    lateness: bool,
+    plot_path: str | None,
+    as_json: bool,
+    audit_topic: str,
+    bootstrap: str,
+    timeout: float,
+) -> int:
+    """Compare what producers announced with what has arrived.
+
+    Producers announce how many records they got into a topic if audit.interval.ms is set. Those are counted
+    in the topic, or with --ingested in the table that it was loaded into. With --group what a group's
+    consumers announced is compared, too. The exit status is 1 if records are missing or doubled, or if the
+    group has not read them, or twice.
+    """
+    from kafkatx.audit.comparison import between, compare
+    from kafkatx.audit.topics import read_announced
+    from kafkatx.cli.pipeline.audit_rows import show, summary
+
+    with connect(bootstrap, timeout) as cluster:
+        announced = read_announced(cluster, audit_topic, group)
+        chosen = set(topics) or announced.topics()
+        window_ms = announced.window_ms(chosen, None if window_s is None else round(window_s * 1000))
+        if window_ms is None:
+            raise KafkaTXError(
+                f"nothing about {' or '.join(topics) or 'any topic'} was announced in {audit_topic}"
+            )
+        if directory is None:
+            found = _in_topics(cluster, sorted(chosen), window_ms, from_ms)
+        else:
+            found = _in_table(directory, window_ms, topics)
+            chosen = set(topics) or {topic for topic, _ in found} or chosen
+    compared = compare(
+        announced.sums(chosen, window_ms),
+        found,
+        window_ms,
+        int(time.time() * 1000),
+        round(settle_s * 1000),
+        consumed=announced.consumed(chosen, window_ms),
+        servers=announced.servers(chosen, window_ms) if by else {},
+    )
+    windows = list(between(compared, from_ms, until_ms))
+    show([window for window in windows if show_all or window.differs], as_json, lateness, by_server=bool(by))
+    if plot_path is not None:
+        _plot(windows, plot_path, directory)
+    say(summary(windows, window_ms, announced.unreadable))
+    return WRONG if any(window.wrong for window in windows) else 0
+
+
+def _in_topics(
+    cluster: Cluster, topics: Sequence[str], window_ms: int, from_ms: int | None
+) -> dict[Key, Count]:
+    from kafkatx.audit.topics import count_topic
+
+    found: dict[Key, Count] = {}
+    for topic in topics:
+        with ProgressBar(topic, None) as bar:
+            found |= count_topic(cluster, topic, window_ms, from_ms, bar.advance)
+    return found
+
+
+def _in_table(directory: str, window_ms: int, topics: Sequence[str]) -> dict[Key, Count]:
+    from kafkatx.audit.files import BadTable
+
+    try:
+        from kafkatx.audit.tables import count_table
+    except ImportError as error:
+        raise BadTable(f"{error}: to read a table do pip install 'kafkatx[spark]'") from error
+    with ProgressBar(directory, None) as bar:
+        return count_table(directory, window_ms, topics, bar.advance).counts()
+
+
+def _plot(windows: Sequence[Window], path: str, directory: str | None) -> None:
+    from kafkatx.audit.plot import plot
+
+    plot(windows, path, "the topic" if directory is None else directory)

@@ -1,0 +1,129 @@
+"""How ``kafkatx audit`` shows windows: a table with bars for a person, lines for a program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from kafkatx.cli.output.terminal import interactive, print_rows, print_table, show_json
+
+if TYPE_CHECKING:
+    from kafkatx.audit.comparison import Window
+
+BAR_CELLS = 20
+COLUMNS = ("topic", "window", "announced#", "found#", "missing#", "doubled#", "unannounced#", "state")
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def show(windows: Sequence[Window], as_json: bool, lateness: bool, *, by_server: bool = False) -> None:
+    """Print windows: JSON, a table if stdout is a terminal, or lines with tabs between."""
+    if as_json:
+        for window in windows:
+            show_json(_as_json(window, lateness, by_server), compact=True)
+        return
+    group = any(window.consumed is not None for window in windows)
+    rows = [
+        [
+            *_row(window),
+            *((window.consumed, window.unconsumed, window.reread) if group else ()),
+            *((_servers(window),) if by_server else ()),
+            *(_lateness(window) if lateness else ()),
+        ]
+        for window in windows
+    ]
+    if not interactive(sys.stdout):
+        print_rows(rows)
+    elif rows:
+        most = max(max(window.announced, window.found) for window in windows)
+        extra = [
+            *(("consumed#", "unconsumed#", "reread#") if group else ()),
+            *(("servers",) if by_server else ()),
+            *(("announced after#", "loaded after#") if lateness else ()),
+        ]
+        bars = [[*row, bar(window, most)] for row, window in zip(rows, windows, strict=True)]
+        print_table([*COLUMNS, *extra, ""], bars)
+
+
+def summary(windows: Sequence[Window], window_ms: int, unreadable: int) -> str:
+    """One line about all windows."""
+    equal = sum(not window.differs for window in windows)
+    closed = [window for window in windows if not window.open]
+    missing, doubled, unannounced = (
+        sum(getattr(window, what) for window in closed) for what in ("missing", "doubled", "unannounced")
+    )
+    still_open = len(windows) - len(closed)
+    text = (
+        f"{len(windows)} windows of {window_ms / 1000:g} s: {equal} equal, {still_open} still open; "
+        f"{missing} records missing, {doubled} doubled, {unannounced} unannounced"
+    )
+    if any(window.consumed is not None for window in windows):
+        unconsumed, reread = (
+            sum(getattr(each, what) for each in closed) for what in ("unconsumed", "reread")
+        )
+        text += f"; {unconsumed} not consumed, {reread} read again"
+    return text + (f"; {unreadable} records of the audit topic are none" if unreadable else "")
+
+
+def time_text(time_ms: int) -> str:
+    """A time in ISO 8601's form; the number where the calendar has no such time."""
+    try:
+        time = _EPOCH + timedelta(milliseconds=time_ms)
+    except OverflowError:
+        return str(time_ms)
+    return time.isoformat(timespec="milliseconds" if time_ms % 1000 else "seconds").replace("+00:00", "Z")
+
+
+def bar(window: Window, most: int) -> str:
+    """What was found as ``=``, copies too many as ``+``, what is missing as ``-``; *most* is a whole bar."""
+    ends = [window.distinct, max(window.found, window.announced)]
+    distinct, end = (-(-BAR_CELLS * amount // most) if most else 0 for amount in ends)
+    if window.missing or window.doubled:
+        distinct = min(distinct, end - 1)  # a little is seen, too
+    return "=" * distinct + ("+" if window.doubled else "-" if window.missing else "=") * (end - distinct)
+
+
+def _row(window: Window) -> list[object]:
+    state = "open" if window.open else "wrong" if window.wrong else "ok"
+    numbers = (window.announced, window.found, window.missing, window.doubled, window.unannounced)
+    return [window.topic, time_text(window.start_ms), *numbers, state]
+
+
+def _servers(window: Window) -> str:
+    """How much each server announced, the most first; ``?`` where the announcement does not tell."""
+    by_count = sorted(window.servers.items(), key=lambda item: (-item[1], item[0]))
+    return " ".join(f"{server or '?'}={count}" for server, count in by_count) or "-"
+
+
+def _lateness(window: Window) -> list[str]:
+    """How long after the window's end it was announced, and was loaded, to the last of it; in seconds."""
+    return [
+        "-" if time_ms is None else f"{(time_ms - window.end_ms) / 1000:.1f}"
+        for time_ms in (window.sent_ms, window.written_ms)
+    ]
+
+
+def _as_json(window: Window, lateness: bool, by_server: bool) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "topic": window.topic,
+        "window_start": time_text(window.start_ms),
+        "window_start_ms": window.start_ms,
+        "window_ms": window.window_ms,
+        "announced": window.announced,
+        "found": window.found,
+        "distinct": window.distinct,
+        "missing": window.missing,
+        "doubled": window.doubled,
+        "unannounced": window.unannounced,
+        "open": window.open,
+    }
+    if window.consumed is not None:
+        for what in ("consumed", "unconsumed", "reread"):
+            fields[what] = getattr(window, what)
+    if by_server:
+        fields["servers"] = dict(window.servers)
+    if lateness:
+        for name, time_ms in (("announced", window.sent_ms), ("loaded", window.written_ms)):
+            fields[f"{name}_after_ms"] = None if time_ms is None else time_ms - window.end_ms
+    return fields

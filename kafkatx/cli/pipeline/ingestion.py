@@ -1,0 +1,196 @@
+"""What ``kafkatx ingest`` does around an ingestion: checks, Spark, signals, the bar and the closing table."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from kafkatx.cli.output.terminal import ProgressBar, interactive, print_rows, print_table, say
+from kafkatx.cli.process.signals import Stop
+from kafkatx.errors import SettingError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kafkatx.spark.ingest.options import IngestOptions
+    from kafkatx.spark.ingest.progress import Progress, Report
+    from kafkatx.spark.options.options import Selection
+
+SPARK_LOG = "spark.log"
+KEPT_LOG = "kafkatx-ingest-spark-"
+"""What names the logs that are kept for somebody to read begin with."""
+
+COLUMNS = ("topic", "partition#", "from#", "to#", "lag#")
+
+
+def selection(topics: Sequence[str], pattern: str | None) -> Selection:
+    """What to load.
+
+    :raises click.UsageError: neither topics nor a pattern are given, or both, or it is none.
+    """
+    from kafkatx.spark.options.options import Subscribe, SubscribePattern
+
+    if bool(topics) == (pattern is not None):
+        raise click.UsageError("give --topic, once or more often, or --pattern")
+    if pattern is None:
+        return Subscribe(tuple(dict.fromkeys(topics)))
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise click.UsageError(f"--pattern {pattern}: not a regular expression: {error}") from None
+    return SubscribePattern(pattern)
+
+
+def check(options: IngestOptions) -> None:
+    """See what can be seen before Spark is started, which takes seconds.
+
+    :raises KafkaTXError: the decoder or a topic is not there, no broker answers.
+    """
+    from kafkatx.spark.ingest.decoder import open_decoding
+    from kafkatx.spark.source.plan import assigned, connect
+
+    open_decoding(options.decode, None, options.decoder_settings, time_column=options.time_column)
+    with connect(options.client) as cluster:
+        assigned(cluster, options.selection)
+
+
+def ingest_shown(
+    options: IngestOptions, master: str, conf: Mapping[str, str], quiet: bool
+) -> tuple[Report, bool]:
+    """Start Spark, ingest, and show how far it is; with it, whether somebody stopped it.
+
+    :raises KafkaTXError: it failed. If that may be Spark's fault the message says where Spark's output is.
+    """
+    from kafkatx.spark.ingest import ingest
+
+    stop = Stop("the running commit is completed; once more, and it is left out")
+    with logged() as scratch, spark(scratch, master, conf, quiet) as session, stop.listening():
+        shown = Shown(options, quiet)
+        with shown.bar:
+            report = ingest(session, options, shown.tell, stop.event)
+    return report, stop.event.is_set()
+
+
+@contextmanager
+def logged() -> Iterator[str]:
+    """A directory for Spark's temporary files and its log.
+
+    It is gone at the end, or with the next start if this process is killed. The log is kept if it is needed
+    to understand an error. Warnings of ours go to stderr, in one line each.
+    """
+    from kafkatx.scratch import Scratch
+    from kafkatx.spark.ingest.errors import IngestError
+
+    with Scratch() as scratch:
+        try:
+            with logging_to(os.path.join(scratch.path, SPARK_LOG)):
+                yield scratch.path
+        except IngestError as error:
+            if type(error) is not IngestError:  # the others say all there is
+                raise
+            path = scratch.keep(SPARK_LOG, KEPT_LOG)
+            raise IngestError(f"{error} (Spark's own output is in {path})") from error
+        except spark_errors() as error:
+            first_line = str(error).strip().partition("\n")[0]
+            path = scratch.keep(SPARK_LOG, KEPT_LOG)
+            raise SettingError(f"Spark failed: {first_line}; all that it said is in {path}") from error
+
+
+@contextmanager
+def logging_to(path: str) -> Iterator[None]:
+    """Python's log: kafkatx's warnings to stderr, everybody else's (py4j's) to a file."""
+    ours, root = logging.getLogger("kafkatx"), logging.getLogger()
+    to_stderr, to_file = EchoHandler(logging.WARNING), logging.FileHandler(path)
+    ours.addHandler(to_stderr)
+    root.addHandler(to_file)
+    try:
+        yield
+    finally:
+        ours.removeHandler(to_stderr)
+        root.removeHandler(to_file)
+        to_file.close()
+
+
+class EchoHandler(logging.Handler):
+    """A line on stderr for each message."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print it."""
+        say("kafkatx: " + " ".join(record.getMessage().split()))
+
+
+@contextmanager
+def spark(scratch: str, master: str, conf: Mapping[str, str], quiet: bool) -> Iterator[SparkSession]:
+    """A session with its log and temporary files in a directory; says that it takes a while."""
+    from kafkatx.spark.session import spark_session
+
+    began = time.monotonic()
+    if not quiet:
+        say(f"starting Spark ({master}) ...")
+    log_path = os.path.join(scratch, SPARK_LOG)
+    with spark_session(log_path, master, "kafkatx ingest", conf, scratch) as session:
+        if not quiet:
+            say(f"Spark {session.version} is there after {time.monotonic() - began:.1f} s")
+        yield session
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """What PySpark raises; nothing if it cannot be imported."""
+    with suppress(ImportError):
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        return (Py4JError, PySparkException)
+    return ()
+
+
+class Shown:
+    """The bar; where nobody looks, and the ingestion goes on and on, a line for each commit."""
+
+    def __init__(self, options: IngestOptions, quiet: bool) -> None:
+        seen = interactive(sys.stderr)
+        self.bar = ProgressBar(f"into {options.to}", None, enabled=seen and not quiet)
+        self._lines = options.follow and not seen and not quiet
+        self._last: Progress | None = None
+
+    def tell(self, progress: Progress) -> None:
+        """Take what the ingestion tells."""
+        self.bar.reach(progress.records_done, progress.records_total)
+        last, self._last = self._last, progress
+        if self._lines and last is not None and progress.commit > last.commit:
+            say(f"commit {last.commit}: {progress.records_done:,} records so far, lag {progress.lag:,}")
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """The report as an object of JSON."""
+    partitions = [partition._asdict() for partition in report.partitions]
+    return {**attrs.asdict(report, recurse=False), "partitions": partitions}
+
+
+def print_report(report: Report, to: str) -> None:
+    """A line on stderr; on stdout a table, or for another program a line for each partition."""
+    say(summary_line(report, to))
+    if interactive(sys.stdout):
+        print_table(COLUMNS, report.partitions)
+    else:
+        print_rows(report.partitions)
+
+
+def summary_line(report: Report, to: str) -> str:
+    """What was loaded, in one line."""
+    if not report.commits:
+        return f"nothing new: {to} has all that there is"
+    letters = f"{report.dead:,} dead letters, " if report.dead else ""
+    return (
+        f"{report.rows:,} rows, {letters}{report.bytes:,} bytes in {report.files:,} files, "
+        f"{report.commits:,} commits: {to}"
+    )

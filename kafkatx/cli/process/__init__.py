@@ -1,0 +1,1 @@
+"""The process of a command: signals, standard streams, warnings of the client library."""

@@ -1,0 +1,1 @@
+"""Administration of a cluster, for Twisted programs."""

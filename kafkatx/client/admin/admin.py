@@ -1,0 +1,233 @@
+"""Administration: topics, records, log dirs; groups, settings and quotas as its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+
+from kafkatx.client.admin.configs import Configs
+from kafkatx.client.admin.destinations import Asking
+from kafkatx.client.admin.groups import Groups
+from kafkatx.client.admin.quotas import Quotas
+from kafkatx.client.deferreds import client_cluster, deferred, together
+from kafkatx.clientcore.admin import topics as messages
+from kafkatx.clientcore.admin.configs import ConfigEntry, Resource, ResourceType
+from kafkatx.clientcore.admin.topics import LogDir, TopicDescription
+from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
+from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata
+from kafkatx.clientcore.metadata_request import found
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.networkclient.cluster import Cluster
+from kafkatx.types import TopicPartition
+from kafkatx.wire.messages.create_topics import CreateTopicsRequest
+from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest
+
+
+class Admin:
+    """Looks after a cluster::
+
+        admin = Admin(bootstrap_servers="127.0.0.1:9092")
+        await admin.start()
+        await admin.create_topic("clicks", partitions=8)
+        await admin.configs.alter(Resource(ResourceType.TOPIC, "clicks"), {"retention.ms": "3600000"})
+        for group in await admin.groups.listings(): ...
+        await admin.close()
+
+    What may pass is tried again until ``default.api.timeout.ms`` is over. Besides what each call says, each
+    fails with ConnectionFailed: nobody to ask answers; RequestTimedOut: it was not done in time;
+    RequestError UNSUPPORTED_VERSION: the brokers are too old for it; ClientClosed. Cancelling a call drops
+    its answer; what was asked for may be done nevertheless.
+
+    :ivar groups: consumer groups and their offsets.
+    :ivar configs: settings of topics and brokers.
+    :ivar quotas: how much clients may do.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        reactor: Any = None,
+        cluster: Cluster | None = None,
+        **more: Any,
+    ) -> None:
+        """Make it; :meth:`start` connects.
+
+        :param settings: by Kafka's names, with dots or underscores; *more* likewise.
+        :param reactor: None: the cluster's, or the one that is installed.
+        :param cluster: one to share, whose settings hold; it is not closed with this.
+        :raises SettingError: a setting is unknown or has a bad value.
+        """
+        self.settings, self.cluster = client_cluster("admin", {**settings, **more}, reactor, cluster)
+        self._owned = cluster is None
+        self._asking = Asking(self.cluster, lane="" if self._owned else "admin")
+        self.groups = Groups(self._asking)
+        self.configs = Configs(self._asking)
+        self.quotas = Quotas(self._asking)
+
+    @deferred
+    async def start(self) -> Admin:
+        """Connect; fires with this. Fails with ConnectionFailed if no bootstrap server answers."""
+        await self.cluster.start()
+        return self
+
+    def close(self) -> Deferred[None]:
+        """Close the connections, unless they are another client's; fires when they are closed."""
+        return self.cluster.close() if self._owned else succeed(None)
+
+    # -- topics
+
+    @deferred
+    async def create_topic(
+        self,
+        name: str,
+        partitions: int = -1,
+        replication: int = -1,
+        configs: Mapping[str, str] = MappingProxyType({}),
+        validate_only: bool = False,
+    ) -> None:
+        """Create a topic, and wait until the cluster knows it.
+
+        :param partitions: -1 for the broker's ``num.partitions``; *replication* likewise.
+        :param validate_only: only have the broker judge whether it could be created.
+
+        Fails with RequestError TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_CONFIG, ...
+        """
+
+        async def attempt() -> None:
+            version = await self._asking.controller_version(CreateTopicsRequest)
+            request = messages.create_topic_request(
+                name, partitions, replication, configs, self._asking.timeout_ms, version, validate_only
+            )
+            messages.check_created((await self._asking.controller(request)).topics)
+
+        async def known() -> None:
+            messages.check_known(name, await self.cluster.describe([name]))
+
+        await self.cluster.retrying(attempt)
+        self.cluster.stale()
+        if not validate_only:
+            await self.cluster.retrying(known)
+
+    @deferred
+    async def delete_topic(self, name: str) -> None:
+        """Delete a topic and its records.
+
+        Fails with UnknownTopic, or RequestError TOPIC_DELETION_DISABLED, ...
+        """
+        request = messages.delete_topic_request(name, self._asking.timeout_ms)
+
+        async def attempt() -> None:
+            messages.check_changed((await self._asking.controller(request)).responses)
+
+        await self.cluster.retrying(attempt)
+        self.cluster.stale()
+
+    @deferred
+    async def create_partitions(self, name: str, count: int) -> None:
+        """Let a topic have *count* partitions in all; records stay where they are.
+
+        Fails with UnknownTopic, or RequestError INVALID_PARTITIONS (it has as many or more), ...
+        """
+        request = messages.create_partitions_request(name, count, self._asking.timeout_ms)
+
+        async def attempt() -> None:
+            messages.check_changed((await self._asking.controller(request)).results)
+
+        await self.cluster.retrying(attempt)
+        self.cluster.stale()
+
+    @deferred
+    async def metadata(self) -> ClusterMetadata:
+        """Every broker and every topic, as one broker sees them now."""
+        return await self._asking.describe(None)
+
+    @deferred
+    async def list_topics(self, internal: bool = False) -> list[TopicMetadata]:
+        """Every topic by name; those that the cluster keeps for itself only with *internal*."""
+        return messages.topics_listed(await self._asking.describe(None), internal)
+
+    @deferred
+    async def describe_topic(self, name: str) -> TopicDescription:
+        """A topic with its partitions, their offsets, and its settings; of no partition without a leader.
+
+        Fails with UnknownTopic.
+        """
+
+        async def attempt() -> TopicMetadata:
+            return found(name, await self.cluster.describe([name]))
+
+        topic = await self.cluster.retrying(attempt)
+        led = [TopicPartition(name, number) for number in messages.led(topic)]
+        offsets = await together(
+            (EARLIEST, LATEST), lambda time: self._asking.offsets(dict.fromkeys(led, time))
+        )
+        earliest, latest = (
+            {at.partition: answer for at, answer in offsets[time].items()} for time in (EARLIEST, LATEST)
+        )
+        return messages.topic_description(topic, earliest, latest, await self._configs(name))
+
+    async def _configs(self, topic: str) -> dict[str, ConfigEntry]:
+        """A topic's settings; none where the broker is too old to tell."""
+        try:
+            return await self.configs.describe(Resource(ResourceType.TOPIC, topic))
+        except RequestError as error:
+            if error.code is not ErrorCode.UNSUPPORTED_VERSION:
+                raise
+            return {}
+
+    # -- records
+
+    @deferred
+    async def list_offsets(
+        self, timestamps: Mapping[TopicPartition, int], isolation_level: int = 0
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        """Look offsets up by time.
+
+        :param timestamps: for each partition a time in ms, or -1 latest (the offset that the next record
+            gets), -2 earliest, -3 the record with the largest timestamp.
+        :param isolation_level: 1: latest is the last stable offset.
+        :return: fires with the offset of the first record at or after the time, and that record's
+            timestamp; -1 and -1 where there is none. Fails with UnknownTopic, or RequestError: a partition
+            does not exist.
+        """
+        return await self._asking.offsets(timestamps, isolation_level)
+
+    @deferred
+    async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Delete the records before an offset from each of some partitions.
+
+        :param offsets: for each partition the first offset that is to stay; -1: delete all there is.
+        :return: fires with where each partition starts now. Fails with UnknownTopic, or RequestError
+            OFFSET_OUT_OF_RANGE, POLICY_VIOLATION, ...; others may have been done.
+        """
+
+        async def delete(at: TopicPartition) -> int:
+            request = messages.delete_records_request(at, offsets[at], self._asking.timeout_ms)
+
+            async def attempt() -> int:
+                (leader,) = await self._asking.leaders([at])
+                return messages.low_watermark(await self._asking.node(leader, request), at)
+
+            return await self.cluster.retrying(attempt)
+
+        return await together(offsets, delete)
+
+    # -- log dirs
+
+    @deferred
+    async def describe_log_dirs(self, node_ids: Iterable[int] | None = None) -> dict[int, list[LogDir]]:
+        """What each of these brokers, or each that there is, has in its log dirs."""
+
+        async def describe(node_id: int) -> list[LogDir]:
+            async def attempt() -> list[LogDir]:
+                return messages.log_dirs(await self._asking.node(node_id, DescribeLogDirsRequest(None)))
+
+            return await self.cluster.retrying(attempt)
+
+        if node_ids is None:
+            node_ids = (await self._asking.describe([])).brokers
+        return await together(node_ids, describe)

@@ -1,0 +1,61 @@
+"""The settings of topics and brokers: read them, change some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from kafkatx.client.admin.destinations import Asking
+from kafkatx.client.deferreds import deferred
+from kafkatx.clientcore.admin import configs as messages
+from kafkatx.clientcore.admin.configs import ConfigEntry, Resource
+from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
+
+
+class Configs:
+    """Administration of settings: :attr:`kafkatx.client.admin.admin.Admin.configs`."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    @deferred
+    async def describe(self, resource: Resource, synonyms: bool = False) -> dict[str, ConfigEntry]:
+        """Every setting of a topic or broker, by name; of the defaults of all brokers those that are set.
+
+        Fails with UnknownTopic, or RequestError INVALID_REQUEST: there is no such broker.
+        """
+        request = messages.describe_request(resource, synonyms)
+
+        async def attempt() -> dict[str, ConfigEntry]:
+            node_id = await self._node(resource)
+            version = await self._asking.version(node_id, DescribeConfigsRequest)
+            return messages.entries(await self._asking.node(node_id, request, version), resource, version)
+
+        return await self._asking.cluster.retrying(attempt)
+
+    @deferred
+    async def alter(
+        self,
+        resource: Resource,
+        values: Mapping[str, str] = MappingProxyType({}),
+        deleted: Collection[str] = (),
+        validate_only: bool = False,
+    ) -> None:
+        """Set *values* and take *deleted* back to what they would be: all of them or, on an error, none.
+
+        Fails with UnknownTopic, or RequestError INVALID_CONFIG, INVALID_REQUEST (one is read-only), ...;
+        UNSUPPORTED_VERSION from a broker older than Kafka 2.3.
+        """
+        request = messages.alter_request(resource, values, deleted, validate_only)
+
+        async def attempt() -> None:
+            node_id = await self._node(resource)
+            messages.check_altered(await self._asking.node(node_id, request), resource)
+
+        await self._asking.cluster.retrying(attempt)
+
+    async def _node(self, resource: Resource) -> int:
+        """Only a broker itself knows its settings; what is the cluster's, any broker knows."""
+        brokers = (await self._asking.cluster.describe([])).brokers
+        node_id = resource.broker_id
+        return node_id if node_id is not None and node_id in brokers else self._asking.some(brokers)

@@ -1,0 +1,139 @@
+"""Consumer groups: list, describe, delete; read, set and delete the offsets that they committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kafkatx.client.admin.destinations import Asking
+from kafkatx.client.deferreds import deferred, together
+from kafkatx.clientcore.admin import groups as messages
+from kafkatx.clientcore.admin import lag
+from kafkatx.clientcore.admin.group_description import GroupDescription, from_classic, from_consumer
+from kafkatx.clientcore.admin.groups import GroupListing
+from kafkatx.clientcore.admin.lag import Progress
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata, fetched
+from kafkatx.clientcore.list_offsets import LATEST
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import BrokerNode, TopicPartition
+from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
+from kafkatx.wire.messages.list_groups import ListGroupsRequest
+from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest
+
+
+class Groups:
+    """Administration of groups: :attr:`kafkatx.client.admin.admin.Admin.groups`."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    @deferred
+    async def listings(self) -> list[GroupListing]:
+        """Every group of every broker, by name.
+
+        Fails with ConnectionFailed if a broker does not answer: its groups cannot be known.
+        """
+
+        async def ask(node_id: int) -> list[GroupListing]:
+            async def attempt() -> list[GroupListing]:
+                return messages.listings(await self._asking.node(node_id, ListGroupsRequest()), node_id)
+
+            return await self._asking.cluster.retrying(attempt)
+
+        told = await together((await self._asking.describe([])).brokers, ask)
+        found = {group.group_id: group for groups in told.values() for group in groups}
+        return [found[group_id] for group_id in sorted(found)]
+
+    @deferred
+    async def describe(self, group_id: str) -> GroupDescription:
+        """A group with its members; ``Dead`` if there is none of this name.
+
+        The type of a group is not known beforehand: it is looked for among the consumer groups of KIP-848
+        first, if the broker has such. Fails with RequestError INVALID_GROUP_ID,
+        GROUP_AUTHORIZATION_FAILED, ...
+        """
+        return await self._describe(group_id)
+
+    async def _describe(self, group_id: str) -> GroupDescription:
+        async def attempt(node_id: int) -> GroupDescription:
+            brokers = self._asking.cluster.metadata.brokers
+            node = brokers.get(node_id) or BrokerNode(node_id, "", -1)
+            try:
+                told = await self._asking.node(node_id, ConsumerGroupDescribeRequest([group_id]))
+                return from_consumer(told.groups[0], node)
+            except RequestError as error:
+                if error.code not in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION):
+                    raise
+            told = await self._asking.node(node_id, DescribeGroupsRequest([group_id]))
+            return from_classic(told.groups[0], node)
+
+        return await self._asking.coordinator(group_id, attempt)
+
+    @deferred
+    async def delete(self, group_id: str) -> None:
+        """Delete a group with its offsets. Fails with UnknownGroup or, if it has members, GroupInUse."""
+        request = messages.delete_request(group_id)
+
+        async def attempt(node_id: int) -> None:
+            messages.check_deleted(await self._asking.node(node_id, request), group_id)
+
+        await self._asking.coordinator(group_id, attempt)
+
+    # -- offsets
+
+    @deferred
+    async def offsets(self, group_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
+        """All that a group has committed, in order of topics; nothing if there is no such group.
+
+        Fails with RequestError UNSUPPORTED_VERSION (a broker older than Kafka 0.10.2), ...
+        """
+        return await self._offsets(group_id)
+
+    async def _offsets(self, group_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
+        async def attempt(node_id: int) -> dict[TopicPartition, OffsetAndMetadata]:
+            version = await self._asking.version(node_id, OffsetFetchRequest)
+            request = messages.offsets_request(group_id, version)
+            return fetched(group_id, await self._asking.node(node_id, request, version))
+
+        return dict(sorted((await self._asking.coordinator(group_id, attempt)).items()))
+
+    @deferred
+    async def commit(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Set offsets of a group without members; a group that is not there comes into being.
+
+        Fails with GroupInUse: it has members, nothing was set; or RequestError: a partition was refused,
+        others may have been set.
+        """
+        request = messages.set_offsets_request(group_id, offsets)
+
+        async def attempt(node_id: int) -> None:
+            messages.check_offsets_set(await self._asking.node(node_id, request), group_id)
+
+        await self._asking.coordinator(group_id, attempt)
+
+    @deferred
+    async def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+        """Delete what a group has committed for some partitions; it keeps the others.
+
+        Fails with UnknownGroup, or GroupInUse: it consumes one of these topics now, others may have been
+        deleted.
+        """
+        request = messages.delete_offsets_request(group_id, partitions)
+
+        async def attempt(node_id: int) -> None:
+            messages.check_offsets_deleted(await self._asking.node(node_id, request), group_id)
+
+        await self._asking.coordinator(group_id, attempt)
+
+    @deferred
+    async def progress(self, group_id: str) -> list[Progress]:
+        """How far the group has come, and how far it could go, in every partition that it has an offset for
+        or that a member of it has; in order.
+        """
+        group = await self._describe(group_id)
+        committed = await self._offsets(group_id)
+        partitions = lag.partitions_of(group, committed)
+        topics = sorted({at.topic for at in partitions})
+        led = lag.led(partitions, await self._asking.describe(topics)) if topics else []
+        found = await self._asking.offsets(dict.fromkeys(led, LATEST))
+        return lag.progress(partitions, committed, {at: offset for at, (offset, _) in found.items()})

@@ -1,0 +1,50 @@
+"""Client quotas (KIP-546): how much users, client ids and addresses may do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from kafkatx.client.admin.destinations import Asking
+from kafkatx.client.deferreds import deferred
+from kafkatx.clientcore.admin import quotas as messages
+from kafkatx.clientcore.admin.quotas import Entity, EntityQuotas
+
+
+class Quotas:
+    """Administration of quotas: :attr:`kafkatx.client.admin.admin.Admin.quotas`."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    @deferred
+    async def describe(self, entity: Entity | None = None) -> list[EntityQuotas]:
+        """The quotas of exactly this entity; without one those of all entities.
+
+        Fails with RequestError UNSUPPORTED_VERSION (a broker older than Kafka 2.6), ...
+        """
+        request = messages.describe_request(entity)
+
+        async def attempt() -> list[EntityQuotas]:
+            return messages.entity_quotas(await self._asking.any(request))
+
+        return await self._asking.cluster.retrying(attempt)
+
+    @deferred
+    async def alter(
+        self,
+        entity: Entity,
+        values: Mapping[str, float] = MappingProxyType({}),
+        deleted: Collection[str] = (),
+        validate_only: bool = False,
+    ) -> None:
+        """Set *values* and remove *deleted* of an entity: all of them or, on an error, none.
+
+        Fails with RequestError INVALID_REQUEST (no such quota, or not a value for it), ...
+        """
+        request = messages.alter_request(entity, values, deleted, validate_only)
+
+        async def attempt() -> None:
+            messages.check_altered(await self._asking.any(request), entity)
+
+        await self._asking.cluster.retrying(attempt)

@@ -1,0 +1,1 @@
+"""A consumer's membership in a group: joining, assignment, commits."""

@@ -1,0 +1,390 @@
+"""A consumer's membership in its group: the shim around the machine of a member.
+
+It sends what the machine asks for, calls it in time, and tells the application what becomes of partitions.
+Heartbeats are sent from the reactor: they go on while the application works, as long as it lets the reactor
+run, that is awaits, or works in a thread. A function that blocks the reactor for ``session.timeout.ms``
+makes the group take the member for dead, as does a stopped process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.defer import TimeoutError as TimedOut
+from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
+
+from kafkatx.client.consumer.group.commits import LANE, Commits
+from kafkatx.client.consumer.group.subscription import Subscription
+from kafkatx.client.plugins import assignor
+from kafkatx.clientcore.errors import ClientClosed, RequestTimedOut
+from kafkatx.clientcore.group.membership import (
+    NEVER_MS,
+    Action,
+    Ask,
+    Call,
+    Change,
+    Fail,
+    Forget,
+    Left,
+    Look,
+    MemberMachine,
+    MemberSettings,
+    State,
+    Tell,
+    Watch,
+)
+from kafkatx.clientcore.group.membership.refusals import fatal
+from kafkatx.clientcore.group.offsets import Committer, OffsetAndMetadata
+from kafkatx.clientcore.metadata import ClusterMetadata
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.clientcore.tables import consumer
+from kafkatx.errors import ErrorCode, KafkaTXError
+from kafkatx.networkclient.cluster import Cluster
+from kafkatx.networkclient.waiters import Waiters
+from kafkatx.types import TopicPartition
+from kafkatx.wire.messages.join_group import JoinGroupRequest
+
+Listener = Callable[[set[TopicPartition]], Awaitable[Any]]
+LEAVE_S = 30.0
+"""So long leaving may take (the time-out of ``close`` in Apache Kafka's clients)."""
+
+LANE_ASIDE = "group aside"
+ASIDE_S = 1.0
+"""So long one who leaves waits for the answer while the group waits for others: whom the coordinator does not
+hear it misses after a session."""
+
+STATIC_SINCE = 5
+"""From this version of JoinGroup on there are static members (KIP-345)."""
+
+
+class Membership:
+    """One member of one group; it joins once it has subscribed and was started.
+
+    :param assigned: called after each rebalance with the partitions that are new, be it none;
+        :attr:`assignment` has them already.
+    :param revoked: called before partitions go to somebody else: what was read of them may be committed yet.
+        Commits that are under way then are waited for.
+    :param lost: called when they have gone: somebody else may have them.
+    :param failed: called when the membership is over for good, after ``lost``.
+
+    The next step of the membership waits until the awaitable that one of them gives is done; no two are
+    called at once.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: ClientSettings,
+        assigned: Listener,
+        revoked: Listener,
+        lost: Listener,
+        failed: Callable[[KafkaTXError], None] | None = None,
+    ) -> None:
+        """Make it; nothing is asked yet.
+
+        :raises SettingError: there is no ``group.id``, or a setting of groups is wrong.
+        """
+        self._cluster = cluster
+        self._reactor = cluster.reactor
+        self._settings = MemberSettings.of(settings, partial(assignor, settings=settings))
+        self._machine = MemberMachine(self._settings)
+        self._listeners = {Change.ASSIGNED: assigned, Change.REVOKED: revoked, Change.LOST: lost}
+        self._failed = failed
+        self._commits = Commits(cluster, self._settings.group_id, self._committer, self._commit_refused)
+        self._subscription = Subscription(
+            cluster,
+            internal=not settings[consumer.EXCLUDE_INTERNAL_TOPICS],
+            refresh_s=settings[consumer.PATTERN_REFRESH_MS] / 1000,
+        )
+        self._queue: deque[Action] = deque()
+        self._busy = False
+        self._timer: IDelayedCall | None = None
+        self._work: set[Deferred[Any]] = set()
+        self._leaving: Waiters[None] = Waiters()
+        self._unlisten: Callable[[], None] | None = None
+        self._closed = False
+
+    # What it is
+
+    @property
+    def generation(self) -> int:
+        """The group's generation that :attr:`assignment` is of; -1: none."""
+        return self._machine.generation
+
+    @property
+    def member_id(self) -> str:
+        """As the coordinator knows this member; "" if it does not."""
+        return self._machine.member_id
+
+    @property
+    def group_instance_id(self) -> str | None:
+        """Of a static member."""
+        return self._settings.group_instance_id
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions that the application has now."""
+        return self._machine.owned
+
+    @property
+    def error(self) -> KafkaTXError | None:
+        """Why the membership is over, if it failed."""
+        return self._machine.error
+
+    @property
+    def rebalancing(self) -> bool:
+        """Whether it is on the way into a generation; offsets cannot be committed then."""
+        return self._machine.state in (State.JOINING, State.SYNCING)
+
+    # What the application wants
+
+    def start(self) -> None:
+        """Begin: from now on what is subscribed to is joined for."""
+        if self._unlisten is None:
+            self._unlisten = self._cluster.on_metadata(self._metadata_changed)
+            if self._subscription:
+                self._subscribe()
+
+    def subscribe(
+        self, topics: Iterable[str] | None = None, pattern: str | re.Pattern[str] | None = None
+    ) -> None:
+        """Want these topics, or all whose whole name matches a pattern, instead of those before.
+
+        Topics that come to match later are joined for when metadata shows them (``metadata.max.age.ms``).
+
+        :raises ValueError: both are given, or nothing (:meth:`unsubscribe` is for that), or it is malformed.
+        :raises ClientClosed: this was closed.
+        """
+        if self._closed:
+            raise ClientClosed("the consumer is closed")
+        self._subscription.choose(topics, pattern)
+        if self._unlisten is not None:
+            self._subscribe()
+
+    def unsubscribe(self) -> Deferred[None]:
+        """Leave the group, if this is in it; fires when that is done. One may subscribe again."""
+        self._subscription.drop()
+        return self._leave(self._machine.unsubscribe)
+
+    async def leave(self, timeout_s: float = LEAVE_S) -> None:
+        """Give up all partitions and leave the group for good, or just end when that takes too long.
+
+        Static members do not say good-bye: their place is kept for a session.
+        """
+        try:
+            await self._leave(self._machine.close).addTimeout(timeout_s, self._reactor)
+        except TimedOut:
+            self.log.warn("group {group}: left without a word", group=self._settings.group_id)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End at once, without a word to the coordinator; what waits is cancelled."""
+        self._closed = True
+        self._queue.clear()
+        if self._unlisten is not None:
+            self._unlisten()
+            self._unlisten = None
+        self._subscription.drop()
+        self._stop_timer()
+        for work in list(self._work):
+            work.cancel()
+        self._leaving.fire(None)
+
+    def poll(self, waiting: bool = False, since_s: float | None = None) -> None:
+        """The application asks for records: ``max.poll.interval.ms`` counts from here.
+
+        Before the first call nothing counts.
+
+        :param waiting: it waits for them: nothing counts until the next call.
+        :param since_s: it counts from then, by the reactor's clock: since when it has been at work.
+        """
+        since_ms = None if since_s is None else int(since_s * 1000)
+        self._do(self._machine.polled(waiting, self._now_ms(), since_ms))
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Commit offsets, as the member that this is; errors as of :meth:`Commits.commit`."""
+        await self._commits.commit(offsets)
+
+    async def fetch_committed(
+        self, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group has committed; errors as of :meth:`Commits.fetch`."""
+        return await self._commits.fetch(partitions)
+
+    def _committer(self) -> Committer:
+        generation, member_id = self._machine.committing()
+        instance_id = self.group_instance_id if member_id else None
+        return Committer(self._settings.group_id, generation, member_id, instance_id)
+
+    def _commit_refused(self, code: ErrorCode, committer: Committer) -> None:
+        now_ms = self._now_ms()
+        self._do(self._machine.commit_refused(code, committer.generation, committer.member_id, now_ms))
+
+    def _leave(self, leave: Callable[[int], list[Action]]) -> Deferred[None]:
+        if self._closed:
+            return succeed(None)
+        waiting = self._leaving.wait()
+        self._do(leave(self._now_ms()))
+        return waiting
+
+    # Topics
+
+    def _subscribe(self) -> None:
+        self._subscription.track()
+        if self._subscription.pattern is None:
+            self._do(self._machine.subscribe(self._subscription.names, self._now_ms()))
+        else:
+            self._run(self._subscribe_by(self._subscription.pattern))
+
+    async def _subscribe_by(self, pattern: re.Pattern[str]) -> None:
+        """Match the topics that there are now: a first join without them would be for nothing."""
+        await self._cluster.refreshed()
+        if self._subscription.pattern is pattern:
+            self._match()
+
+    def _match(self) -> None:
+        matched = self._subscription.matched()
+        self._do(self._machine.subscribe(matched, self._now_ms(), self._subscription.matches))
+
+    def _metadata_changed(self, old: ClusterMetadata, new: ClusterMetadata) -> None:
+        if self._subscription.pattern is not None and self._machine.subscribed:
+            self._match()
+        self._do(self._machine.metadata(self._subscription.counts(), self._now_ms()))
+
+    # Doing what the machine wants
+
+    def _now_ms(self) -> int:
+        return int(self._reactor.seconds() * 1000)
+
+    def _do(self, actions: list[Action]) -> None:
+        """Do it in order; what comes of one meanwhile waits until the others are begun."""
+        if self._closed:
+            return
+        self._queue.extend(actions)
+        if not self._busy:
+            self._busy = True
+            try:
+                while self._queue:
+                    self._act(self._queue.popleft())
+            finally:
+                self._busy = False
+            self._set_timer()
+
+    def _act(self, action: Action) -> None:
+        if isinstance(action, Ask):
+            self._run(self._ask(action))
+        elif isinstance(action, Look):
+            self._run(self._look(action))
+        elif isinstance(action, Call):
+            self._run(self._call(action))
+        elif isinstance(action, Watch):
+            self._subscription.watch(action.topics)
+        elif isinstance(action, Forget):
+            self._cluster.forget_coordinator(self._settings.group_id)
+        elif isinstance(action, Left):
+            self._leaving.fire(None)
+        elif isinstance(action, Fail):
+            self._fail(action.error)
+        else:
+            self._tell(action)
+
+    def _run(self, work: Coroutine[Deferred[Any], Any, None]) -> None:
+        """Let it go on by itself, until it is done or this is closed."""
+        running = Deferred.fromCoroutine(work)
+        self._work.add(running)
+
+        def done(result: Any) -> Any:
+            self._work.discard(running)
+            return result
+
+        running.addBoth(done)
+        running.addErrback(lambda failure: failure.trap(CancelledError) and None)
+        running.addErrback(lambda failure: self.log.failure("group membership", failure))
+
+    async def _ask(self, ask: Ask) -> None:
+        try:
+            response = await (self._request_aside(ask) if ask.aside else self._request(ask, LANE))
+        except CancelledError:
+            raise
+        except Exception as error:
+            if not isinstance(error, KafkaTXError):
+                self.log.failure("group membership")
+            self._do(self._machine.failed(ask.token, error, self._now_ms()))
+        else:
+            self._do(self._machine.answered(ask.token, response, self._now_ms()))
+
+    async def _request(self, ask: Ask, lane: str) -> Any:
+        node_id = await self._cluster.coordinator(self._settings.group_id)
+        if isinstance(ask.request, JoinGroupRequest) and self.group_instance_id is not None:
+            version = await self._cluster.version_for(node_id, JoinGroupRequest, lane=lane)
+            if version < STATIC_SINCE:
+                raise fatal(ErrorCode.UNSUPPORTED_VERSION, self._settings)
+        timeout_s = ask.timeout_ms / 1000 if ask.timeout_ms else None
+        return await self._cluster.request(node_id, ask.request, lane=lane, timeout_s=timeout_s)
+
+    async def _request_aside(self, ask: Ask) -> Any:
+        """Ask over another connection: a broker does not read what is behind a JoinGroup that waits.
+
+        :raises RequestTimedOut: there is no answer within a second.
+        """
+        asking = Deferred.fromCoroutine(self._request(ask, LANE_ASIDE))
+        try:
+            return await asking.addTimeout(ASIDE_S, self._reactor)
+        except TimedOut:
+            words = f"{type(ask.request).__name__} was not answered within {ASIDE_S:g} s"
+            raise RequestTimedOut(words) from None
+
+    async def _look(self, look: Look) -> None:
+        """How many partitions topics have; asked for anew if one of them is not known."""
+        if not look.topics <= self._subscription.counts().keys():
+            await self._cluster.refreshed()
+        self._do(self._machine.looked(look.token, self._subscription.counts(), self._now_ms()))
+
+    async def _call(self, call: Call) -> None:
+        try:
+            await self._listeners[call.change](set(call.partitions))
+        except CancelledError:
+            if self._closed:
+                raise
+        except Exception:
+            self.log.failure("what hears of {change} partitions", change=call.change.value)
+        if call.change is Change.REVOKED:  # commits that nobody waits for would come too late after it
+            await self._commits.settled()
+        self._do(self._machine.called(self._now_ms()))
+
+    def _fail(self, error: KafkaTXError) -> None:
+        self.log.error(
+            "membership in group {group} ends: {error}", group=self._settings.group_id, error=error
+        )
+        if self._failed is not None:
+            self._failed(error)
+
+    def _tell(self, tell: Tell) -> None:
+        emit = self.log.warn if tell.warn else self.log.info
+        emit(tell.text, group=self._settings.group_id, member=self.member_id or "a member", **tell.values)
+
+    # Time
+
+    def _set_timer(self) -> None:
+        self._stop_timer()
+        if not self._closed and self._machine.deadline_ms != NEVER_MS:
+            wait_s = max(0.0, self._machine.deadline_ms / 1000 - self._reactor.seconds())
+            self._timer = self._reactor.callLater(wait_s, self._wake)
+
+    def _stop_timer(self) -> None:
+        timer, self._timer = self._timer, None
+        if timer is not None and timer.active():
+            timer.cancel()
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._do(self._machine.advance(self._now_ms()))

@@ -1,0 +1,1 @@
+"""What the asyncio and blocking clients share: calls handed to the Twisted client."""

@@ -1,0 +1,1 @@
+"""SimpleConsumer and ConsumerConnector of Kafka 0.7."""

@@ -1,0 +1,150 @@
+"""The SimpleConsumer of Kafka 0.7 and of the paper: it keeps nothing, every request carries its offset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+
+from kafkatx.client.admin.destinations import Asking
+from kafkatx.client.deferreds import client_cluster, deferred, together
+from kafkatx.client.legacy.message_sets import MessageSets
+from kafkatx.clientcore.legacy import simple_consumer as messages
+from kafkatx.clientcore.legacy.simple_consumer import FetchRequest, MessageSet
+from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.networkclient.cluster import Cluster
+from kafkatx.types import TopicPartition
+from kafkatx.wire.messages.list_offsets import ListOffsetsRequest
+
+
+class SimpleConsumer:
+    """Reads partitions at offsets that the application keeps::
+
+        consumer = SimpleConsumer(bootstrap_servers="127.0.0.1:9092")
+        await consumer.start()
+        messages = await consumer.fetch("events", 0, offset)
+        for record in messages:
+            print(record.value)
+        offset = messages.next_offset
+
+    There is no group, nothing is read ahead, and a call knows nothing of those before it. Leaders are found
+    by themselves. What may pass is tried again until ``default.api.timeout.ms`` is over. A broker answers
+    fetches one after the other: one that waits at the end of its log holds up others at the same broker.
+
+    Besides what each call says, each fails with UnknownTopic; ConnectionFailed: no leader answers;
+    RequestTimedOut; RequestError INVALID_PARTITIONS: there is no such partition; ClientClosed. Cancelling a
+    call drops its answer.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        reactor: Any = None,
+        cluster: Cluster | None = None,
+        **more: Any,
+    ) -> None:
+        """Make it; :meth:`start` connects.
+
+        :param settings: a consumer's, by Kafka's names, with dots or underscores; *more* likewise.
+        :param reactor: None: the cluster's, or the one that is installed.
+        :param cluster: one to share; it is not closed with this.
+        :raises SettingError: a setting is unknown or has a bad value.
+        """
+        chosen, self.cluster = client_cluster("consumer", {**settings, **more}, reactor, cluster)
+        self.settings = chosen
+        self._owned = cluster is None
+        self._asking = Asking(self.cluster, lane="")
+        self._sets = MessageSets(self.cluster, chosen)
+
+    @deferred
+    async def start(self) -> SimpleConsumer:
+        """Connect; fires with this. Fails with ConnectionFailed if no bootstrap server answers."""
+        await self.cluster.start()
+        return self
+
+    def close(self) -> Deferred[None]:
+        """Close the connections, unless they are another client's; fires when they are closed."""
+        return self.cluster.close() if self._owned else succeed(None)
+
+    # -- records
+
+    @deferred
+    async def fetch(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        max_bytes: int | None = None,
+        *,
+        min_bytes: int | None = None,
+        max_wait_ms: int | None = None,
+    ) -> MessageSet:
+        """The records of a partition from an offset on.
+
+        :param offset: of the first record; that of the log's end is allowed.
+        :param max_bytes: about how much; None: ``max.partition.fetch.bytes``.
+        :param min_bytes: the broker waits for so much, at most *max_wait_ms*; None: ``fetch.min.bytes``
+            and ``fetch.max.wait.ms``. 0: it answers at once.
+        :return: fires with them; none where there are none yet. Fails with OffsetOutOfRange; CorruptRecords,
+            Undecodable, UnsupportedCompression: the first record cannot be read.
+        """
+        wanted = FetchRequest(topic, partition, offset, max_bytes)
+        (found,) = await self._sets.fetch([wanted], min_bytes, max_wait_ms)
+        if found.error is not None and not found.records:
+            raise found.error
+        return found
+
+    @deferred
+    async def multifetch(
+        self,
+        requests: Iterable[FetchRequest | Sequence[Any]],
+        *,
+        min_bytes: int | None = None,
+        max_wait_ms: int | None = None,
+    ) -> list[MessageSet]:
+        """Several fetches at once: one request to each leader.
+
+        :param requests: also as tuples: topic, partition, offset and, if wanted, max_bytes.
+        :return: fires with an answer for each, in their order. What is wrong with one of them is its
+            ``error``, and is raised by iterating over it: the others are there nevertheless.
+        """
+        wanted = [FetchRequest(*request) for request in requests]
+        return await self._sets.fetch(wanted, min_bytes, max_wait_ms)
+
+    # -- offsets
+
+    @deferred
+    async def offsets_before(self, topic: str, partition: int, time: int, max_offsets: int = 1) -> list[int]:
+        """Offsets from which a partition can be read, of before a time, the largest first.
+
+        :param time: in ms; -1 latest, which is the end of the log (the offset that the next record gets),
+            -2 earliest.
+        :param max_offsets: how many at most.
+        :return: fires with where segments begin that were written last at or before the time. Brokers that do
+            not tell segments any more (Apache Kafka 4) tell the offset of the first record at or after the
+            time, or the end of the log if there is none, and that of the first record of all.
+        """
+        at = TopicPartition(topic, partition)
+
+        async def attempt() -> list[int] | None:
+            leader = await self._sets.leader(at)
+            try:
+                version = await self.cluster.version_for(leader, ListOffsetsRequest, 0)
+            except RequestError as error:
+                if error.code is not ErrorCode.UNSUPPORTED_VERSION:
+                    raise
+                return None
+            request = messages.offsets_before_request(at, time, max_offsets)
+            return messages.offsets_before(await self._asking.node(leader, request, version), at)
+
+        found = await self.cluster.retrying(attempt)
+        if found is not None:
+            return found
+        times = (EARLIEST, LATEST, time)
+        told = await together(times, lambda one: self._asking.offsets({at: one}))
+        start, end, first_after = (told[one][at][0] for one in times)
+        return messages.offsets_known(time, start, end, first_after, max_offsets)

@@ -1,0 +1,1 @@
+"""Administration: requests made and responses read."""

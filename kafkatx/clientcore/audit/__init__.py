@@ -1,0 +1,1 @@
+"""Counts of produced and consumed records, and how they are announced."""

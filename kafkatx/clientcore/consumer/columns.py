@@ -1,0 +1,119 @@
+"""Records column by column: one list per field, filled a batch at a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from kafkatx.records.batch import MAGIC_AT, TIMESTAMP_TYPE, Headers
+from kafkatx.records.compression import LIMIT_BYTES
+from kafkatx.records.conversion import read_columns
+
+MAX_ROWS = 16_384
+MAX_COLUMN_BYTES = 16 << 20
+
+NO_TIMESTAMP_TYPE = -1
+CREATE_TIME = 0
+LOG_APPEND_TIME = 1
+
+_ATTRIBUTES_LOW_BYTE_AT = (17, 17, 22)  # by magic
+
+
+class Columns(NamedTuple):
+    """Records as one list per field, all of the same length.
+
+    Timestamps are in ms, -1 where there is none; their types as Kafka numbers them: -1 none (magic 0),
+    0 the producer's time, 1 the broker's. ``headers`` stays empty where they are not wanted.
+    """
+
+    offsets: list[int]
+    timestamps: list[int]
+    timestamp_types: list[int]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[Headers]
+
+    @classmethod
+    def empty(cls) -> Columns:
+        """Columns without rows."""
+        return cls([], [], [], [], [], [])
+
+    def cut(self, known: int, start: int, end: int | None) -> None:
+        """Drop, from row *known* on, those with offsets outside of *start* to *end* (exclusive).
+
+        Offsets must increase.
+        """
+        offsets = self.offsets
+        low = bisect_left(offsets, start, known)
+        high = len(offsets) if end is None else bisect_left(offsets, end, known)
+        column: list[Any]
+        for column in self:
+            del column[high:]
+            del column[known:low]
+
+    def limit(self, rows: int) -> None:
+        """Keep the first *rows* rows only."""
+        column: list[Any]
+        for column in self:
+            del column[rows:]
+
+
+def gather(
+    stored: Iterable[memoryview],
+    start: int,
+    end: int | None,
+    check_crcs: bool = True,
+    with_headers: bool = True,
+    max_rows: int = MAX_ROWS,
+    max_bytes: int = MAX_COLUMN_BYTES,
+) -> Iterator[Columns]:
+    """Yield the records of stored batches from offset *start* to *end* (exclusive), never without rows.
+
+    A yield ends with a batch once it has *max_rows* rows or *max_bytes* of keys and values.
+
+    :raises CorruptRecords: as :func:`append_batch`; what was not yielded before is lost.
+    """
+    columns, gathered_bytes = Columns.empty(), 0
+    for raw in stored:
+        known = len(columns.offsets)
+        append_batch(raw, columns, check_crcs, with_headers)
+        columns.cut(known, start, end)
+        gathered_bytes += _payload_bytes(columns, known)
+        if len(columns.offsets) >= max_rows or gathered_bytes >= max_bytes:
+            yield columns
+            columns, gathered_bytes = Columns.empty(), 0
+    if columns.offsets:
+        yield columns
+
+
+def _payload_bytes(columns: Columns, known: int) -> int:
+    sizes = (sum(map(len, filter(None, column[known:]))) for column in (columns.keys, columns.values))
+    return sum(sizes)
+
+
+def append_batch(
+    raw: memoryview,
+    columns: Columns,
+    check_crcs: bool = True,
+    with_headers: bool = True,
+    limit_bytes: int = LIMIT_BYTES,
+) -> None:
+    """Append the records of one stored batch of any magic; a control batch has none.
+
+    :param with_headers: false leaves ``columns.headers`` alone.
+    :param limit_bytes: how large it may become when it is decompressed.
+    :raises CorruptRecords: its CRC does not match, or the records are not what the header promises.
+    :raises UnsupportedCompression: the codec is unknown or not installed.
+    """
+    offsets, timestamps, timestamp_types, keys, values, headers = columns
+    wanted = headers if with_headers else None
+    read_columns(raw, offsets, timestamps, keys, values, wanted, check_crcs, limit_bytes)
+    timestamp_types += [_timestamp_type(raw)] * (len(offsets) - len(timestamp_types))
+
+
+def _timestamp_type(raw: memoryview) -> int:
+    magic = raw[MAGIC_AT]
+    if magic == 0:
+        return NO_TIMESTAMP_TYPE
+    return LOG_APPEND_TIME if raw[_ATTRIBUTES_LOW_BYTE_AT[magic]] & TIMESTAMP_TYPE else CREATE_TIME

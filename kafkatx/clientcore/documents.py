@@ -1,0 +1,58 @@
+"""The page that comes from the tables of the clients' settings.
+
+``python -m kafkatx.clientcore.documents docs/client-settings.md`` writes it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from kafkatx.clientcore.settings import KINDS, REFUSED
+from kafkatx.clientcore.tables import common
+from kafkatx.config.documents import settings_table
+from kafkatx.config.table.row import Section
+
+_HEAD = """\
+# Client settings
+
+What `kafkatx.client` takes: by Kafka's names, with dots (`bootstrap.servers`) or underscores
+(`bootstrap_servers`); values as text, as in a file of settings, or as Python has them. An unknown name is an
+error that suggests the nearest. Types and defaults are those of the Java client 4.0; exceptions are noted.
+
+This page is generated from the tables of settings by `make documents`.
+"""
+
+_OTHER_DEFAULTS = "Of those of every client, these have another default here: "
+
+
+def page() -> str:
+    """The text of the page, in Markdown."""
+    parts = [_HEAD, "## Every client\n", *_sections(common.SECTIONS)]
+    for kind, table in KINDS.items():
+        parts.append(f"## {'An' if kind == 'admin' else 'A'} {kind}\n")
+        if table.DEFAULTS:
+            told = ", ".join(f"`{name}`: `{value}`" for name, value in table.DEFAULTS.items())
+            parts.append(f"{_OTHER_DEFAULTS}{told}.\n")
+        parts += _sections(table.SECTIONS)
+    parts += ["## Taken and not used\n", f"{common.KEPT.doc}\n"]
+    kept = {row.name: row for each in (common, *KINDS.values()) for row in each.KEPT.settings}
+    parts += [settings_table(kept.values()), "## Refused\n", "It would not do to ignore these:\n"]
+    parts += [f"- `{name}{'*' if name.endswith('.') else ''}`: {why}" for name, why in REFUSED.items()]
+    return "\n".join(parts) + "\n"
+
+
+def _sections(sections: tuple[Section, ...]) -> list[str]:
+    parts = []
+    for section in sections:
+        parts += [f"### {section.title}\n", f"{section.doc}\n", settings_table(section.settings)]
+    return parts
+
+
+def main(path: str) -> None:
+    """Write the page."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

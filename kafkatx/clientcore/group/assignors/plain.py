@@ -1,0 +1,51 @@
+"""``range`` and ``roundrobin``: what everybody gets follows from the members and topics alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafkatx.clientcore.group.assignors.assignor import Assignments, Assignor, Member, Partitions, order
+from kafkatx.types import TopicPartition
+
+
+def ranges(members: Mapping[str, Member], partitions: Partitions) -> Assignments:
+    """Cut each topic into ranges for its subscribers; the first ones get one more where it does not divide.
+
+    Two members, two topics of three partitions: C0 gets t0-0, t0-1, t1-0 and t1-1, C1 gets t0-2 and t1-2.
+    Partitions of the same number go to the same member where topics have as many partitions and the same
+    subscribers.
+    """
+    given: Assignments = {member_id: [] for member_id in members}
+    ordered = sorted(members.values(), key=order)
+    for topic in sorted(partitions):
+        takers = [member.member_id for member in ordered if topic in member.topics]
+        start = 0
+        for index, taker in enumerate(takers):
+            share, extra = divmod(partitions[topic], len(takers))
+            end = start + share + (index < extra)
+            given[taker] += [TopicPartition(topic, number) for number in range(start, end)]
+            start = end
+    return given
+
+
+def round_robin(members: Mapping[str, Member], partitions: Partitions) -> Assignments:
+    """Deal all partitions out like cards, passing over who does not subscribe to the topic.
+
+    Two members, two topics of three partitions: C0 gets t0-0, t0-2 and t1-1, C1 gets t0-1, t1-0 and t1-2.
+    """
+    given: Assignments = {member_id: [] for member_id in members}
+    ring = sorted(members.values(), key=order)
+    at = 0
+    for topic in sorted(partitions):
+        if not any(topic in member.topics for member in ring):
+            continue
+        for number in range(partitions[topic]):
+            while topic not in ring[at].topics:
+                at = (at + 1) % len(ring)
+            given[ring[at].member_id].append(TopicPartition(topic, number))
+            at = (at + 1) % len(ring)
+    return given
+
+
+RANGE = Assignor("range", ranges)
+ROUND_ROBIN = Assignor("roundrobin", round_robin)

@@ -1,0 +1,193 @@
+"""A member's way into a generation: JoinGroup, as the leader the assignment, SyncGroup.
+
+The rules are those of ``AbstractCoordinator`` and ``ConsumerCoordinator`` of Apache Kafka's clients.
+"""
+
+from __future__ import annotations
+
+from kafkatx.clientcore.group.membership.actions import Look, Watch
+from kafkatx.clientcore.group.membership.core import Core, Partitions
+from kafkatx.clientcore.group.membership.leader import Lead
+from kafkatx.clientcore.group.membership.refusals import ELSEWHERE, RESETS, fatal
+from kafkatx.clientcore.group.membership.states import Event
+from kafkatx.errors import ErrorCode, KafkaTXError, ProtocolViolation
+from kafkatx.group.protocol import (
+    NEWEST,
+    PROTOCOL_TYPE,
+    ConsumerProtocolSubscription,
+    TopicPartitions,
+    encode_subscription,
+    parse_assignment,
+)
+from kafkatx.types import TopicPartition
+from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from kafkatx.wire.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
+
+LAPSE_MS = 5000
+"""How much longer than the rebalance time-out a JoinGroup may take (JOIN_GROUP_TIMEOUT_LAPSE)."""
+
+MOST_REASON = 255
+"""The longest reason that a broker takes (KIP-800)."""
+
+
+class Joining(Core):
+    """A member that joins."""
+
+    def _join(self, topics: frozenset[str], now_ms: int) -> None:
+        """Ask to be in the next generation. Heartbeats stop: the coordinator knows that the member waits."""
+        self._move(Event.JOIN)
+        self._pulse.stop()
+        self._lead = None
+        self._joined_topics = topics
+        settings = self.settings
+        request = JoinGroupRequest(
+            group_id=settings.group_id,
+            session_timeout_ms=settings.session_timeout_ms,
+            rebalance_timeout_ms=settings.max_poll_interval_ms,
+            member_id=self.member_id,
+            group_instance_id=settings.group_instance_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocols=self._protocols(topics),
+            reason=(self._reason or "")[:MOST_REASON],
+        )
+        self._token = self._ask(request, settings.max_poll_interval_ms + LAPSE_MS)
+
+    def _protocols(self, topics: frozenset[str]) -> list[JoinGroupRequestProtocol]:
+        """A subscription for each assignor, with what the member has and in which generation it got it."""
+        owned: dict[str, list[int]] = {}
+        for topic, number in sorted(self.owned):
+            owned.setdefault(topic, []).append(number)
+        subscription = ConsumerProtocolSubscription(
+            topics=sorted(topics),
+            owned_partitions=[TopicPartitions(topic, numbers) for topic, numbers in owned.items()],
+            generation_id=self.generation,
+            rack_id=self.settings.rack,
+        )
+        offered = []
+        for assignor in self.settings.assignors:
+            subscription.user_data = assignor.user_data(*self._last)
+            offered.append(JoinGroupRequestProtocol(assignor.name, encode_subscription(subscription, NEWEST)))
+        return offered
+
+    def _joined(self, response: JoinGroupResponse, now_ms: int) -> None:
+        code = ErrorCode.of(response.error_code)
+        if code is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = response.member_id
+            self._move(Event.REFUSED)
+            self._again("need to re-join with the given member-id", now_ms, at_once=True)
+        elif code:
+            self._refused(code, now_ms, at_once=code is not ErrorCode.REBALANCE_IN_PROGRESS)
+        elif not self._agrees(response.protocol_type, response.protocol_name):
+            self._fail(fatal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, self.settings))
+        else:
+            self._move(Event.JOINED)
+            self.generation, self.member_id = response.generation_id, response.member_id
+            self._pulse.start(now_ms)
+            self._tell(
+                "{member} has joined group {group}, generation {generation}", generation=self.generation
+            )
+            if response.leader == response.member_id:
+                self._elected(response)
+            else:
+                self._out.append(Watch(frozenset()))
+                self._sync([])
+
+    def _agrees(self, protocol_type: str | None, protocol_name: str | None) -> bool:
+        """Whether the group's protocol is one that was offered; older versions do not tell its type."""
+        self._assignor = next((a for a in self.settings.assignors if a.name == protocol_name), None)
+        return protocol_type in (None, PROTOCOL_TYPE) and self._assignor is not None
+
+    def _elected(self, response: JoinGroupResponse) -> None:
+        """This member leads: it needs to know what partitions there are now, of all topics of the group."""
+        assert self._assignor is not None
+        self._lead = lead = Lead.of(self._assignor, response.members, response.skip_assignment)
+        for other in lead.unreadable:
+            self._tell(
+                "{other} of group {group} wants nothing: its subscription is malformed", True, other=other
+            )
+        self._tokens += 1
+        self._token = self._tokens
+        self._out += (Watch(lead.topics), Look(self._tokens, lead.topics))
+
+    def _share_out(self, lead: Lead, counts: dict[str, int]) -> None:
+        try:
+            assignments = lead.assign(counts)
+        except KafkaTXError as error:
+            self._fail(error)
+        else:
+            self._sync(assignments)
+
+    def _sync(self, assignments: list[SyncGroupRequestAssignment]) -> None:
+        assert self._assignor is not None
+        self._token = self._ask(
+            SyncGroupRequest(
+                group_id=self.settings.group_id,
+                generation_id=self.generation,
+                member_id=self.member_id,
+                group_instance_id=self.settings.group_instance_id,
+                protocol_type=PROTOCOL_TYPE,
+                protocol_name=self._assignor.name,
+                assignments=assignments,
+            )
+        )
+
+    def _synced(self, response: SyncGroupResponse, now_ms: int) -> None:
+        code = ErrorCode.of(response.error_code)
+        if code:
+            self._refused(code, now_ms, at_once=True)
+            return
+        try:
+            assigned = _assigned(bytes(response.assignment))
+        except ProtocolViolation as error:
+            self._tell(
+                "the leader of group {group} gave {member} what it cannot read: {error}", True, error=error
+            )
+            self._move(Event.REFUSED)
+            self._again("the assignment is malformed", now_ms, at_once=False)
+            return
+        self._move(Event.SYNCED)
+        self._reason, self._failures, self._retry_ms = None, 0, now_ms
+        if self._wanted(assigned):
+            self._last = (assigned, self.generation)
+            self._target = assigned
+        else:
+            self._reason = "received assignment does not match the current subscription"
+
+    def _wanted(self, assigned: Partitions) -> bool:
+        """Whether all is of topics that are subscribed to now, be it that the leader saw a match first."""
+        topics = self._topics or frozenset()
+        more = {at.topic for at in assigned} - topics
+        if more and (self._matches is None or not all(map(self._matches, more))):
+            return False
+        self._topics = topics | more
+        self._joined_topics |= more
+        return True
+
+    def _refused(self, code: ErrorCode, now_ms: int, *, at_once: bool) -> None:
+        """JoinGroup or SyncGroup was answered with an error."""
+        reason = f"rebalance failed due to {code.name}"
+        if code in RESETS:
+            self._reset(reason, forget_id=code is ErrorCode.UNKNOWN_MEMBER_ID)
+            self._again(reason, now_ms, at_once=True)
+        elif code is ErrorCode.REBALANCE_IN_PROGRESS or code.retriable:
+            if code in ELSEWHERE:
+                self._forget()
+            self._move(Event.REFUSED)
+            self._again(reason, now_ms, at_once=at_once and not code.retriable)
+        else:
+            self._fail(fatal(code, self.settings))
+
+
+def _assigned(data: bytes) -> Partitions:
+    """What SyncGroup gave; no bytes are no partitions: some leaders leave out members who get none.
+
+    :raises ProtocolViolation: it is malformed.
+    """
+    if not data:
+        return frozenset()
+    topics = parse_assignment(data).assigned_partitions
+    return frozenset(TopicPartition(t.topic, number) for t in topics for number in t.partitions)

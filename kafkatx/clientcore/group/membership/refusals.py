@@ -1,0 +1,35 @@
+"""What an error of the coordinator means to a member, in words for people."""
+
+from __future__ import annotations
+
+from kafkatx.clientcore.errors import describe
+from kafkatx.clientcore.group.membership.settings import MemberSettings
+from kafkatx.errors import ErrorCode, RequestError
+
+ELSEWHERE = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+"""Another broker may be the coordinator now."""
+
+RESETS = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
+"""The member is out of its generation; with the first, its id is not known either."""
+
+
+def fatal(code: ErrorCode, settings: MemberSettings) -> RequestError:
+    """The error that ends a membership, as the application sees it."""
+    names = ", ".join(assignor.name for assignor in settings.assignors)
+    words = {
+        ErrorCode.FENCED_INSTANCE_ID: (
+            f"another member has come with group.instance.id={settings.group_instance_id}: "
+            "give each member its own"
+        ),
+        ErrorCode.GROUP_MAX_SIZE_REACHED: "it has as many members as it may have (group.max.size)",
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL: (
+            f"its members assign in other ways than {names}: name one of theirs in "
+            "partition.assignment.strategy"
+        ),
+        ErrorCode.INVALID_SESSION_TIMEOUT: (
+            f"session.timeout.ms={settings.session_timeout_ms} is not between group.min.session.timeout.ms "
+            "and group.max.session.timeout.ms of the broker"
+        ),
+        ErrorCode.UNSUPPORTED_VERSION: "the broker is too old for it; without group.instance.id it may do",
+    }
+    return RequestError(code, f"group {settings.group_id!r}: {words.get(code) or describe(code)}")

@@ -1,0 +1,34 @@
+"""What a client asks about topics, and what it makes of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafkatx.clientcore.errors import UnknownTopic, describe
+from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+
+def metadata_request(topics: Iterable[str] | None, version: int, auto_create: bool) -> MetadataRequest:
+    """The request for the brokers and these topics; ``None`` asks for all topics."""
+    wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+    if version == 0 and wanted is None:
+        wanted = []  # in version 0 an empty list means all topics, and null cannot be said
+    return MetadataRequest(topics=wanted, allow_auto_topic_creation=auto_create)
+
+
+def found(name: str, answer: ClusterMetadata) -> TopicMetadata:
+    """The topic in a reply to a request that named it.
+
+    :raises UnknownTopic: there is none of this name (yet: asking may create it).
+    :raises RequestError: LEADER_NOT_AVAILABLE while it is being created; INVALID_TOPIC_EXCEPTION, ...
+    """
+    topic = answer.topics.get(name)
+    if topic is not None and topic.usable:
+        return topic
+    code = topic.error if topic is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        raise UnknownTopic(name)
+    code = code or ErrorCode.LEADER_NOT_AVAILABLE
+    raise RequestError(code, f"topic {name!r}: {describe(code)}")

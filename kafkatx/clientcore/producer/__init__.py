@@ -1,0 +1,1 @@
+"""The producer: batches, their accumulation in memory, produce requests and their answers."""

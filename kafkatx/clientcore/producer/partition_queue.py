@@ -1,0 +1,283 @@
+"""One partition's batches on their way to the log: in order, whatever fails. Pure.
+
+Up to *limit* batches are under way at once. When one fails in a way that passes, nothing more is sent until
+the others are answered; then all that failed is sent again in its first order, byte for byte, so that the
+broker recognises an idempotent producer's duplicates::
+
+    in flight: b1 b2 b3      replies: b1 retriable, b2 out of order (b1 is missing), b3 connection lost
+    again:     b1, b2, b3    with the same sequences: what is in the log already is not written twice
+
+What is sent again goes one by one: the broker knows a duplicate only among the producer's last five
+batches, so no new batch may overtake one that is in doubt. The first batch of an identity goes alone as well:
+a broker that knows nothing of a producer takes any sequence from it, also the second batch's before the
+first's.
+
+A batch that is given up leaves its sequence numbers unused. Where it is known not to be in the log (a *gap*)
+its outbox goes on with the next epoch and sequence 0, as Apache Kafka's client does (KIP-360); all that is
+behind it cannot be in the log either, and is stamped anew; what is before it keeps its numbers, for it may be
+there. Where nobody knows (a *doubt*: its answer was lost) what is behind it keeps its numbers, too. Either
+the broker takes it, then there is no gap; or it answers that it is out of order, then there is one.
+
+A broker before Kafka 2.5 forgets a producer when retention has deleted all of its batches, and answers
+UNKNOWN_PRODUCER_ID to the next one. That is a gap, too, but nothing is missing: all that is under way goes on
+with the next epoch, in order (``TransactionManager.canRetry``). Not so where a later batch is in the log.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+
+from kafkatx.clientcore.producer.batch import LAST_EPOCH, Batch, Identity, sequence_after
+from kafkatx.errors import ErrorCode
+from kafkatx.records.batch import parse_header
+from kafkatx.types import NO_PRODUCER_ID, NO_SEQUENCE
+
+
+class Outbox:
+    """What is gathered, waits, and is under way for one partition.
+
+    :ivar open: the batch that records are added to.
+    :ivar waiting: closed batches, the next one first.
+    :ivar in_flight: sent batches, oldest first; those that failed among them until all are answered.
+    :ivar most_bytes: how large a batch is likely to be taken, once one was refused.
+    :ivar not_before_s: when to try again after a failure.
+    :ivar failures: how many there were in a row.
+    :ivar node_id: the broker that has what is under way, for whoever sends.
+    """
+
+    __slots__ = (
+        "_doubt",
+        "_gap",
+        "_known",
+        "_unanswered",
+        "failures",
+        "identity",
+        "in_flight",
+        "most_bytes",
+        "node_id",
+        "not_before_s",
+        "open",
+        "partition",
+        "sequence",
+        "topic",
+        "waiting",
+    )
+
+    def __init__(self, topic: str, partition: int, identity: Identity | None = None) -> None:
+        """:param identity: None where :meth:`identify` gives it before anything is sent."""
+        self.topic = topic
+        self.partition = partition
+        self.open: Batch | None = None
+        self.waiting: deque[Batch] = deque()
+        self.in_flight: deque[Batch] = deque()
+        self.most_bytes = 1 << 31
+        self.not_before_s = 0.0
+        self.failures = 0
+        self.node_id = -1
+        self.identity: Identity | None = None
+        self.sequence = NO_SEQUENCE
+        self._unanswered = 0
+        self._known = self._gap = self._doubt = False
+        if identity is not None:
+            self.identify(identity)
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to send and nothing to wait for."""
+        return not self.in_flight and not self.waiting and self.open is None
+
+    def identify(self, identity: Identity) -> None:
+        """Take a new identity; what has not been answered yet must not have been sent.
+
+        What was lost behind a gap is stamped anew.
+        """
+        self.identity = identity
+        self._gap = self._doubt = False
+        idempotent = identity.producer_id != NO_PRODUCER_ID
+        self._known = not idempotent
+        self.sequence = 0 if idempotent else NO_SEQUENCE
+        for batch in self.waiting:
+            if batch.lost:
+                batch.seal(identity, self.sequence)
+                batch.again = batch.lost = False
+                self.sequence = sequence_after(self.sequence, batch.records)
+
+    def sendable(self, limit: int) -> bool:
+        """Whether the next batch, closed or open, may be sent now, with at most *limit* under way."""
+        waiting, in_flight = self.waiting, self.in_flight
+        if self.identity is None or self._gap:
+            return False
+        if not waiting and self.open is None:
+            return False
+        if not in_flight:
+            return True
+        if len(in_flight) >= limit or self._unanswered != len(in_flight):
+            return False
+        return not (self._doubt or not self._known or in_flight[0].again)
+
+    def take(self) -> Batch:
+        """The batch to send now, sealed; :meth:`sendable` must have said so.
+
+        :raises Exception: it cannot be sealed, and is still the first of those that wait: :meth:`drop` it.
+        """
+        batch = self.waiting[0]
+        if not batch.data:
+            assert self.identity is not None
+            batch.seal(self.identity, self.sequence)
+            self.sequence = sequence_after(self.sequence, batch.records)
+        self.waiting.popleft()
+        batch.failed = False
+        batch.attempts += 1
+        self.in_flight.append(batch)
+        self._unanswered += 1
+        return batch
+
+    def drop(self) -> Batch:
+        """Give up the batch that :meth:`take` could not seal; it has used no sequence numbers."""
+        return self.waiting.popleft()
+
+    def delivered(self, batch: Batch) -> None:
+        """A batch that was taken is in the log."""
+        if self.in_flight[0] is batch:
+            self.in_flight.popleft()
+        else:
+            self._overtake(batch)
+        self._unanswered -= 1
+        self._known = True
+        self._doubt = False
+        self.failures = 0
+        if not self._unanswered and (self.in_flight or self._gap):
+            self._turn_back()
+
+    def failed(self, batch: Batch) -> None:
+        """A batch that was taken is to be sent again, in its turn."""
+        self._unanswered -= 1
+        if batch.abandoned:
+            self.in_flight.remove(batch)
+            self._doubt = True
+        else:
+            batch.again = batch.failed = True
+        if not self._unanswered:
+            self._turn_back()
+
+    def refused(self, batch: Batch) -> None:
+        """A batch that was taken is given up."""
+        at = self.in_flight.index(batch)
+        if batch.again:
+            self._doubt = True
+        else:
+            self._lose(at + 1)
+        del self.in_flight[at]
+        self._unanswered -= 1
+        if not self._unanswered:
+            self._turn_back()
+
+    def cut(self, batch: Batch) -> list[Batch]:
+        """A batch that was taken is too large: two halves are to be sent in its place."""
+        halves = batch.halves()
+        at = self.in_flight.index(batch)
+        del self.in_flight[at]
+        for half in reversed(halves):
+            half.again = half.failed = True
+            self.in_flight.insert(at, half)
+        self._unanswered -= 1
+        self.most_bytes = min(self.most_bytes, max(len(half.data) for half in halves))
+        if self.open is not None:
+            self.open.most_bytes = min(self.open.most_bytes, self.most_bytes)
+        if not self._unanswered:
+            self._turn_back()
+        return halves
+
+    def misplaced(self, batch: Batch, code: ErrorCode) -> bool:
+        """Whether an error code only says that a batch before this one is not in the log.
+
+        Then it is :meth:`failed`, though the code is not retriable. That of the oldest batch is final:
+        records were lost before it. Where the broker has forgotten the producer nothing was lost.
+        """
+        if code is ErrorCode.UNKNOWN_PRODUCER_ID:
+            return self._forgotten(batch)
+        if code is not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            return False
+        if self._doubt and self.in_flight[0] is batch:
+            self._lose(0)  # so the batch in doubt is not in the log
+        return self._gap or self.in_flight[0] is not batch
+
+    def _forgotten(self, batch: Batch) -> bool:
+        """The broker does not know the producer: whether a batch can be sent again by the next epoch.
+
+        What has sequence 0 should have been taken, and who refuses that will refuse it again.
+        """
+        if batch.overtaken or parse_header(batch.data).base_sequence == 0:
+            return False
+        if self.in_flight[0] is batch:
+            self._lose(0)
+        return True
+
+    def _overtake(self, batch: Batch) -> None:
+        """A batch is in the log, and those before it are not, as far as is known."""
+        at = self.in_flight.index(batch)
+        for before in islice(self.in_flight, at):
+            before.overtaken = True
+        del self.in_flight[at]
+
+    def expire(self, now_s: float) -> list[Batch]:
+        """Give up what is past its deadline and return it.
+
+        What is under way stays until it is answered, so that the order is kept.
+        """
+        expired = [b for b in self.in_flight if b.deadline_s <= now_s and not b.abandoned]
+        for batch in expired:
+            batch.abandoned = True
+            if batch.failed:  # answered, and only waiting for the others
+                self.in_flight.remove(batch)
+                self._doubt = True
+        while self.waiting and self.waiting[0].deadline_s <= now_s:
+            batch = self.waiting.popleft()
+            self._doubt = self._doubt or bool(batch.data)
+            expired.append(batch)
+        if self.open is not None and self.open.deadline_s <= now_s:
+            expired.append(self._give_up_open(self.open))
+        return expired
+
+    def deadline_s(self) -> float:
+        """When the oldest batch that somebody waits for is given up; infinite if there is none."""
+        for batch in self.in_flight:
+            if not batch.abandoned:
+                return batch.deadline_s
+        oldest = self.waiting[0] if self.waiting else self.open
+        return float("inf") if oldest is None else oldest.deadline_s
+
+    def abandon(self) -> list[Batch]:
+        """Give up everything: the producer is closed. Answers that still come are to be ignored."""
+        batches = [batch for batch in (*self.in_flight, *self.waiting) if not batch.abandoned]
+        if self.open is not None:
+            batches.append(self._give_up_open(self.open))
+        self.in_flight.clear()
+        self.waiting.clear()
+        return batches
+
+    def _give_up_open(self, batch: Batch) -> Batch:
+        batch.close()
+        self.open = None
+        return batch
+
+    def _lose(self, at: int) -> None:
+        """There is a gap before what is under way from *at* on: that is not in the log."""
+        self._gap = True
+        for number, batch in enumerate(self.in_flight):
+            batch.lost = batch.lost or number >= at
+        for batch in self.waiting:
+            batch.lost = bool(batch.data)
+
+    def _turn_back(self) -> None:
+        """All are answered: what failed goes to the front again, in order."""
+        self.waiting.extendleft(reversed(self.in_flight))
+        self.in_flight.clear()
+        identity = self.identity
+        if not self._gap or identity is None or identity.producer_id == NO_PRODUCER_ID:
+            self._gap = False
+        elif identity.epoch < LAST_EPOCH:
+            self.identify(identity._replace(epoch=identity.epoch + 1))
+        else:
+            self.identity = None  # the owner asks for another

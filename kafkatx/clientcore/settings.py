@@ -1,0 +1,149 @@
+"""A client's settings: names checked, values made of text or Python's own."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
+
+import attrs
+
+from kafkatx.clientcore.tables import admin, common, consumer, producer
+from kafkatx.config.table.row import ConfigType, Section, Setting, by_name
+from kafkatx.errors import SettingError
+from kafkatx.names import PLUGIN_SETTINGS
+
+T = TypeVar("T")
+
+
+class _Table(Protocol):
+    """A module of :mod:`kafkatx.clientcore.tables`."""
+
+    SECTIONS: tuple[Section, ...]
+    KEPT: Section
+    DEFAULTS: Mapping[str, Any]
+
+
+KINDS: Mapping[str, Any] = {"producer": producer, "consumer": consumer, "admin": admin}
+
+REFUSED = {
+    "transactional.id": "there are no transactions yet",
+    "sasl.": "there is no SASL yet",
+    "group.protocol": "the classic protocol is the one that this client speaks: leave it out",
+    "group.remote.assignor": "the classic protocol is the one that this client speaks, where a member "
+    "assigns: set partition.assignment.strategy",
+    "ssl.": "for TLS give kafkatx.endpoint a callable that makes a TLS endpoint",
+}
+"""Names, or beginnings of names, that cannot be taken and ignored."""
+
+
+@attrs.frozen(eq=False)
+class ClientSettings:
+    """The settings of one client: ``settings[common.CLIENT_ID]``.
+
+    :ivar kind: ``producer``, ``consumer`` or ``admin``.
+    :ivar explicit: what was set, as text, by Kafka's names; without what was set to an object.
+    :ivar objects: values that are objects: a partitioner, a callback; by Kafka's names. The setting's own
+        value is then its default.
+    """
+
+    kind: str
+    explicit: Mapping[str, str]
+    objects: Mapping[str, Any]
+    _values: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, kind: str, values: Mapping[str, Any] = MappingProxyType({})) -> ClientSettings:
+        """Read settings.
+
+        :param kind: ``producer``, ``consumer`` or ``admin``.
+        :param values: by Kafka's names, with dots or with underscores. Text as in a file of settings, or a
+            bool, a number, a list of texts; where a part of the program is named, the part itself. None is
+            "not set".
+        :raises SettingError: a name is unknown (the nearest is suggested), or a value is not allowed.
+        """
+        table: _Table = KINDS[kind]
+        rows = by_name((*common.SECTIONS, common.KEPT, *table.SECTIONS, table.KEPT))
+        explicit: dict[str, str] = {}
+        objects: dict[str, Any] = {}
+        for given, value in _named(values):
+            setting = None if given.startswith(PLUGIN_SETTINGS) else _row(kind, given, rows)
+            if value is None:
+                continue
+            text = _text(value)
+            if setting is None:
+                explicit[given] = str(value) if text is None else text
+            elif text is not None:
+                explicit[given] = text
+            elif setting.type in (ConfigType.CLASS, ConfigType.LIST):
+                objects[setting.name] = value
+            else:
+                raise SettingError(f"{given}={value!r}: the value must be {setting.allowed}")
+        found = {name: _value(setting, explicit, table.DEFAULTS) for name, setting in rows.items()}
+        return cls(kind, explicit, objects, found)
+
+    def __getitem__(self, setting: Setting[T]) -> T:
+        value: T = self._values[setting.name]
+        return value
+
+    def is_set(self, setting: Setting[Any]) -> bool:
+        """Whether somebody chose the value; else it is the default."""
+        return setting.name in self.objects or any(
+            name in self.explicit for name in (setting.name, *setting.aliases)
+        )
+
+    def part(self, setting: Setting[str]) -> Any:
+        """What a setting that names a part of the program was set to: the object, or else the name."""
+        return self.objects.get(setting.name, self[setting])
+
+
+def _named(values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """The values by names with dots.
+
+    :raises SettingError: a name is there in both ways of writing.
+    """
+    seen: set[str] = set()
+    for given, value in values.items():
+        name = given.replace("_", ".")
+        if name in seen:
+            raise SettingError(f"{name} is set twice, with dots and with underscores: leave one out")
+        seen.add(name)
+        yield name, value
+
+
+def _row(kind: str, name: str, rows: Mapping[str, Setting[Any]]) -> Setting[Any]:
+    for row in rows.values():
+        if name == row.name or name in row.aliases:
+            return row
+    for start, why in REFUSED.items():
+        if name == start or (start.endswith(".") and name.startswith(start)):
+            raise SettingError(f"{name} cannot be set: {why}")
+    others = [other for other in KINDS if other != kind and name in by_name(KINDS[other].SECTIONS)]
+    if others:
+        raise SettingError(f"{name} is a setting of the {others[0]}, not of the {kind}: leave it out")
+    known = {name for row in rows.values() for name in (row.name, *row.aliases)}
+    near = difflib.get_close_matches(name, sorted(known), 1)
+    advice = f"did you mean {near[0]}?" if near else "see docs/client-settings.md for those that there are"
+    raise SettingError(f"{name} is no setting of a {kind}; {advice}")
+
+
+def _text(value: Any) -> str | None:
+    """A value as it would stand in a file of settings; None if it could not stand there."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)):
+        return str(int(value)) if value == value // 1 else repr(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return ",".join(value)
+    return None
+
+
+def _value(setting: Setting[T], explicit: Mapping[str, str], defaults: Mapping[str, Any]) -> T:
+    for name in (setting.name, *setting.aliases):
+        if name in explicit:
+            return setting.parse(explicit[name], name)
+    default: T = defaults.get(setting.name, setting.default)
+    return default

@@ -1,0 +1,1 @@
+"""The settings, one row each: name, type, default, range, unit, documentation."""

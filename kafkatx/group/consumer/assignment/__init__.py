@@ -1,0 +1,1 @@
+"""Sets of partitions, and the server-side assignors of KIP-848."""

@@ -1,0 +1,154 @@
+"""A group changes its protocol while it has members (KIP-848's online migration).
+
+Up, from classic: the first member of the new protocol that joins a group of consumers takes it along; the
+classic members stay members, with what they have, and are served by the new group. Down: when the last member
+of the new protocol leaves, the classic ones that are left have a classic group again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
+from kafkatx.group.classic.group import ClassicGroup
+from kafkatx.group.classic.member import Member
+from kafkatx.group.consumer.assignment.partitions import Assignment
+from kafkatx.group.consumer.classic.members import as_bytes, from_names
+from kafkatx.group.consumer.deadlines import Wait
+from kafkatx.group.consumer.member import Classic, Current, Metadata
+from kafkatx.group.consumer.rebalance import Rebalance
+from kafkatx.group.consumer.records import Kind
+from kafkatx.group.protocol import PROTOCOL_TYPE, parse_assignment, parse_subscription, version_of
+
+UP, DOWN = ("bidirectional", "upgrade"), ("bidirectional", "downgrade")
+"""The values of ``group.consumer.migration.policy`` that let groups change so."""
+
+
+def take_over(rebalance: Rebalance, classic: ClassicGroup, now_ms: int) -> None:
+    """Fill a new group with the members of a classic one, with what they were last assigned.
+
+    :raises RequestError: GROUP_ID_NOT_FOUND: that group may not, or cannot, be taken over.
+    """
+    state, members = rebalance.state, classic.members.values()
+    if not members:
+        return  # there is nothing to convert, so no policy can forbid it
+    _check_up(rebalance, classic)
+    try:
+        wanted = {member.member_id: _metadata(member, classic.protocol_name) for member in members}
+        assigned = _assigned(rebalance, classic)
+    except ProtocolViolation:
+        raise _cannot(classic, "because the embedded consumer protocol is malformed.") from None
+    epoch = classic.generation
+    for member_id, metadata in wanted.items():
+        state.put(Kind.MEMBER, member_id, metadata)
+    state.put(Kind.GROUP_EPOCH, "", epoch)
+    for member_id in wanted:
+        state.put(Kind.TARGET, member_id, assigned[member_id])
+    state.put(Kind.TARGET_EPOCH, "", epoch)
+    for member in members:
+        current = Current(epoch, epoch, assigned=assigned[member.member_id])
+        state.put(Kind.CURRENT, member.member_id, current)
+        rebalance.deadlines.set(Wait.SESSION, member.member_id, now_ms + member.session_timeout_ms)
+
+
+def _check_up(rebalance: Rebalance, classic: ClassicGroup) -> None:
+    if rebalance.settings.migration_policy not in UP:
+        raise _cannot(classic, "because online upgrade is disabled.")
+    if classic.protocol_type != PROTOCOL_TYPE:
+        raise _cannot(classic, "because the group does not use the consumer embedded protocol.")
+    if len(classic.members) > rebalance.settings.consumer_max_size:
+        raise _cannot(classic, "because the group size exceeds the consumer group maximum size.")
+
+
+def _cannot(classic: ClassicGroup, why: str) -> RequestError:
+    return RequestError(
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        f"Cannot upgrade classic group {classic.group_id} to consumer group {why}",
+    )
+
+
+def _metadata(member: Member, protocol_name: str | None) -> Metadata:
+    """What a classic member wants: by the protocol that the group has chosen, or the one it likes best."""
+    chosen = member.metadata(protocol_name) or (member.protocols[0][1] if member.protocols else b"")
+    subscription = parse_subscription(chosen)
+    return Metadata(
+        member.group_instance_id,
+        subscription.rack_id or None,
+        member.client_id,
+        member.client_host,
+        member.rebalance_timeout_ms,
+        frozenset(subscription.topics),
+        classic=Classic(member.session_timeout_ms, member.protocols),
+    )
+
+
+def _assigned(rebalance: Rebalance, classic: ClassicGroup) -> dict[str, Assignment]:
+    """What each classic member has; what two were assigned only the first of them has.
+
+    :raises RequestError: GROUP_ID_NOT_FOUND: an assignor of the members' own has put data in it, which would
+        be lost.
+    :raises ProtocolViolation: an assignment cannot be read.
+    """
+    found: dict[str, Assignment] = {}
+    taken: set[tuple[object, int]] = set()
+    for member_id, member in classic.members.items():
+        if not member.assignment:
+            found[member_id] = {}
+            continue
+        assignment = parse_assignment(member.assignment)
+        if assignment.user_data:
+            raise _cannot(
+                classic,
+                "because an unsupported custom assignor is in use. Please refer to the documentation or "
+                "switch to a default assignor before re-attempting the upgrade.",
+            )
+        named = from_names(assignment.assigned_partitions, rebalance.cluster())
+        own = {
+            topic: frozenset(n for n in numbers if (topic, n) not in taken)
+            for topic, numbers in named.items()
+        }
+        found[member_id] = {topic: numbers for topic, numbers in own.items() if numbers}
+        taken.update((topic, number) for topic, numbers in own.items() for number in numbers)
+    return found
+
+
+def may_go_down(rebalance: Rebalance, leaving: Collection[str]) -> bool:
+    """Whether those who are left when these leave should have a classic group."""
+    settings = rebalance.settings
+    staying = [member for one, member in rebalance.state.members.items() if one not in leaving]
+    return (
+        bool(staying)
+        and all(member.classic is not None for member in staying)
+        and settings.migration_policy in DOWN
+        and len(staying) <= settings.max_size
+    )
+
+
+def to_classic(
+    rebalance: Rebalance,
+    new_member_id: Callable[[str], str],
+    wall_ms: Callable[[], int],
+    leaving: Collection[str],
+    now_ms: int,
+) -> ClassicGroup:
+    """The classic group of those who stay, about to rebalance; each still has its target."""
+    state, members = rebalance.state, []
+    for member_id, metadata in state.members.items():
+        if member_id in leaving or metadata.classic is None:
+            continue
+        version = version_of(metadata.classic.protocols[0][1])
+        members.append(
+            Member(
+                member_id,
+                metadata.instance_id,
+                metadata.client_id,
+                metadata.client_host,
+                metadata.rebalance_timeout_ms,
+                metadata.classic.session_timeout_ms,
+                metadata.classic.protocols,
+                as_bytes(state.target_of(member_id), rebalance.cluster(), version),
+            )
+        )
+    return ClassicGroup.of(
+        rebalance.group_id, rebalance.settings, new_member_id, wall_ms, members, state.epoch, now_ms
+    )

@@ -1,0 +1,1 @@
+"""Subscriptions of members: topic names, and regular expressions matched in linear time."""

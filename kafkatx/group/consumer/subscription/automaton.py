@@ -1,0 +1,180 @@
+"""Matching an expression against names in time linear in the name: the states it may be in, all at once.
+
+The tree of :mod:`kafkatx.group.consumer.subscription.expression` becomes a nondeterministic automaton
+(Thompson's
+construction). The set of its states after each character is looked up in a table that grows as it is needed,
+so a name costs one look-up per character (what RE2 calls a lazy DFA).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kafkatx.group.consumer.subscription.expression import (
+    WORD,
+    Assert,
+    Either,
+    ExpressionError,
+    Node,
+    Repeat,
+    Sequence,
+    parse,
+)
+
+MOST_STATES = 10_000
+"""A larger automaton is refused: ``(a{1000}){1000}`` has a million states."""
+
+MOST_KNOWN = 5_000
+"""So many steps are remembered; then it begins anew."""
+
+MOST_WORK = 500_000
+"""So many states are looked at for one list of names: some 0.1 s. An expression of daily life needs a
+thousandth of it, however many the names."""
+
+BOTH_ENDS = ""
+
+
+class _State(NamedTuple):
+    """Where a character, or without one a place, leads on."""
+
+    accepted: frozenset[str] | None
+    what: str
+    to: list[int]
+
+
+class Expression:
+    """One expression, to be matched against whole topic names.
+
+    :raises ExpressionError: it is no expression that is understood, or it would take too much.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._states: list[_State] = []
+        begin, self._end = self._build(parse(text))
+        self._begin = frozenset((begin,))
+        self._known: dict[tuple[frozenset[int], str, str], frozenset[int]] = {}
+        self._ends: dict[tuple[frozenset[int], str], bool] = {}
+        self._work = 0
+
+    def among(self, names: Iterable[str]) -> frozenset[str]:
+        """Those of the names that match as a whole.
+
+        :raises ExpressionError: it would take too much to find them.
+        """
+        self._work = 0
+        return frozenset(name for name in names if self._matches(name))
+
+    def _matches(self, name: str) -> bool:
+        states, before = self._begin, BOTH_ENDS
+        for character in name:
+            states = self._after(states, before, character)
+            if not states:
+                return False
+            before = "a" if character in WORD else "-"
+        return self._may_end(states, before)
+
+    # --- building
+
+    def _new(self, accepted: frozenset[str] | None = None, what: str = "") -> int:
+        if len(self._states) >= MOST_STATES:
+            raise ExpressionError("expression too large")
+        self._states.append(_State(accepted, what, []))
+        return len(self._states) - 1
+
+    def _link(self, one: int, other: int) -> None:
+        self._states[one].to.append(other)
+
+    def _build(self, node: Node) -> tuple[int, int]:
+        """Add a node's states; give the first and the last."""
+        if isinstance(node, Sequence):
+            return self._chain(node.parts)
+        if isinstance(node, Repeat):
+            return self._repeat(node)
+        first, last = self._new(), self._new()
+        if isinstance(node, Either):
+            for part in node.parts:
+                begin, end = self._build(part)
+                self._link(first, begin)
+                self._link(end, last)
+            return first, last
+        step = self._new(what=node.what) if isinstance(node, Assert) else self._new(node.accepted)
+        self._link(first, step)
+        self._link(step, last)
+        return first, last
+
+    def _chain(self, parts: tuple[Node, ...]) -> tuple[int, int]:
+        first = last = self._new()
+        for part in parts:
+            begin, end = self._build(part)
+            self._link(last, begin)
+            last = end
+        return first, last
+
+    def _repeat(self, node: Repeat) -> tuple[int, int]:
+        first, last = self._chain((node.part,) * node.least)
+        out = self._new()
+        if node.most is None:
+            begin, end = self._build(node.part)
+            self._link(last, begin)
+            self._link(end, begin)
+            self._link(end, out)
+        for _ in range((node.most or 0) - node.least):
+            begin, end = self._build(node.part)
+            self._link(last, out)
+            self._link(last, begin)
+            last = end
+        self._link(last, out)
+        return first, out
+
+    # --- matching
+
+    def _after(self, states: frozenset[int], before: str, character: str) -> frozenset[int]:
+        """The states after a character."""
+        key = (states, before, character)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            reached = self._reach(states, before, character)
+            known = self._known[key] = frozenset(
+                to
+                for state in reached
+                if character in (self._states[state].accepted or ())
+                for to in self._states[state].to
+            )
+        return known
+
+    def _may_end(self, states: frozenset[int], before: str) -> bool:
+        known = self._ends.get((states, before))
+        if known is None:
+            if len(self._ends) >= MOST_KNOWN:
+                self._ends.clear()
+            known = self._ends[states, before] = self._end in self._reach(states, before, BOTH_ENDS)
+        return known
+
+    def _reach(self, states: frozenset[int], before: str, after: str) -> set[int]:
+        """The states that can be reached without a character, between these two."""
+        reached, todo = set(states), list(states)
+        self._work += len(todo)
+        if self._work > MOST_WORK:
+            raise ExpressionError("it takes too much to match")
+        while todo:
+            state = self._states[todo.pop()]
+            if state.accepted is None and (not state.what or _holds(state.what, before, after)):
+                new = [to for to in state.to if to not in reached]
+                self._work += len(new)
+                reached.update(new)
+                todo.extend(new)
+        return reached
+
+
+def _holds(what: str, before: str, after: str) -> bool:
+    """Whether an assertion is true between two characters; BOTH_ENDS is before the first, after the last."""
+    if what == "begin":
+        return before == BOTH_ENDS
+    if what == "end":
+        return after == BOTH_ENDS
+    is_border = (before in WORD) != (after in WORD)
+    return is_border if what == "word" else not is_border

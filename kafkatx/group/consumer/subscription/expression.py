@@ -1,0 +1,324 @@
+"""Regular expressions that topics are subscribed by: parsed here, for they come from peers.
+
+Apache Kafka uses RE2/J, whose time is linear in the text. Python's ``re`` goes back and tries again: one
+such as ``(a|a)*b`` would hold the whole process up, in a worker too, for ``re`` keeps the interpreter's lock.
+So expressions are parsed into a small tree here, and matched by
+:mod:`kafkatx.group.consumer.subscription.automaton`.
+
+The syntax is RE2's as far as it can matter for a topic's name, which is matched as a whole:
+
+*   literals, ``.``, classes with ranges, negation and ``[:alpha:]``, ``\\d \\w \\s`` and their opposites,
+    ``\\p{L}``-like classes are not;
+*   ``|``, groups of any kind (``(?:``, ``(?P<name>``, ``(?<name>``, ``(?i)``);
+*   ``* + ? {n} {n,} {n,m}``, lazy or not;
+*   ``^ $ \\A \\z \\b \\B``, ``\\Q...\\E``, escapes by ``\\x`` and octal digits.
+
+Like RE2 it has neither look-around nor references back.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import NamedTuple, TypeAlias
+
+MOST_CHARACTERS = 4096
+MOST_REPEATS = 1000
+"""RE2's own limit of ``{n,m}``."""
+
+MOST_DEPTH = 100
+"""Groups within groups."""
+
+ALPHABET = frozenset(string.ascii_letters + string.digits + "._-")
+"""All that a topic's name may consist of."""
+
+WORD = frozenset(string.ascii_letters + string.digits + "_")
+
+Node: TypeAlias = "Chars | Sequence | Either | Repeat | Assert"
+
+
+class Chars(NamedTuple):
+    """One character of these; those that no topic has are left out."""
+
+    accepted: frozenset[str]
+
+
+class Sequence(NamedTuple):
+    """One after another."""
+
+    parts: tuple[Node, ...]
+
+
+class Either(NamedTuple):
+    """Any of these."""
+
+    parts: tuple[Node, ...]
+
+
+class Repeat(NamedTuple):
+    """So many times, without end where *most* is None."""
+
+    part: Node
+    least: int
+    most: int | None
+
+
+class Assert(NamedTuple):
+    """Something about the place: ``begin``, ``end``, ``word`` (a word begins or ends here), ``inside``."""
+
+    what: str
+
+
+class ExpressionError(ValueError):
+    """It is no expression, or one that is not understood; the message says why, in RE2's words."""
+
+
+_CLASSES = {
+    "d": frozenset(string.digits),
+    "w": WORD,
+    "s": frozenset[str](),
+}
+_POSIX = {
+    "alnum": string.ascii_letters + string.digits,
+    "alpha": string.ascii_letters,
+    "ascii": "".join(ALPHABET),
+    "blank": "",
+    "cntrl": "",
+    "digit": string.digits,
+    "graph": "".join(ALPHABET),
+    "lower": string.ascii_lowercase,
+    "print": "".join(ALPHABET),
+    "punct": "._-",
+    "space": "",
+    "upper": string.ascii_uppercase,
+    "word": "".join(WORD),
+    "xdigit": string.hexdigits,
+}
+_CONTROLS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ASSERTIONS = {"A": "begin", "z": "end", "b": "word", "B": "inside"}
+_OCTAL = "01234567"
+_FLAGS = frozenset("imsU")
+
+
+def parse(text: str) -> Node:
+    """Read an expression.
+
+    :raises ExpressionError: it is none, or too long or deep.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise ExpressionError(f"it has more than {MOST_CHARACTERS} characters")
+    parser = _Parser(text)
+    node = parser.either(0)
+    if parser.at < len(text):
+        raise ExpressionError("unexpected )")
+    return node
+
+
+class _Parser:
+    """Recursive descent; ``at`` is the place in the text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._fold = False  # (?i)
+        self.at = 0
+
+    def _peek(self, what: str) -> bool:
+        return self._text.startswith(what, self.at)
+
+    def _take(self, what: str) -> bool:
+        if self._peek(what):
+            self.at += len(what)
+            return True
+        return False
+
+    def _next(self, missing: str) -> str:
+        if self.at >= len(self._text):
+            raise ExpressionError(missing)
+        self.at += 1
+        return self._text[self.at - 1]
+
+    def either(self, depth: int) -> Node:
+        """``a|b``."""
+        if depth > MOST_DEPTH:
+            raise ExpressionError("expression nests too deeply")
+        parts = [self._sequence(depth)]
+        while self._take("|"):
+            parts.append(self._sequence(depth))
+        return parts[0] if len(parts) == 1 else Either(tuple(parts))
+
+    def _sequence(self, depth: int) -> Node:
+        parts: list[Node] = []
+        while self.at < len(self._text) and not self._peek("|") and not self._peek(")"):
+            parts.append(self._repeated(depth))
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def _repeated(self, depth: int) -> Node:
+        node = self._one(depth)
+        bounds = self._bounds()
+        if bounds is None:
+            return node
+        if self._bounds() is not None:
+            raise ExpressionError("invalid nested repetition operator")
+        return Repeat(node, *bounds)
+
+    def _bounds(self) -> tuple[int, int | None] | None:
+        """A quantifier, if one comes; whether it is lazy is all the same."""
+        simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+        for sign, bounds in simple.items():
+            if self._take(sign):
+                self._take("?")
+                return bounds
+        return self._counted() if self._peek("{") else None
+
+    def _counted(self) -> tuple[int, int | None] | None:
+        end = self._text.find("}", self.at)
+        least, comma, most = self._text[self.at + 1 : end].partition(",") if end > 0 else ("", "", "")
+        if not _is_number(least) or (most and not _is_number(most)):
+            return None  # braces that stand for themselves
+        self.at = end + 1
+        self._take("?")
+        low = int(least)
+        high = low if not comma else int(most) if most else None
+        if low > MOST_REPEATS or (high is not None and not low <= high <= MOST_REPEATS):
+            raise ExpressionError(f"invalid repetition size {{{least}{comma}{most}}}")
+        return low, high
+
+    def _one(self, depth: int) -> Node:
+        character = self._next("")
+        if character == "(":
+            return self._group(depth)
+        if character == "[":
+            return Chars(self._class())
+        if character == "\\":
+            return self._escape()
+        if character in "*+?":
+            raise ExpressionError(f"missing argument to repetition operator: {character}")
+        if character in "^$":
+            return Assert("begin" if character == "^" else "end")
+        return Chars(ALPHABET) if character == "." else self._literal(character)
+
+    def _literal(self, character: str) -> Chars:
+        return Chars(self._folded(frozenset((character,))) & ALPHABET)
+
+    def _folded(self, accepted: frozenset[str]) -> frozenset[str]:
+        if not self._fold:
+            return accepted
+        return frozenset(one for c in accepted for one in (c, c.lower(), c.upper()))
+
+    def _group(self, depth: int) -> Node:
+        outer = self._fold
+        if self._take("?") and not self._take(":") and not self._name() and self._flags():
+            return Sequence(())  # (?i): what follows in this group
+        inside = self.either(depth + 1)
+        if not self._take(")"):
+            raise ExpressionError("missing closing )")
+        self._fold = outer
+        return inside
+
+    def _name(self) -> bool:
+        """``P<name>`` or ``<name>``, which may not be ``<=`` or ``<!``."""
+        if not (self._take("P<") or self._take("<")):
+            return False
+        end = self._text.find(">", self.at)
+        name = self._text[self.at : end] if end > 0 else ""
+        if not name or not set(name) <= WORD:
+            raise ExpressionError("invalid named capture")
+        self.at = end + 1
+        return True
+
+    def _flags(self) -> bool:
+        """``i)`` or ``i:``, ``-`` before what is put off; tells whether the group ends with them."""
+        on = True
+        while (flag := self._next("missing closing )")) not in "):":
+            if flag == "-" and on:
+                on = False
+            elif flag not in _FLAGS:
+                raise ExpressionError("invalid or unsupported Perl syntax: `(?" + flag + "`")
+            elif flag == "i":
+                self._fold = on
+        return flag == ")"
+
+    def _escape(self) -> Node:
+        letter = self._next("trailing backslash at end of expression")
+        if letter in _ASSERTIONS:
+            return Assert(_ASSERTIONS[letter])
+        if letter == "Q":
+            end = self._text.find("\\E", self.at)
+            quoted = self._text[self.at : end if end >= 0 else None]
+            self.at += len(quoted) + (2 if end >= 0 else 0)
+            return Sequence(tuple(self._literal(character) for character in quoted))
+        if letter.lower() in _CLASSES:
+            return Chars(_named(_CLASSES[letter.lower()], letter.isupper()))
+        return self._literal(self._escaped(letter))
+
+    def _escaped(self, letter: str) -> str:
+        """The character that an escape stands for."""
+        if letter in _CONTROLS:
+            return _CONTROLS[letter]
+        if letter == "x":
+            return self._hexadecimal()
+        if letter == "0" or (letter in _OCTAL and self._text[self.at : self.at + 1] in tuple(_OCTAL)):
+            digits = letter
+            while len(digits) < 3 and self._text[self.at : self.at + 1] in tuple(_OCTAL):
+                digits += self._next("")
+            return chr(int(digits, 8))
+        if letter.isalnum():
+            raise ExpressionError(f"invalid escape sequence: `\\{letter}`")
+        return letter
+
+    def _hexadecimal(self) -> str:
+        if self._take("{"):
+            end = self._text.find("}", self.at)
+            digits, after = self._text[self.at : end], end + 1
+        else:
+            digits, after = self._text[self.at : self.at + 2], self.at + 2
+        if (
+            not 1 <= len(digits) <= 6
+            or not set(digits) <= set(string.hexdigits)
+            or int(digits, 16) > 0x10FFFF
+        ):
+            raise ExpressionError("invalid escape sequence: `\\x`")
+        self.at = after
+        return chr(int(digits, 16))
+
+    def _class(self) -> frozenset[str]:
+        """``[...]``, the bracket is taken."""
+        negated = self._take("^")
+        accepted: set[str] = set()
+        first = True
+        while first or not self._take("]"):
+            first = False
+            accepted |= self._class_item()
+        found = self._folded(frozenset(accepted)) & ALPHABET
+        return ALPHABET - found if negated else found
+
+    def _class_item(self) -> frozenset[str]:
+        if self._peek("[:"):
+            end = self._text.find(":]", self.at)
+            name = self._text[self.at + 2 : end] if end > 0 else ""
+            if name.lstrip("^") not in _POSIX:
+                raise ExpressionError("invalid character class range")
+            self.at = end + 2
+            return _named(frozenset(_POSIX[name.lstrip("^")]), name.startswith("^"))
+        low = self._next("missing closing ]")
+        if low == "\\":
+            letter = self._next("trailing backslash at end of expression")
+            if letter.lower() in _CLASSES:
+                return _named(_CLASSES[letter.lower()], letter.isupper())
+            low = self._escaped(letter)
+        if not self._peek("-") or self._peek("-]"):
+            return frozenset((low,))
+        self._take("-")
+        high = self._next("missing closing ]")
+        if high == "\\":
+            high = self._escaped(self._next("trailing backslash at end of expression"))
+        if high < low:
+            raise ExpressionError(f"invalid character class range: `{low}-{high}`")
+        return frozenset(character for character in ALPHABET if low <= character <= high)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _named(accepted: frozenset[str], negated: bool) -> frozenset[str]:
+    return ALPHABET - accepted if negated else accepted

@@ -1,0 +1,117 @@
+"""What members subscribe to, compared with the topics that there are."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.group.consumer.member import Metadata
+from kafkatx.group.consumer.records import Kind, Resolved, TopicFacts
+from kafkatx.group.consumer.state import GroupState
+from kafkatx.group.consumer.subscription.automaton import Expression
+from kafkatx.group.consumer.subscription.expression import ExpressionError
+from kafkatx.types import ClusterState
+
+MOST_COMPILED = 1000
+"""So many expressions are kept compiled, for all groups together."""
+
+_compiled: dict[str, Expression] = {}
+
+
+def compiled(regex: str) -> Expression:
+    """The expression, compiled once for whoever uses it.
+
+    :raises RequestError: INVALID_REGULAR_EXPRESSION, with what is wrong.
+    """
+    found = _compiled.get(regex)
+    if found is None:
+        if len(_compiled) >= MOST_COMPILED:
+            _compiled.clear()
+        try:
+            found = _compiled[regex] = Expression(regex)
+        except ExpressionError as error:
+            raise _invalid(regex, error) from None
+    return found
+
+
+def _invalid(regex: str, error: ExpressionError) -> RequestError:
+    return RequestError(
+        ErrorCode.INVALID_REGULAR_EXPRESSION,
+        f"SubscribedTopicRegex `{regex[:200]}` is not a valid regular expression: {error}.",
+    )
+
+
+def find_topics(regex: str, names: Collection[str]) -> frozenset[str]:
+    """The names that an expression stands for.
+
+    :raises RequestError: INVALID_REGULAR_EXPRESSION: it is none, or finding them would take too much.
+    """
+    expression = compiled(regex)
+    try:
+        return expression.among(names)
+    except ExpressionError as error:
+        raise _invalid(regex, error) from None
+
+
+def subscribed_regexes(state: GroupState) -> set[str]:
+    """The expressions that members subscribe by."""
+    return {member.topic_regex for member in state.members.values() if member.topic_regex}
+
+
+def resolve_regexes(
+    state: GroupState, cluster: ClusterState, before: ClusterState | None, wall_ms: int
+) -> None:
+    """Have every expression that members use stand for the topics of now; forget those that nobody uses.
+
+    :param before: the cluster when this was last done: only newer topics are looked at; None: never.
+    :raises RequestError: INVALID_REGULAR_EXPRESSION: a new one is none, or would take too much.
+    """
+    used = subscribed_regexes(state)
+    for regex in [regex for regex in state.regexes if regex not in used]:
+        state.put(Kind.REGEX, regex, None)
+    for regex in sorted(used):
+        known = state.regexes.get(regex)
+        if known is None:
+            topics = find_topics(regex, cluster.topics.keys())
+        elif cluster is before:
+            continue
+        else:
+            topics = _refreshed(regex, known.topics, cluster, before)
+        if known is None or topics != known.topics:
+            state.put(Kind.REGEX, regex, Resolved(topics, timestamp_ms=wall_ms))
+
+
+def _refreshed(
+    regex: str, known: frozenset[str], cluster: ClusterState, before: ClusterState | None
+) -> frozenset[str]:
+    """What an expression stands for now; what cannot be found in time stays as it is."""
+    names = cluster.topics.keys()
+    new = names if before is None else names - before.topics.keys()
+    try:
+        found = find_topics(regex, new)
+    except RequestError:
+        return known & names
+    return found if before is None else (known & names) | found
+
+
+def topics_of(member: Metadata, state: GroupState) -> frozenset[str]:
+    """The names of the topics that a member subscribes to, by name and by expression."""
+    resolved = state.regexes.get(member.topic_regex) if member.topic_regex else None
+    return member.topic_names if resolved is None else member.topic_names | resolved.topics
+
+
+def facts_of(state: GroupState, cluster: ClusterState) -> dict[str, TopicFacts]:
+    """What an assignment depends on, of every topic that is subscribed to and is there."""
+    wanted: set[str] = set()
+    for member in state.members.values():
+        wanted |= topics_of(member, state)
+    found = ((name, cluster.topics.get(name)) for name in wanted)
+    return {
+        name: TopicFacts(topic.topic_id, len(topic.partitions)) for name, topic in found if topic is not None
+    }
+
+
+def ids_of(names: frozenset[str], facts: dict[str, TopicFacts]) -> frozenset[uuid.UUID]:
+    """The ids of those of the topics that are there."""
+    return frozenset(facts[name].topic_id for name in names if name in facts)

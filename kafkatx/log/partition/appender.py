@@ -1,0 +1,374 @@
+"""What the logs in files and in memory share: appends are judged and staged, offsets and epochs given.
+
+A staged batch is two buffers: a new start of its header, and the rest of what the producer sent, uncopied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from struct import Struct
+from typing import NamedTuple
+
+from zope.interface import implementer
+
+from kafkatx.config.log_config import FULL, LogConfig
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.interfaces import IAppended, IRetentionPolicy
+from kafkatx.interfaces.storage import TRUSTED
+from kafkatx.log.partition.content import (
+    Allowance,
+    Judged,
+    Unjudged,
+    judged_batch,
+    judged_small_batch,
+    must_look,
+)
+from kafkatx.log.partition.leader_epochs import LeaderEpochs
+from kafkatx.log.partition.producer_state import ProducerBatch, Producers, ProducerState
+from kafkatx.log.partition.validator import (
+    check_frame,
+    check_message_set,
+    check_small_message_set,
+    stamped,
+    topic_codec,
+)
+from kafkatx.log.segment.segment import Written
+from kafkatx.records.batch import HEADER, HEADER_BYTES
+from kafkatx.records.checksum import crc32c
+from kafkatx.records.record_checks import LEAST_RECORD_BYTES, is_one_record
+from kafkatx.types import NO_LEADER_EPOCH, NO_SEQUENCE, ActiveProducer, TopicPartition
+
+FindRetention = Callable[[str], IRetentionPolicy]
+
+_PREFIX = Struct(">qii")
+"""Base offset, length, partition leader epoch: all that changes in a plain batch."""
+_PREFIX_BYTES = 16
+_HIGHEST_CODEC = 4
+_START = Struct(HEADER.format + "BB")
+"""A batch's header and the first two bytes of its first record, which is most often its length."""
+_new_tuple = tuple.__new__
+"""What a named tuple's own constructor calls, which takes three times as long."""
+
+
+@implementer(IAppended)
+class Appended(NamedTuple):
+    """As IAppended says."""
+
+    error: int
+    message: str | None
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    record_errors: Sequence[tuple[int, str]]
+
+
+class _Undo(NamedTuple):
+    """A producer's state from before a staged batch."""
+
+    base_offset: int
+    producer_id: int
+    state: ProducerState | None
+
+
+class StagedLog:
+    """The half of ``IPartitionLog`` that does not depend on where records are kept."""
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        config: LogConfig,
+        find_retention: FindRetention,
+        producers: Producers,
+        epochs: LeaderEpochs,
+        log_start_offset: int,
+        log_end_offset: int,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        self.on_flushed: Callable[[], None] | None = None
+        self._find_retention = find_retention
+        self._producers = producers
+        self._epochs = epochs
+        self._next_offset = log_end_offset
+        self._buffers: list[bytes | memoryview] = []
+        self._staged: list[Written] = []
+        self._staged_bytes = 0
+        self._staged_ms = 0
+        self._undo: list[_Undo] = []
+        self._epoch_starts: list[tuple[int, int]] = []
+        self._leader_epoch = epochs.latest
+        self._allowance = Allowance()
+        self.configure(config)
+
+    def configure(self, config: LogConfig) -> None:
+        """As IPartitionLog says."""
+        self.config = config
+        self._codec = topic_codec(config)
+        self._plain = (
+            not config.compacted
+            and not config.log_append_time
+            and self._codec is None
+            and config.records_validation != FULL
+        )
+        self._bounded = config.checks_records
+        self._highest_plain_codec = 0 if config.checks_records else _HIGHEST_CODEC
+        self._inflated_limit_bytes = config.inflated_limit_bytes
+        self._max_message_bytes = config.max_message_bytes
+        self._before_max_ms = config.message_timestamp_before_max_ms
+        self._after_max_ms = config.message_timestamp_after_max_ms
+        self._most_producers = config.producer_ids_max
+        self._retention = self._find_retention(config.retention_policy)
+
+    # --- appending
+
+    def append(
+        self,
+        records: bytes | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        one_batch: bool,
+        judged: object = None,
+    ) -> Appended | Unjudged:
+        """As IPartitionLog says. A plain batch costs one unpacking, one CRC and 16 new bytes."""
+        size = len(records)
+        if not self._plain or not one_batch or size < _START.size:
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, judged)
+        (
+            _,
+            length,
+            _,
+            magic,
+            crc,
+            attributes,
+            delta,
+            first_ms,
+            newest_ms,
+            producer_id,
+            epoch,
+            sequence,
+            count,
+            start,
+            after,
+        ) = _START.unpack_from(records)
+        view = memoryview(records)
+        if (
+            magic != 2
+            or length + 12 != size
+            or size > self._max_message_bytes
+            or not 0 <= attributes <= self._highest_plain_codec
+            or not 0 <= delta == count - 1
+            or not now_ms - self._before_max_ms <= first_ms
+            or newest_ms > now_ms + self._after_max_ms
+            or newest_ms < first_ms
+            or count * LEAST_RECORD_BYTES
+            > (self._inflated_limit_bytes if attributes else size - HEADER_BYTES)
+            or crc32c(view[21:]) != crc
+            or (
+                self._bounded
+                and (
+                    now_ms >= self._allowance.open_ms
+                    or (
+                        # One record: its length, most often of one byte or two, is all that follows.
+                        not delta
+                        and (start + 124 if start < 128 else start + (after << 7) - 2 if after < 128 else 0)
+                        != size + size
+                        and not is_one_record(view)
+                    )
+                )
+            )
+        ):
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, judged)
+        if leader_epoch != self._leader_epoch:
+            leader_epoch = self._advance_epoch(leader_epoch)
+        base_offset = self._next_offset
+        last_offset = base_offset + delta
+        if producer_id >= 0:
+            refused = self._admit(producer_id, epoch, sequence, count, base_offset, now_ms)
+            if refused is not None:
+                return refused
+        self._buffers += (_PREFIX.pack(base_offset, length, leader_epoch), view[_PREFIX_BYTES:])
+        self._staged.append(_new_tuple(Written, (size, base_offset, last_offset, newest_ms)))
+        self._staged_bytes += size
+        self._staged_ms = now_ms
+        self._next_offset = last_offset + 1
+        return _new_tuple(Appended, (0, None, base_offset, last_offset, -1, ()))
+
+    def _admit(
+        self, producer_id: int, epoch: int, sequence: int, count: int, base_offset: int, now_ms: int
+    ) -> Appended | None:
+        """Take an idempotent producer's batch in, or say why not: an error, or a duplicate's offsets."""
+        if epoch < 0 or sequence < 0:
+            return _failed(ErrorCode.INVALID_RECORD, "a producer id without epoch or sequence")
+        verdict = self._producers.check(producer_id, epoch, sequence, count)
+        if verdict is None:
+            last_offset = base_offset + count - 1
+            before = self._producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
+            self._undo.append(_Undo(base_offset, producer_id, before))
+            if len(self._producers.states) > self._most_producers:
+                self._producers.forget_oldest()
+            return None
+        if isinstance(verdict, ProducerBatch):
+            append_ms = now_ms if self.config.log_append_time else -1
+            return Appended(0, None, verdict.base_offset, verdict.last_offset, append_ms, ())
+        return _failed(
+            verdict,
+            f"producer {producer_id} sent epoch {epoch} and sequence {sequence} to {self.topic_partition}",
+        )
+
+    def _append_otherwise(
+        self,
+        records: bytes | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        one_batch: bool,
+        judged: object,
+    ) -> Appended | Unjudged:
+        """Append what the straight way does not take, or refuse it."""
+        try:
+            if one_batch:
+                return self._append_batch(memoryview(records), leader_epoch, now_ms, judged)
+            return self._append_message_set(memoryview(records), leader_epoch, now_ms, judged)
+        except RequestError as error:
+            return _failed(error.code, str(error), getattr(error, "record_errors", ()))
+
+    def _append_batch(
+        self, records: memoryview, leader_epoch: int, now_ms: int, judged: object
+    ) -> Appended | Unjudged:
+        config = self.config
+        header = check_frame(records, config, now_ms)
+        seen = judged is TRUSTED or isinstance(judged, Judged)
+        thorough = not seen and self._bounded and self._allowance.take(header.count, now_ms)
+        if thorough or (judged is not TRUSTED and (seen or must_look(header, config, self._codec))):
+            if judged is None:
+                judged = judged_small_batch(records, config, self._codec, thorough)
+            if not isinstance(judged, Judged) or judged.config is not config:
+                return Unjudged(partial(judged_batch, records, config, self._codec, thorough))
+            if judged.refused is not None:
+                if thorough:
+                    self._allowance.give_back(header.count)
+                return _failed(*judged.refused[:3])
+            records = memoryview(judged.records)
+        header, body = stamped(records, config, now_ms)
+        base_offset = self._next_offset
+        if header.producer_id >= 0:
+            refused = self._admit(
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
+                header.count,
+                base_offset,
+                now_ms,
+            )
+            if refused is not None:
+                return refused
+        leader_epoch = self._advance_epoch(leader_epoch)
+        header = header._replace(base_offset=base_offset, partition_leader_epoch=leader_epoch)
+        written = Written(header.size_bytes, base_offset, header.last_offset, header.max_timestamp)
+        self._stage(HEADER.pack(*header), body, written, now_ms)
+        append_ms = now_ms if config.log_append_time else -1
+        return Appended(0, None, base_offset, header.last_offset, append_ms, ())
+
+    def _append_message_set(
+        self, records: memoryview, leader_epoch: int, now_ms: int, judged: object
+    ) -> Appended | Unjudged:
+        base_offset, config = self._next_offset, self.config
+        if judged is None:
+            judged = check_small_message_set(records, config, self._codec, base_offset, now_ms)
+        if not isinstance(judged, Judged) or judged.config is not config or judged.base_offset != base_offset:
+            return Unjudged(partial(check_message_set, records, config, self._codec, base_offset, now_ms))
+        if judged.refused is not None:
+            return _failed(*judged.refused[:3])
+        data, info = judged.records, judged.info
+        if info is None or not info.count:
+            return Appended(0, None, -1, -1, -1, ())
+        self._advance_epoch(leader_epoch)
+        view = memoryview(data)
+        ends = [at.position for at in info.positions[1:]] + [len(data)]
+        first = base_offset
+        for at, end in zip(info.positions, ends, strict=True):
+            written = Written(end - at.position, first, at.last_offset, at.max_timestamp)
+            self._stage(b"", view[at.position : end], written, now_ms)
+            first = at.last_offset + 1
+        append_ms = now_ms if config.log_append_time else -1
+        return Appended(0, None, base_offset, info.last_offset, append_ms, ())
+
+    def _stage(self, start: bytes, rest: memoryview, written: Written, now_ms: int) -> None:
+        self._buffers += (start, rest)
+        self._staged.append(written)
+        self._staged_bytes += written.size
+        self._staged_ms = now_ms
+        self._next_offset = written.last_offset + 1
+
+    def _advance_epoch(self, leader_epoch: int) -> int:
+        """The epoch to stamp on what comes next: the leader's, or the log's if that one is later.
+
+        Epochs in a log never go back (KIP-101), whatever a coordinator that lost its memory says.
+        """
+        if leader_epoch > self._leader_epoch:
+            self._leader_epoch = leader_epoch
+            self._epoch_starts.append((leader_epoch, self._next_offset))
+        return self._leader_epoch
+
+    def _states_at(self, offset: int) -> dict[int, ProducerState]:
+        """The producers' states before the staged batches from *offset* on."""
+        earlier = Producers()
+        earlier.states = self._producers.states.copy()
+        for undo in reversed(self._undo):
+            if undo.base_offset >= offset:
+                earlier.restore(undo.producer_id, undo.state)
+        return earlier.states
+
+    def _clear_stage(self) -> None:
+        self._buffers = []
+        self._staged = []
+        self._staged_bytes = 0
+        self._undo = []
+        self._epoch_starts = []
+
+    def _unstage(self) -> None:
+        """Forget what is staged, as if it had never been appended."""
+        for undo in reversed(self._undo):
+            self._producers.restore(undo.producer_id, undo.state)
+        self._next_offset = self.log_end_offset
+        self._leader_epoch = self._epochs.latest
+        self._clear_stage()
+
+    def active_producers(self) -> list[ActiveProducer]:
+        """As IPartitionLog says, of written records only."""
+        return [
+            ActiveProducer(
+                producer_id,
+                state.epoch,
+                state.batches[-1].last_sequence if state.batches else NO_SEQUENCE,
+                state.last_used_ms,
+                state.coordinator_epoch,
+                state.txn_first_offset,
+            )
+            for producer_id, state in self._states_at(self.log_end_offset).items()
+        ]
+
+    # --- epochs
+
+    def epoch_at(self, offset: int) -> int:
+        """As IPartitionLog says."""
+        return self._epochs.at(offset)
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
+        """As IPartitionLog says."""
+        if leader_epoch == NO_LEADER_EPOCH:
+            return NO_LEADER_EPOCH, -1
+        return self._epochs.end_of(leader_epoch, self.log_end_offset)
+
+    def _check_range(self, offset: int) -> None:
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise RequestError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} of {self.topic_partition}, which has "
+                f"{self.log_start_offset} to {self.log_end_offset}",
+            )
+
+
+def _failed(code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]] = ()) -> Appended:
+    return Appended(code, message, -1, -1, -1, record_errors)

@@ -1,0 +1,119 @@
+"""The leader epochs of a log that is opened: its checkpoint weighed against its batches.
+
+The checkpoint is read, and believed where no batch that was seen says otherwise. Where it is missing, empty,
+damaged or contradicted, the epochs are built anew from the headers of all batches
+(:class:`kafkatx.log.partition.leader_epochs.EpochEvidence` has the rules).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from twisted.logger import Logger
+
+from kafkatx.errors import CorruptRecords
+from kafkatx.log.checkpoint import LEADER_EPOCHS, CheckpointDamaged, decode_epochs, encode_epochs
+from kafkatx.log.files import Files
+from kafkatx.log.partition.leader_epochs import EpochEvidence, LeaderEpochs
+from kafkatx.log.segment.scan import Shallow
+from kafkatx.log.segment.segment import Segment
+from kafkatx.types import NO_LEADER_EPOCH
+
+
+class EpochRecovery:
+    """The epochs of one log.
+
+    :param evidence: what the batches say that were scanned.
+    :param scanned_from: the offset of the first one; None if none was.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        files: Files,
+        directory: str,
+        segments: Sequence[Segment],
+        evidence: EpochEvidence,
+        scanned_from: int | None,
+    ) -> None:
+        self._files = files
+        self._path = os.path.join(directory, LEADER_EPOCHS)
+        self._segments = segments
+        self._evidence = evidence
+        self._scanned_from = scanned_from
+
+    def epochs(self, lasts: Iterable[Shallow], log_start_offset: int, end_offset: int) -> LeaderEpochs:
+        """Return the epochs, and write them down if the checkpoint says others.
+
+        :param lasts: batches that were seen beside the scan.
+        :raises OSError: a file cannot be read or written.
+        """
+        checkpoint = self._read()
+        entries = checkpoint.entries
+        if (
+            not entries
+            or self._begins_late(entries[0][1], log_start_offset)
+            or self._contradicted(checkpoint, lasts)
+        ):
+            if entries:
+                self._log.warn("{path} is not what the batches say: built anew from them", path=self._path)
+            epochs = LeaderEpochs(self._all_evidence().entries(checkpoint))
+            epochs.cut_start(log_start_offset)
+        elif self._scanned_from is None:
+            epochs = LeaderEpochs(entries)
+        else:
+            below = LeaderEpochs(entry for entry in entries if entry[1] < self._scanned_from)
+            epochs = LeaderEpochs([*below.entries, *self._evidence.entries(checkpoint, below.latest)])
+            epochs.cut_start(log_start_offset)
+        epochs.cut_end(end_offset)
+        if epochs.entries != entries:
+            self._files.replace(self._path, encode_epochs(epochs.entries))
+        epochs.version = 0
+        return epochs
+
+    def _read(self) -> LeaderEpochs:
+        """What was written down; nothing if that cannot be read."""
+        data = self._files.read(self._path)
+        if data is None:
+            return LeaderEpochs()
+        try:
+            return LeaderEpochs(decode_epochs(data))
+        except CheckpointDamaged as error:
+            self._log.warn(
+                "{path} cannot be read: {error}: built anew from the batches", path=self._path, error=error
+            )
+            return LeaderEpochs()
+
+    def _begins_late(self, first_known: int, log_start_offset: int) -> bool:
+        """True if the checkpoint lacks epochs of the first batches, which have some."""
+        if first_known <= log_start_offset:
+            return False
+        try:
+            first = next(self._segments[0].walk(), None)
+        except CorruptRecords:
+            return False
+        return first is not None and first.leader_epoch != NO_LEADER_EPOCH
+
+    def _contradicted(self, checkpoint: LeaderEpochs, lasts: Iterable[Shallow]) -> bool:
+        # Below the log's start the epochs were forgotten.
+        first_known = checkpoint.entries[0][1]
+        return self._evidence.contradicts(checkpoint) or any(
+            batch.base_offset >= first_known and checkpoint.at(batch.base_offset) != batch.leader_epoch
+            for batch in lasts
+            if batch.magic == 2
+        )
+
+    def _all_evidence(self) -> EpochEvidence:
+        """Ask every batch of the log, by the headers; a segment of an old format has no epochs."""
+        evidence = EpochEvidence()
+        for segment in self._segments:
+            try:
+                for batch in segment.walk():
+                    if batch.magic < 2:
+                        break
+                    evidence.note(batch.leader_epoch, batch.base_offset)
+            except CorruptRecords:
+                continue  # its reader will be told
+        return evidence

@@ -1,0 +1,377 @@
+"""Opening a log: its segments are found, checked as far as needed, and its state read or rebuilt.
+
+After a clean shutdown nothing is scanned: the ends of segments and indexes must fit each other. After a crash
+everything from the recovery point on is read. There each batch must follow the one before:
+
+*   whole and with the right checksum;
+*   with the next offset (on a topic that is or was compacted: not below it), which no checksum protects.
+
+The log is cut before the first batch that does not follow, and later segments go; what is cut is kept
+(:mod:`kafkatx.log.recovery.kept_bytes`). No batch goes for its leader epoch
+(:class:`kafkatx.log.partition.leader_epochs.EpochEvidence`).
+
+Below the recovery point everything was synced: a crash takes nothing of that, so what is missing there was
+lost otherwise, and cutting would only make it worse. (Only after a clean shutdown is the log sure to reach
+it: a log that was truncated on purpose may end below.) :class:`~kafkatx.errors.PartitionUnavailable` is
+raised, no ``.log`` is changed, and an operator decides:
+
+=====================================================  ==========================================
+seen                                                   done
+=====================================================  ==========================================
+a batch does not follow, after a crash                 cut there, keep the rest
+offsets missing between segments, above it             cut there, keep the rest: a power cut does that
+offsets missing between segments, below it             the partition is offline
+a segment's index without its ``.log``                 the partition is offline
+the log ends below it, after a clean shutdown          the partition is offline
+no segment at all, but a recovery point or an index    the partition is offline
+a name that no segment can have, no regular file       passed over with a warning
+an empty file that is not where the log ends           passed over with a warning
+=====================================================  ==========================================
+
+Offsets may be missing on a topic that is or was compacted: there a segment that is lost with its indexes, and
+was neither the first nor the last, cannot be told from one that was compacted away.
+
+All functions block: they run in a worker. Logs are handed out only afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable
+
+import attrs
+from twisted.logger import Logger
+
+from kafkatx.config.log_config import LogConfig
+from kafkatx.errors import CorruptRecords, PartitionUnavailable
+from kafkatx.log.files import Files
+from kafkatx.log.partition.leader_epochs import EpochEvidence, LeaderEpochs
+from kafkatx.log.partition.producer_state import Producers
+from kafkatx.log.recovery import kept_bytes
+from kafkatx.log.recovery.epochs import EpochRecovery
+from kafkatx.log.recovery.found_segments import find_segments, pass_over, unavailable
+from kafkatx.log.recovery.producer_snapshots import load_producers
+from kafkatx.log.recovery.tail_check import Tail, sound_tail, tail_of
+from kafkatx.log.segment.files import INDEX, LOG, TIME_INDEX
+from kafkatx.log.segment.index import IndexDamaged
+from kafkatx.log.segment.scan import ALWAYS_SPARSE, checksum_right, follows, walk_whole
+from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET, Followed
+from kafkatx.log.segment.segment import Segment
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@attrs.define
+class Loaded:
+    """A log's state as it was found."""
+
+    segments: list[Segment]
+    epochs: LeaderEpochs
+    producers: Producers
+    log_start_offset: int
+    log_end_offset: int
+    flushed_offset: int
+    first_dirty_offset: int = 0
+    created: bool = False
+    """Its directory is new: neither its files nor its own name have been brought to the disk."""
+    clean: bool = True
+    """Whoever had it open before brought it to the disk; else names and epochs may be in memory only."""
+
+
+def _nobody_counts(size: int) -> None:
+    """Where a log is opened by itself."""
+
+
+class _Recovery:
+    """The log of one directory while it is being opened.
+
+    :ivar tails: the ends of segments that were not scanned, by base offset, as far as they can be told.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        files: Files,
+        directory: str,
+        config: LogConfig,
+        now_ms: int,
+        clean: bool,
+        recovery_point: int,
+        first_dirty_offset: int,
+        checked: Callable[[int], None],
+    ) -> None:
+        self.files = files
+        self.directory = directory
+        self.config = config
+        self.now_ms = now_ms
+        self.clean = clean
+        self.recovery_point = recovery_point
+        self.sparse_below = ALWAYS_SPARSE if config.compacted else first_dirty_offset
+        self.checked = checked
+        self.evidence = EpochEvidence()
+        self.scanned_from: int | None = None
+        self.segments: list[Segment] = []
+        self.tails: dict[int, Tail] = {}
+
+    def find_segments(self) -> None:
+        """Find the segments.
+
+        :raises PartitionUnavailable: one is missing.
+        """
+        self.segments = find_segments(self.files, self.directory, self.sparse_below, self.recovery_point)
+
+    # --- after a clean shutdown
+
+    def check(self, segment: Segment) -> None:
+        """See that a segment's indexes can be its own; build them anew if not."""
+        tail: Tail | None = None
+        with contextlib.suppress(IndexDamaged, CorruptRecords):
+            tail = sound_tail(segment, self.config)
+        if tail is None:
+            self.log.warn("{path}: indexes are damaged and built anew", path=segment.path(LOG))
+            segment.reindex(self.config.index_interval_bytes)
+            try:
+                tail = tail_of(segment)
+            except (IndexDamaged, CorruptRecords) as error:
+                self.log.warn("{path}: {error}", path=segment.path(LOG), error=error)
+                return
+        self.tails[segment.base_offset] = tail
+
+    def check_all(self) -> int | None:
+        """Check every segment and that each follows the one before.
+
+        :return: where the log ends; None if that must be found by a scan.
+        :raises PartitionUnavailable: offsets are missing.
+        """
+        last = self.segments[-1]
+        if not last.size and 0 < self.recovery_point < last.base_offset and len(self.segments) > 1:
+            pass_over(last.path(LOG), f"it is empty, and the log ended at {self.recovery_point}")
+            self.segments.pop()
+        for segment in self.segments:
+            self.check(segment)
+        for before, after in zip(self.segments, self.segments[1:], strict=False):
+            self._check_follows(before, after)
+        tail = self.tails.get(self.segments[-1].base_offset)
+        if tail is None or 0 < self.recovery_point < tail.next_offset:
+            self.log.warn("{directory}: damaged in spite of a clean shutdown", directory=self.directory)
+            return None
+        return tail.next_offset
+
+    def _check_follows(self, before: Segment, after: Segment) -> None:
+        tail = self.tails.get(before.base_offset)
+        if tail is None or (not after.size and after.base_offset == self.recovery_point):
+            return  # an empty one is where the log ended
+        if not self._continues(after.base_offset, tail.next_offset):
+            raise self._gap(after, tail.next_offset)
+
+    def _continues(self, base_offset: int, expected: int) -> bool:
+        return base_offset == expected or (base_offset > expected and expected < self.sparse_below)
+
+    def _gap(self, segment: Segment, expected: int) -> PartitionUnavailable:
+        name = os.path.basename(segment.path(LOG))
+        return unavailable(
+            self.directory,
+            f"{name} begins where offset {expected} was to be: a segment is missing, or no part of this log",
+        )
+
+    # --- after a crash
+
+    def recover(self) -> int:
+        """Scan from the recovery point on, cut the log where it ceases to be valid; return its end.
+
+        :raises PartitionUnavailable: what was synced is missing, or what is to be cut cannot be kept.
+        """
+        point = self.recovery_point
+        first = max((i for i, s in enumerate(self.segments) if s.base_offset <= point), default=0)
+        for segment in self.segments[:first]:
+            self.check(segment)
+        for before, after in zip(self.segments[:first], self.segments[1:], strict=False):
+            self._check_follows(before, after)
+        expected: int | None = None
+        for number in range(first, len(self.segments)):
+            segment = self.segments[number]
+            if expected is not None and not self._continues(segment.base_offset, expected):
+                if expected < point:
+                    raise self._gap(segment, expected)
+                self._cut(number, expected)
+                break
+            expected, position = self._recover_segment(segment, max(point, segment.base_offset))
+            if position is not None:
+                self.check_end(expected)
+                self._cut(number + 1, expected)
+                self._cut_off(segment, position, expected)
+                break
+        return self.segments[-1].base_offset if expected is None else expected
+
+    def check_end(self, end_offset: int) -> None:
+        if self.clean and end_offset < self.recovery_point:
+            raise unavailable(
+                self.directory,
+                f"the log ends at offset {end_offset}, and it was on the disk up to {self.recovery_point}",
+            )
+
+    def _cut(self, number: int, end_offset: int) -> None:
+        """Put the segments from *number* on aside, the last one first."""
+        for segment in reversed(self.segments[number:]):
+            path = segment.path(LOG)
+            if segment.size:
+                aside = kept_bytes.free_name(self.files, path, 0)
+                for suffix in (INDEX, TIME_INDEX):
+                    self.files.unlink(segment.path(suffix))
+                kept_bytes.keep_whole(self.files, path, aside)
+                self.log.warn(
+                    "{path}: the log ends at offset {end}; all {size} bytes are kept as {kept}",
+                    path=path,
+                    end=end_offset,
+                    size=segment.size,
+                    kept=aside,
+                )
+            segment.remove()
+        del self.segments[number:]
+
+    def _cut_off(self, segment: Segment, position: int, end_offset: int) -> None:
+        """Cut a segment's file at *position*.
+
+        :raises PartitionUnavailable: the disk has no room for what is cut; nothing was cut.
+        """
+        path, size = segment.path(LOG), self.files.size(segment.path(LOG))
+        where = "nothing but zeros"
+        if not kept_bytes.is_zero(self.files, path, position):
+            where = kept_bytes.free_name(self.files, path, position)
+            try:
+                kept_bytes.keep_rest(self.files, path, position, where)
+            except OSError as error:
+                if error.errno not in _FULL:
+                    raise
+                raise PartitionUnavailable(
+                    f"{path}: the {size - position} bytes from {position} on are damaged, and there is no"
+                    f" room to keep them as {where}: {error.strerror}; make room and start the broker again"
+                ) from error
+            where = f"kept as {where}"
+        self.log.warn(
+            "{path}: cut from {size} to {position} bytes, the log ends at {end}; the rest is {where}",
+            path=path,
+            size=size,
+            position=position,
+            end=end_offset,
+            where=where,
+        )
+        self.files.truncate(segment.file, position)
+
+    def _recover_segment(self, segment: Segment, start_offset: int) -> tuple[int, int | None]:
+        """Scan one segment.
+
+        :return: the offset after its last valid batch; and where that ends if the file does not.
+        """
+        file_size = segment.size
+        position, expected = self._scan_start(segment, start_offset)
+        try:
+            segment.rewind(position, expected)
+        except CorruptRecords:
+            position, expected = 0, segment.base_offset
+            segment.rewind(position, expected)
+        if self.scanned_from is None:
+            self.scanned_from = expected
+        start, far = position, segment.base_offset + MAX_RELATIVE_OFFSET
+        for batch, _ in walk_whole(self.files, segment.file, position, file_size):
+            if not follows(batch, expected, self.sparse_below) or batch.last_offset > far:
+                break
+            self.checked(batch.size)
+            segment.note(batch, self.config.index_interval_bytes)
+            self.evidence.note(batch.leader_epoch, batch.base_offset)
+            position = batch.position + batch.size
+            segment.size = position
+            expected = batch.last_offset + 1
+        segment.unsynced = True
+        segment.followed = Followed(start, position, expected)
+        return expected, position if position < file_size else None
+
+    def _scan_start(self, segment: Segment, offset: int) -> tuple[int, int]:
+        """Position and offset to scan from: *offset*'s batch, or the start where that cannot be trusted."""
+        if offset > segment.base_offset:
+            try:
+                segment.make_ready()
+                previous = segment.find(offset - 1)
+                if (
+                    previous is not None
+                    and previous.last_offset == offset - 1
+                    and checksum_right(previous, segment.read_batch(previous))
+                ):
+                    return previous.position + previous.size, offset
+            except CorruptRecords:
+                pass
+        return 0, segment.base_offset
+
+
+def load(
+    files: Files,
+    directory: str,
+    config: LogConfig,
+    now_ms: int,
+    clean: bool,
+    log_start_offset: int = 0,
+    recovery_point: int = 0,
+    first_dirty_offset: int = 0,
+    checked: Callable[[int], None] = _nobody_counts,
+) -> Loaded:
+    """Open the log in *directory*; an empty one gets its first segment.
+
+    :param clean: the broker that had it open before shut down cleanly.
+    :param checked: called with the size of each batch that had to be read.
+    :param first_dirty_offset: what is below it was compacted; swaps of segments that a crash cut short are
+        carried through.
+    :raises OSError: files cannot be read or written.
+    :raises PartitionUnavailable: files that were synced are missing or damaged; nothing was cut.
+    """
+    recovery = _Recovery(files, directory, config, now_ms, clean, recovery_point, first_dirty_offset, checked)
+    recovery.find_segments()
+    created = not recovery.segments
+    if created:
+        segment = Segment.create(files, directory, log_start_offset, now_ms)
+        segment.sparse_below = recovery.sparse_below
+        recovery.segments.append(segment)
+    end_offset = recovery.check_all() if clean else None
+    if end_offset is None:
+        clean = False
+        end_offset = recovery.recover()
+    if not created:
+        recovery.check_end(end_offset)
+    segments = recovery.segments
+    segments[-1].make_ready()
+    # Nothing was ever read below the log's start, nor can it begin beyond the end.
+    start_offset = min(max(log_start_offset, segments[0].base_offset), end_offset)
+    epochs = EpochRecovery(files, directory, segments, recovery.evidence, recovery.scanned_from).epochs(
+        [tail.last for tail in recovery.tails.values() if tail.last is not None], start_offset, end_offset
+    )
+    _set_age(segments[-1], now_ms)
+    producers = load_producers(files, directory, segments, end_offset, now_ms)
+    flushed_offset = end_offset if clean else min(recovery_point, end_offset)
+    for segment in segments:
+        segment.written_from = segment.size
+        segment.release()
+    for segment in segments[:-1]:
+        segment.unload()
+    return Loaded(
+        segments,
+        epochs,
+        producers,
+        start_offset,
+        end_offset,
+        flushed_offset,
+        min(first_dirty_offset, end_offset),
+        created,
+        clean,
+    )
+
+
+def _set_age(segment: Segment, now_ms: int) -> None:
+    """A segment is as old as its first batch, if that has a time that can be."""
+    try:
+        first = next(segment.walk(), None)
+    except CorruptRecords:
+        return
+    if first is not None and 0 <= first.max_timestamp <= now_ms:
+        segment.created_ms = first.max_timestamp

@@ -1,0 +1,60 @@
+"""Bringing what a reader wants into the page cache, in a worker: the reactor thread never waits for a disk.
+
+The worker looks into twins of segments (:meth:`kafkatx.log.segment.segment.Segment.twin`) and gives back
+where a batch begins; the records it reads and throws away: they are sent from the page cache by ``sendfile``.
+"""
+
+from __future__ import annotations
+
+from kafkatx.log.files import Files
+from kafkatx.log.segment.segment import Segment
+
+HOT_BYTES = 16 << 20
+"""What this process wrote to a segment last counts as cached and is not asked for."""
+
+AT_ONCE_BYTES = 1 << 20
+"""How much is loaded before a read; of a larger one the rest is seen to when it is sent."""
+
+AHEAD_BYTES = 4 << 20
+"""How far reading is ahead of a reader of cold data, so that the disk works while the reply is being sent."""
+
+_LEAST_BYTES = 16 << 10
+"""A header is read in a chunk, whatever the reader asks for."""
+
+
+def load(files: Files, twin: Segment, offset: int, max_bytes: int) -> int:
+    """In a worker: find the batch that holds *offset* and load *max_bytes* from it on; return its position.
+
+    :raises OSError: a file cannot be opened or read.
+    :raises CorruptRecords: the segment is damaged there.
+    """
+    batch = twin.find(offset)
+    if batch is None:
+        return twin.size
+    wanted = wanted_bytes(twin, batch.position, max(max_bytes, batch.size))
+    ahead = min(AHEAD_BYTES, twin.size - batch.position - wanted)
+    near = files.is_cached(twin.file, batch.position, wanted + ahead)
+    twin.follow(offset, batch.position, wanted + ahead if near else wanted)
+    files.load(twin.file, batch.position, wanted, ahead)
+    return batch.position
+
+
+def wanted_bytes(segment: Segment, position: int, max_bytes: int) -> int:
+    """How much from *position* on is to be loaded before a read of *max_bytes*."""
+    return min(max(max_bytes, _LEAST_BYTES), AT_ONCE_BYTES, segment.size - position)
+
+
+def is_hot(segment: Segment, position: int) -> bool:
+    """Whether this process wrote what is there, and not long ago."""
+    return position >= segment.written_from and segment.size - position <= HOT_BYTES
+
+
+def load_ahead(files: Files, twin: Segment, position: int) -> None:
+    """In a worker: begin to read what comes after a reader's part, which ends at *position*."""
+    files.load(twin.file, position, 0, min(AHEAD_BYTES, twin.size - position))
+
+
+def must_load_ahead(files: Files, segment: Segment, position: int) -> bool:
+    """Whether less than half of what should be read ahead of *position* is there."""
+    middle = min(position + AHEAD_BYTES // 2, segment.size - 1)
+    return position < segment.size and not files.is_cached(segment.file, middle, 1)

@@ -1,0 +1,1 @@
+"""All logs under ``log.dirs``: the log dirs, opening and closing, moves between them, failures."""

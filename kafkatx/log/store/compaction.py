@@ -1,0 +1,61 @@
+"""A store's cleaner, made with the first pass: a start need not wait for what it imports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafkatx.interfaces import Workers
+from kafkatx.log.files import Files
+
+if TYPE_CHECKING:
+    from kafkatx.log.cleaner.chore import Cleaner
+    from kafkatx.log.cleaner.passes import Memory, Run
+    from kafkatx.log.partition.file_log import FileLog
+
+
+class Compaction:
+    """Cleans one log after the other.
+
+    :param run_pass: makes the passes; None: a process of its own does.
+    """
+
+    def __init__(self, config: Any, workers: Workers, files: Files, run_pass: Run | None) -> None:
+        self._config = config
+        self._workers = workers
+        self._files = files
+        self._run_pass = run_pass
+        self._cleaner: Cleaner | None = None
+
+    def reconfigure(self, config: Any) -> None:
+        """Let the next pass take the memory that it may have now."""
+        self._config = config
+        if self._cleaner is not None:
+            self._cleaner.memory = self._memory()
+
+    async def clean_one(self, logs: Sequence[FileLog], now_ms: int) -> FileLog | None:
+        """Clean the log that needs it most; return it, or None where none does."""
+        if self._cleaner is None:
+            self._cleaner = self._make_cleaner()
+        return await self._cleaner.clean_one(logs, now_ms)
+
+    async def stop(self) -> None:
+        """End what is under way."""
+        if self._cleaner is not None:
+            await self._cleaner.stop()
+
+    def _make_cleaner(self) -> Cleaner:
+        from kafkatx.log.cleaner.chore import Cleaner
+        from kafkatx.log.cleaner.process import CleanerProcess
+
+        process = CleanerProcess()
+        run = self._run_pass or process.run
+        return Cleaner(self._files, self._workers("cleaner"), self._memory(), run, process.stop)
+
+    def _memory(self) -> Memory:
+        from kafkatx.log.cleaner.passes import Memory
+
+        return Memory(
+            self._config.get("log.cleaner.dedupe.buffer.size"),
+            self._config.get("log.cleaner.io.buffer.load.factor"),
+        )

@@ -1,0 +1,426 @@
+"""All logs under ``log.dirs``: found, locked and opened; made, deleted and closed.
+
+A log dir holds one directory per partition, ``<topic>-<partition>``, and the files that
+:mod:`kafkatx.log.checkpoint` describes. ``.lock`` is held with ``flock`` by the broker that has the dir
+open. A deleted partition's directory is renamed to ``<name>.<32 hex digits>-delete`` first; what is left
+of those is removed when the dir is opened. Directories with other names are left alone.
+
+A dir that fails goes offline (:mod:`kafkatx.log.store.attached_dir`), and its logs leave the store; the
+others go on.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from kafkatx.config.log_config import LogConfig
+from kafkatx.errors import PartitionUnavailable, SettingError
+from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
+from kafkatx.log.checkpoint import NO_TOPIC_ID
+from kafkatx.log.files import Files
+from kafkatx.log.partition.appender import FindRetention
+from kafkatx.log.partition.file_log import FileLog
+from kafkatx.log.recovery.loader import Loaded
+from kafkatx.log.segment.descriptors import Descriptors, affordable_segments
+from kafkatx.log.store.attached_dir import Place
+from kafkatx.log.store.compaction import Compaction
+from kafkatx.log.store.log_dir import LogDir
+from kafkatx.log.store.ownership import Found, Survey
+from kafkatx.log.store.steps import check_any_online, saving, settle_all, survey_all, unless_failing
+from kafkatx.log.store.unavailable import UnavailableLogs
+from kafkatx.log.store.unsettled import Settling
+from kafkatx.types import Expected, Settled, TopicPartition
+
+if TYPE_CHECKING:  # imported when they are needed: a start need not wait for them
+    from kafkatx.log.cleaner.passes import Run
+    from kafkatx.log.store.mover import Mover
+
+
+def _nothing() -> None:
+    pass
+
+
+@attrs.define
+class _Entry:
+    """A log that is open; see ``kafkatx.log.store.mover.Entry``."""
+
+    log: FileLog
+    topic_id: uuid.UUID
+    place: Place
+
+
+@implementer(ILogStore)
+class FileLogStore:
+    """Logs in files; see ``ILogStore``.
+
+    :param files: the file system, for tests of its failures.
+    :param run_pass: makes the cleaner's passes, where not a process of its own is to do it.
+    """
+
+    log = Logger()
+    durable = True
+
+    def __init__(
+        self,
+        config: Any,
+        workers: Workers,
+        clock: IReactorTime,
+        find_retention: FindRetention,
+        files: Files | None = None,
+        run_pass: Run | None = None,
+    ) -> None:
+        self._files = files or Files()
+        self._workers = workers
+        self._compaction = Compaction(config, workers, self._files, run_pass)
+        self._clock = clock
+        self._find_retention = find_retention
+        self._places = [
+            Place(
+                LogDir(self._files, path, config.get("broker.id")),
+                workers(f"log {path}"),
+                clock,
+                self._gone_offline,
+            )
+            for path in dict.fromkeys(os.path.abspath(path) for path in config.get("log.dirs"))
+        ]
+        self._entries: dict[TopicPartition, _Entry] = {}
+        self._logs: dict[TopicPartition, FileLog] = {}
+        self._unavailable = UnavailableLogs()
+        self._descriptors = Descriptors(affordable_segments())
+        self._changing = DeferredLock()
+        self._mover: Mover | None = None
+        self._removing: set[IDelayedCall] = set()
+        self._settling = Settling()
+        self._expected: Expected | None = None
+        self._is_open = False
+        self.on_offline: Callable[[ILogDir], None] | None = None
+
+    @property
+    def dirs(self) -> Sequence[Place]:
+        """As ILogStore says."""
+        return self._places
+
+    @property
+    def logs(self) -> Mapping[TopicPartition, FileLog]:
+        """As ILogStore says."""
+        return self._logs
+
+    @property
+    def unavailable(self) -> Mapping[TopicPartition, str]:
+        """As ILogStore says."""
+        return self._unavailable.reasons
+
+    def _now_ms(self) -> int:
+        return int(self._clock.seconds() * 1000)
+
+    def reconfigure(self, config: Any) -> None:
+        """As ILogStore says: the cleaner's next pass takes the memory that it may have now."""
+        self._compaction.reconfigure(config)
+
+    def check(self, config: LogConfig) -> None:
+        """As ILogStore says."""
+        self._find_retention(config.retention_policy)
+
+    # --- opening and closing
+
+    def open(
+        self, log_config: Callable[[str], LogConfig], expected: Expected | None = None
+    ) -> Deferred[None]:
+        """As ILogStore says."""
+        return Deferred.fromCoroutine(self._open(log_config, expected))
+
+    async def _open(self, log_config: Callable[[str], LogConfig], expected: Expected | None) -> None:
+        try:
+            self._expected = expected
+            for place in self._places:
+                await unless_failing(place, place.worker(place.dir.lock))
+            surveys = await survey_all(self._places, expected)
+            if len(self._online()) > 1:
+                surveys |= await self._finish_moves()
+            await settle_all(
+                [
+                    unless_failing(place, Deferred.fromCoroutine(self._open_place(place, log_config)))
+                    for place in self._online()
+                ]
+            )
+            check_any_online(self._places)
+            if expected is not None:
+                online = [(place, surveys[place.path]) for place in self._online()]
+                self._settling.opened(online, expected)
+            self._is_open = True
+        except BaseException:
+            self._forget_all()
+            for place in self._places:
+                place.dir.unlock()
+            raise
+
+    async def _finish_moves(self) -> dict[str, Survey]:
+        """Carry through or take back what a crash has left of moves between dirs; look at the dirs again."""
+        from kafkatx.log.store.relocation import settle
+
+        await self._workers("relocation")(partial(settle, self._files, self._online()))
+        return {place.path: await place.worker(place.dir.survey) for place in self._online()}
+
+    def _online(self) -> list[Place]:
+        return [place for place in self._places if place.error is None]
+
+    def _gone_offline(self, place: Place) -> None:
+        for name in place.logs:
+            self._entries.pop(name, None)
+            self._logs.pop(name, None)
+        if self._is_open and self.on_offline is not None:
+            self.on_offline(place)
+
+    def _forget_all(self) -> None:
+        self._is_open = False
+        self._entries.clear()
+        self._logs.clear()
+        self._unavailable.clear()
+        for place in self._places:
+            place.logs.clear()
+
+    async def _open_place(self, place: Place, log_config: Callable[[str], LogConfig]) -> None:
+        found: list[Found] = await place.worker(partial(place.dir.find, self._expected))
+        topics = {one.topic_partition.topic for one in found}
+        by_topic = {topic: log_config(topic) for topic in topics}
+        configs = [by_topic[one.topic_partition.topic] for one in found]
+        loaded: list[Loaded | PartitionUnavailable] = await place.worker(
+            partial(place.dir.load, found, configs, self._now_ms())
+        )
+        for one, config, state in zip(found, configs, loaded, strict=True):
+            name = one.topic_partition
+            twice = self._entries[name].place if name in self._entries else self._unavailable.place_of(name)
+            if twice is not None:
+                raise SettingError(
+                    f"log.dirs: {name} is both in {twice.path} and in {place.path}; move one of them away"
+                )
+            if isinstance(state, PartitionUnavailable):
+                self._unavailable.add(name, place, one.topic_id, state)
+            else:
+                self._add(place, one, config, state)
+
+    def _add(self, place: Place, found: Found, config: LogConfig, loaded: Loaded) -> FileLog:
+        log = FileLog(
+            found.topic_partition,
+            config,
+            self._find_retention,
+            os.path.join(place.dir.path, str(found.topic_partition)),
+            loaded,
+            self._files,
+            place.worker,
+            self._clock,
+            place.report,
+        )
+        log.attend(self._workers(f"read-ahead {place.dir.path}"), self._descriptors)
+        self._entries[found.topic_partition] = _Entry(log, found.topic_id, place)
+        self._logs[found.topic_partition] = log
+        place.logs[found.topic_partition] = log
+        return log
+
+    def checkpoint(self) -> Deferred[None]:
+        """As ILogStore says. Fails with OSError if one cannot be written."""
+        saves = [place.run(saving(place, self._expected), "writing checkpoints") for place in self._online()]
+        return Deferred.fromCoroutine(settle_all(saves))
+
+    def settle(self) -> Deferred[Settled]:
+        """As ILogStore says. Fails with OSError where a dir could not be synced."""
+        return Deferred.fromCoroutine(self._settling.settle(self._places))
+
+    def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
+        """As ILogStore says."""
+        return Deferred.fromCoroutine(self._checkpoint_log_start(topic_partition))
+
+    async def _checkpoint_log_start(self, topic_partition: TopicPartition) -> None:
+        entry = self._entries.get(topic_partition)
+        if entry is None:
+            raise OSError(errno.EIO, "the log is not here any more", str(topic_partition))
+        if entry.log.flushed_offset < entry.log.log_start_offset:
+            # else a power cut could leave a log that ends before its start
+            await entry.log.flush()
+        await entry.place.checkpoint_log_starts()
+
+    # --- compaction
+
+    def clean(self, now_ms: int) -> Deferred[bool]:
+        """As ILogStore says. Fails with OSError if the cleaner's checkpoint cannot be written."""
+        return Deferred.fromCoroutine(self._clean(now_ms))
+
+    async def _clean(self, now_ms: int) -> bool:
+        log = await self._compaction.clean_one(list(self._logs.values()), now_ms)
+        entry = None if log is None else self._entries.get(log.topic_partition)
+        if entry is not None:
+            await self._save_cleaned(entry.place)
+        return log is not None
+
+    def _save_cleaned(self, place: Place) -> Deferred[None]:
+        return place.run(partial(place.dir.save_cleaned, place.cleaned()), "writing down what is compacted")
+
+    # --- closing
+
+    def close(self) -> Deferred[None]:
+        """As ILogStore says. A dir that fails gets no marker; the others do. Fails with the first OSError."""
+        return Deferred.fromCoroutine(self._close())
+
+    async def _close(self) -> None:
+        await self._compaction.stop()
+        if self._mover is not None:
+            await self._mover.stop_all()
+        await self._changing.acquire()
+        try:
+            for call in self._removing:
+                if call.active():
+                    call.cancel()
+            await settle_all([Deferred.fromCoroutine(self._close_place(place)) for place in self._places])
+        finally:
+            self._forget_all()
+            self._changing.release()
+
+    async def _close_place(self, place: Place) -> None:
+        if not place.dir.locked:
+            return
+        try:
+            finishes = [log.close() for log in place.logs.values()]
+            await place.worker(lambda: [finish() for finish in finishes])
+            await place.worker(saving(place, self._expected))
+            await place.worker(place.dir.mark_clean)
+        finally:
+            place.dir.unlock()
+
+    # --- single logs
+
+    def create(
+        self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig
+    ) -> Deferred[IPartitionLog]:
+        """As ILogStore says. A log from before there were topic ids is given the id.
+
+        Fails with OSError if its files cannot be made.
+        """
+        return self._changing.run(
+            lambda: Deferred.fromCoroutine(self._create(topic_partition, topic_id, config))
+        )
+
+    async def _create(
+        self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig
+    ) -> FileLog:
+        entry = self._entries.get(topic_partition)
+        if entry is not None and entry.topic_id == topic_id:
+            return entry.log
+        if entry is not None and entry.topic_id == NO_TOPIC_ID:
+            adopt = partial(entry.place.dir.adopt, topic_partition, topic_id)
+            await entry.place.run(adopt, f"writing to {topic_partition}")
+            entry.topic_id = topic_id
+            return entry.log
+        self._unavailable.check(topic_partition, topic_id)
+        if entry is not None:
+            await self._put_aside(entry, topic_partition)
+        elif (unusable := self._unavailable.pop(topic_partition)) is not None:
+            await self._set_stray(unusable.place, topic_partition)
+        return await self._create_somewhere(Found(topic_partition, topic_id), config)
+
+    async def _create_somewhere(self, found: Found, config: LogConfig) -> FileLog:
+        """Make a log in the dir with the fewest; where that fails, in another.
+
+        :raises OSError: it cannot be made anywhere.
+        """
+        error = OSError(errno.EIO, "every log dir is offline")
+        for place in sorted(self._online(), key=lambda place: len(place.logs)):
+            is_deleted = self._settling.deleted.__contains__
+            create = partial(place.dir.create, found, config, self._now_ms(), is_deleted)
+            try:
+                loaded = await place.run(create, f"making {found.topic_partition}")
+            except OSError as failed:
+                error = failed
+            else:
+                if place.error is None:
+                    self._settling.made(place, found)
+                    return self._add(place, found, config, loaded)
+        raise error
+
+    def relocate(self, topic_partition: TopicPartition, path: str) -> None:
+        """As ILogStore says."""
+        if self._mover is None:
+            from kafkatx.log.store.mover import Mover
+
+            self._mover = Mover(self._files, self._workers, self._clock, self._changing, self._descriptors)
+            self._mover.remove_later = self._remove_later
+            self._mover.arrived = self._arrived
+        self._mover.relocate(self._entries, topic_partition, self._places, path)
+
+    def _arrived(self, topic_partition: TopicPartition) -> None:
+        """A log is in another dir now: have that written down."""
+        entry = self._entries.get(topic_partition)
+        if entry is not None:
+            self._settling.made(entry.place, Found(topic_partition, entry.topic_id))
+
+    def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
+        """As ILogStore says; zero for a log from before there were topic ids.
+
+        :raises KeyError: no such log is open.
+        """
+        return self._entries[topic_partition].topic_id
+
+    def delete(self, topic_partition: TopicPartition) -> Deferred[None]:
+        """As ILogStore says. Fires when the directory is renamed; fails with OSError if it cannot be."""
+        return self._changing.run(lambda: Deferred.fromCoroutine(self._delete(topic_partition)))
+
+    async def _delete(self, topic_partition: TopicPartition) -> None:
+        entry = self._entries.get(topic_partition)
+        if entry is None:
+            unusable = self._unavailable.pop(topic_partition)
+            if unusable is not None and unusable.place.error is None:
+                self._settling.deleting(unusable.topic_id)
+                await self._doom(unusable.place, unusable.topic_id, topic_partition, 0)
+                unusable.place.dir.unavailable.discard(topic_partition)
+            return
+        if self._mover is not None:
+            self._mover.stop(topic_partition)
+        self._settling.deleting(entry.topic_id)
+        self._forget(entry)
+        await self._doom(entry.place, entry.topic_id, topic_partition, entry.log.config.file_delete_delay_ms)
+
+    async def _doom(self, place: Place, topic_id: uuid.UUID, name: TopicPartition, delay_ms: int) -> None:
+        """Take away the directory of a partition that a client has deleted; its files go after a delay."""
+        doomed = await place.run(partial(place.dir.put_aside, name), f"deleting {name}")
+        self._remove_later(place, doomed, delay_ms / 1000, partial(self._settling.removed, topic_id))
+
+    def _remove_later(
+        self, place: Place, path: str, delay_s: float, removed: Callable[[], None] = _nothing
+    ) -> None:
+        call = self._clock.callLater(delay_s, self._remove, place, path, removed)
+        self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
+
+    def _forget(self, entry: _Entry) -> None:
+        """Take a log out of the store."""
+        topic_partition = entry.log.topic_partition
+        del self._entries[topic_partition]
+        del self._logs[topic_partition]
+        entry.log.abandon()
+        del entry.place.logs[topic_partition]
+
+    async def _put_aside(self, entry: _Entry, topic_partition: TopicPartition) -> None:
+        """Make room for a log; what stands there was not deleted by anybody."""
+        self._forget(entry)
+        await self._set_stray(entry.place, topic_partition)
+
+    async def _set_stray(self, place: Place, name: TopicPartition) -> None:
+        stray = partial(place.dir.set_stray, str(name), "a new partition of its name was made")
+        await place.run(stray, f"putting {name} aside")
+        place.dir.unavailable.discard(name)
+
+    def _remove(self, place: Place, path: str, removed: Callable[[], None]) -> None:
+        done = place.run(partial(self._files.remove_tree, path), f"removing {path}")
+        done.addCallbacks(
+            lambda _: removed(),
+            lambda failure: self.log.failure("removing {path} failed", failure, path=path),
+        )

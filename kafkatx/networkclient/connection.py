@@ -1,0 +1,174 @@
+"""The connection to one broker: opened when it is needed, and again when it was lost.
+
+Why it is no ``twisted.application.internet.ClientService``: that one connects all the time, also to brokers
+that nobody asks anything; and agreeing on versions with an old broker takes several connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.internet.defer import TimeoutError as TimedOut
+from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.protocol import Factory
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from kafkatx.clientcore.backoff import Backoff
+from kafkatx.clientcore.bootstrap import Address, shown
+from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed
+from kafkatx.errors import KafkaTXError
+from kafkatx.networkclient.negotiation import negotiated
+from kafkatx.networkclient.protocol import BrokerProtocol, Limits
+from kafkatx.networkclient.waiters import Waiters
+
+MakeEndpoint = Callable[[Any, str, int], Any]
+"""From (reactor, host, port) to an ``IStreamClientEndpoint``."""
+
+
+class Connection:
+    """Requests to one broker at one address.
+
+    What is asked while there is no connection waits for the next attempt to connect, and fails if that
+    fails; the attempt itself waits until the pause after the last failure is over.
+
+    :param failed: called when the broker cannot be reached or the connection to it was lost.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        reactor: Any,
+        address: Address,
+        *,
+        client_id: str,
+        limits: Limits,
+        connect_s: float,
+        backoff: Backoff,
+        make_endpoint: MakeEndpoint | None = None,
+        failed: Callable[[], None] = lambda: None,
+    ) -> None:
+        host, port = address
+        self.address = shown(address)
+        self._reactor = reactor
+        self._client_id = client_id
+        self._limits = limits
+        self._connect_s = connect_s
+        self._backoff = backoff
+        self._endpoint = (make_endpoint or self._tcp)(reactor, host, port)
+        self._failed = failed
+        self._protocol: BrokerProtocol | None = None
+        self._waiting: Waiters[BrokerProtocol] = Waiters()
+        self._opening: Deferred[None] | None = None
+        self._failures = 0
+        self._not_before = 0.0
+        self._closed: Deferred[None] | None = None
+        self._error: KafkaTXError = ClientClosed(f"the connection to {self.address} is closed")
+
+    def _tcp(self, reactor: Any, host: str, port: int) -> HostnameEndpoint:
+        return HostnameEndpoint(reactor, host, port, timeout=self._connect_s)
+
+    @property
+    def connected(self) -> bool:
+        """Whether requests leave at once."""
+        return self._protocol is not None
+
+    @property
+    def failing(self) -> bool:
+        """Whether the last attempt to connect failed."""
+        return self._failures > 0
+
+    @property
+    def in_flight(self) -> int:
+        """How many replies are expected."""
+        return self._protocol.in_flight if self._protocol is not None else 0
+
+    def request(self, message: Any, **options: Any) -> Deferred[Any]:
+        """As :meth:`BrokerProtocol.request`, connecting first if need be."""
+        if self._protocol is not None:
+            return self._protocol.request(message, **options)
+        return self.ready().addCallback(lambda protocol: protocol.request(message, **options))
+
+    def ready(self) -> Deferred[BrokerProtocol]:
+        """Connect, unless that is done; fires with the connection, fails with ConnectionFailed."""
+        if self._closed is not None:
+            return fail(self._error)
+        if self._protocol is not None:
+            return succeed(self._protocol)
+        waiting = self._waiting.wait()
+        if self._opening is None:
+            self._opening = Deferred()  # the coroutine may end before its Deferred is there
+            opening = Deferred.fromCoroutine(self._open())
+            if self._opening is not None:
+                self._opening = opening
+        return waiting
+
+    async def _open(self) -> None:
+        try:
+            pause_s = self._not_before - self._reactor.seconds()
+            if pause_s > 0:
+                await deferLater(self._reactor, pause_s)
+            protocol = await negotiated(self._connect, self.address)
+        except CancelledError:
+            raise
+        except KafkaTXError as error:
+            self._opening = None
+            self._retreat(error)
+        except Exception as error:
+            self._opening = None
+            self._log.failure("connecting to {address}", address=self.address)
+            self._retreat(error)
+        else:
+            self._opening = None
+            self._adopt(protocol)
+
+    def _connect(self) -> Deferred[BrokerProtocol]:
+        def make() -> BrokerProtocol:
+            return BrokerProtocol(self._reactor, self.address, self._client_id, self._limits)
+
+        factory: Any = Factory.forProtocol(make)
+        factory.noisy = False
+        connecting: Deferred[Any] = self._endpoint.connect(factory)
+        return connecting.addTimeout(self._connect_s, self._reactor, self._too_late)
+
+    def _too_late(self, value: object, timeout_s: float) -> NoReturn:
+        raise TimedOut(f"no connection within {timeout_s:g} s")
+
+    def _adopt(self, protocol: BrokerProtocol) -> None:
+        self._failures = 0
+        self._protocol = protocol
+        protocol.on_lost = self._lost
+        self._log.debug("connected to {address}", address=self.address)
+        self._waiting.fire(protocol)
+
+    def _retreat(self, error: Exception) -> None:
+        self._not_before = self._reactor.seconds() + self._backoff.pause_s(self._failures)
+        self._failures += 1
+        self._log.debug("{error}", error=error)
+        self._failed()
+        self._waiting.fail(error)
+
+    def _lost(self) -> None:
+        error = self._protocol.error if self._protocol is not None else None
+        self._protocol = None
+        if self._closed is None and isinstance(error, ConnectionFailed):
+            self._log.debug("{error}", error=error)
+            self._failed()
+
+    def close(self, error: KafkaTXError | None = None) -> Deferred[None]:
+        """Close it for good; fires when it is closed. What waits fails with *error*, or ClientClosed."""
+        if self._closed is None:
+            self._closed = succeed(None)
+            self._error = error = error or self._error
+            opening, protocol = self._opening, self._protocol
+            self._opening = None
+            if opening is not None:
+                opening.addErrback(lambda failure: failure.trap(CancelledError, ConnectionFailed))
+                opening.cancel()
+            if protocol is not None:
+                self._closed = protocol.close(error)
+            self._waiting.fail(error)
+        return self._closed

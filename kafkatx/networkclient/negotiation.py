@@ -1,0 +1,69 @@
+"""Connecting to a broker, and agreeing with it on versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from kafkatx import __version__
+from kafkatx.clientcore.errors import ClosedByPeer, ConnectionFailed
+from kafkatx.errors import ErrorCode
+from kafkatx.networkclient.protocol import BrokerProtocol
+from kafkatx.wire.api import API_VERSIONS
+from kafkatx.wire.connection import OPENING_VERSION
+from kafkatx.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+Connect = Callable[[], "Deferred[BrokerProtocol]"]
+
+
+async def negotiated(connect: Connect, address: str) -> BrokerProtocol:
+    """Connect, and ask the broker for its versions.
+
+    A broker that closes the connection on the newest ApiVersions is asked with version 0, and if it closes
+    on that too it is older than ApiVersions (Kafka 0.9): every API is then spoken in version 0.
+
+    :raises ConnectionFailed: it cannot be reached, keeps silent, or does not speak Kafka's protocol.
+    """
+    for version in (OPENING_VERSION, 0):
+        protocol = await _connected(connect, address)
+        try:
+            await _negotiate(protocol, version, address)
+        except ClosedByPeer:
+            continue
+        except Exception:
+            protocol.close(ConnectionFailed(f"the broker at {address} could not be agreed with"))
+            raise
+        return protocol
+    protocol = await _connected(connect, address)
+    protocol.wire.fallback_versions()
+    return protocol
+
+
+async def _connected(connect: Connect, address: str) -> BrokerProtocol:
+    try:
+        return await connect()
+    except CancelledError:
+        raise
+    except Exception as error:
+        reason = str(error).rstrip(".") or type(error).__name__
+        raise ConnectionFailed(
+            f"no broker answers at {address} ({reason}): is it running, and is the address right?"
+        ) from error
+
+
+async def _negotiate(protocol: BrokerProtocol, version: int, address: str) -> None:
+    response = await _ask(protocol, version)
+    if response.error_code == ErrorCode.UNSUPPORTED_VERSION and version:
+        known = [api.max_version for api in response.api_keys if api.api_key == API_VERSIONS.key]
+        response = await _ask(protocol, min(version, *known) if known else 0)
+    if response.error_code:
+        code = ErrorCode.of(response.error_code).name
+        raise ConnectionFailed(f"the broker at {address} cannot be used: it refused ApiVersions with {code}")
+    protocol.wire.negotiate(response)
+
+
+async def _ask(protocol: BrokerProtocol, version: int) -> ApiVersionsResponse:
+    request = ApiVersionsRequest(client_software_name="kafkatx", client_software_version=__version__)
+    response: ApiVersionsResponse = await protocol.request(request, version=version)
+    return response

@@ -1,0 +1,1 @@
+"""Stored batches to Arrow columns, without an object per record."""

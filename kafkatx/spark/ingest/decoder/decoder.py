@@ -1,0 +1,67 @@
+"""What decoding is to the rest of an ingestion, and the decoding that does nothing."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from kafkatx.spark.arrow import columns as arrow
+from kafkatx.spark.ingest.table.columns import Column, columns_of
+
+KAFKA_COLUMNS = {
+    "kafka_topic": "topic",
+    "kafka_partition": "partition",
+    "kafka_offset": "offset",
+    "kafka_timestamp": "timestamp",
+}
+"""Columns behind a decoder's own, and the columns of the source that they are."""
+
+_SOURCE = arrow.arrow_schema(include_headers=False)
+_DEAD = ("topic", "partition", "offset", "timestamp", "key", "value")
+DEAD_SCHEMA = pa.schema([*(_SOURCE.field(name) for name in _DEAD), ("reason", pa.string())])
+"""What there is of a dead letter: key and value are the record's own bytes."""
+
+
+class Decoded(NamedTuple):
+    """What became of the records of one batch; each of them is a row or a dead letter."""
+
+    rows: Any
+    """``pyarrow.RecordBatch``: the decoder's columns, then :data:`KAFKA_COLUMNS`."""
+    dead: Any | None
+    """``pyarrow.RecordBatch`` as :data:`DEAD_SCHEMA`; None if there are none."""
+    drift: dict[str, str]
+    """Fields that no column is there for, and their types; of a struct only the fields that it lacks.
+
+    What is not empty belongs into ``widened``, and the rows are to be decoded again: they lack these fields.
+    """
+
+
+class Decoding(Protocol):
+    """Makes rows of records; picklable."""
+
+    time_column: str | None
+    """The column with the time of what a row tells, if the decoder knows."""
+
+    def columns(self) -> list[Column]:
+        """The columns of the rows, without those that tell where in Kafka a row comes from."""
+
+    def decode(self, topic: str, batch: Any) -> Decoded:
+        """Decode a ``pyarrow.RecordBatch`` of the source's columns; every record of it is of *topic*."""
+
+
+class Undecoded:
+    """Rows are the source's columns, as they are."""
+
+    time_column: str | None = "timestamp"
+
+    def __init__(self, include_headers: bool = False) -> None:
+        self._include_headers = include_headers
+
+    def columns(self) -> list[Column]:
+        """The source's columns."""
+        return columns_of(arrow.arrow_schema(self._include_headers))
+
+    def decode(self, topic: str, batch: Any) -> Decoded:
+        """The same batch."""
+        return Decoded(batch, None, {})

@@ -1,0 +1,87 @@
+"""A table's columns and the fields that were seen beside them -> its columns from now on. On the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kafkatx.spark.ingest.decoder.fit import fit_of, room_beside
+from kafkatx.spark.ingest.decoder.inference import ELEMENT, MAX_FIELDS, Seen
+from kafkatx.spark.ingest.table.columns import Column, arrow_type, ddl_type
+
+
+def widened(columns: Sequence[Column], drifts: Iterable[Mapping[str, str]]) -> list[Column]:
+    """The columns with what the workers' batches saw beside them, new ones at the end.
+
+    Types that are known stay; structs get the new fields at their ends. Of several batches that saw a field
+    with different types it gets the one that all values fit. Each call with a drift that is not empty adds
+    something, and a table with many columns gets no more, so that decoding anew comes to an end.
+    """
+    known = pa.struct([(column.name, arrow_type(column.type)) for column in columns])
+    merged = _merged(known, drifts)
+    grown = _grown(known, merged, [fit_of(known).leaves])
+    return [Column(field.name, ddl_type(field.type)) for field in grown]
+
+
+def merged(columns: Sequence[Column], drifts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Several drifts as one; of those that cannot stand beside each other the first."""
+    known = pa.struct([(column.name, arrow_type(column.type)) for column in columns])
+    return {field.name: ddl_type(field.type) for field in _merged(known, drifts)}
+
+
+def _merged(known: Any, drifts: Iterable[Mapping[str, str]]) -> Any:
+    """All drifts that find their place together, as a struct.
+
+    One that does not is left out as a whole: a part of it may be of a record that will be a dead letter. Its
+    batch is decoded again with the columns that the others bring, and says then what of it can still be one.
+    """
+    room = room_beside(fit_of(known).leaves)
+    found = pa.struct([])
+    for drift in drifts:
+        seen = Seen(room)
+        more = pa.struct([(name, arrow_type(text)) for name, text in drift.items()])
+        if _add(seen, known, found) and _add(seen, known, more):
+            found = pa.struct(list(seen.fields().items()))
+    return found
+
+
+def _add(seen: Seen, known: Any, more: Any) -> bool:
+    """Add what a struct has beside the known one; False if some of its fields cannot become columns."""
+    if pa.types.is_list(known) and pa.types.is_list(more):
+        return _add(seen.child(ELEMENT), known.value_type, more.value_type)
+    if not (pa.types.is_struct(known) and pa.types.is_struct(more)):
+        return True
+    types = {field.name: field.type for field in known}
+    lower = {name.lower() for name in types}
+    new = [field for field in more if field.name not in types]
+    if any(field.name.lower() in lower for field in new):
+        return False
+    fields = seen.admit([(field.name,) for field in new])
+    if fields is None:
+        return False
+    for seen_field, field in zip(fields, new, strict=True):
+        seen_field.add_type(field.type)
+    inner = [field for field in more if field.name in types]
+    return all(_add(seen.child(field.name), types[field.name], field.type) for field in inner)
+
+
+def _grown(known: Any, more: Any, leaves: list[int]) -> Any:
+    """A type with the fields of another one that it lacks.
+
+    :param leaves: how many simple columns there are in all of the table; counted on.
+    """
+    if pa.types.is_list(known) and pa.types.is_list(more):
+        return pa.list_(_grown(known.value_type, more.value_type, leaves))
+    if not (pa.types.is_struct(known) and pa.types.is_struct(more)):
+        return known
+    fields = {field.name: field.type for field in known}
+    lower = {name.lower() for name in fields}
+    for field in more:
+        if field.name in fields:
+            fields[field.name] = _grown(fields[field.name], field.type, leaves)
+        elif field.name.lower() not in lower and leaves[0] < MAX_FIELDS:
+            fields[field.name] = field.type
+            leaves[0] += fit_of(field.type).leaves
+    return pa.struct(list(fields.items()))

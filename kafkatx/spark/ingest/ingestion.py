@@ -1,0 +1,328 @@
+"""On the driver: commit after commit, until all is loaded or somebody says stop."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import attrs
+
+from kafkatx.blocking import Cluster
+from kafkatx.errors import SettingError
+from kafkatx.spark.ingest.decoder import KAFKA_COLUMNS, open_decoding, widened
+from kafkatx.spark.ingest.decoder.plugin import DeclaredDecoding
+from kafkatx.spark.ingest.errors import IngestError
+from kafkatx.spark.ingest.options import IngestOptions
+from kafkatx.spark.ingest.patience import Patience, Stopped
+from kafkatx.spark.ingest.plan import Pending, limited, pending, record_bytes, tasks_of, until
+from kafkatx.spark.ingest.progress import Loaded, Progress, Report
+from kafkatx.spark.ingest.table.columns import Column
+from kafkatx.spark.ingest.table.commits import last_manifest
+from kafkatx.spark.ingest.table.files import open_files
+from kafkatx.spark.ingest.table.folders import check_columns
+from kafkatx.spark.ingest.table.formats import check_format
+from kafkatx.spark.ingest.table.manifest import Manifest, StagedFile
+from kafkatx.spark.ingest.table.table import Table, placed
+from kafkatx.spark.ingest.tasks.jobs import Jobs, disk_error
+from kafkatx.spark.ingest.tasks.task import TaskResult, Work, table_columns
+from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.source.plan import connect
+from kafkatx.types import TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+FIRST_LOOK_RECORDS = 100_000
+"""The first commit of a table whose columns are not known yet, for its records are decoded twice."""
+
+
+def ingest(
+    spark: SparkSession,
+    options: IngestOptions,
+    on_progress: Callable[[Progress], None] | None = None,
+    stop: threading.Event | None = None,
+) -> Report:
+    """Load topics into files, each record once, however often this is interrupted and called again.
+
+    Without ``follow``: up to the latest offsets as they are at the start. With it: until *stop* is set. A
+    commit that runs when it is set is completed.
+
+    :param on_progress: called, not always in the same thread, when there is something new to tell.
+    :raises SettingError: an option is wrong, or differs from what the directory was begun with.
+    :raises OffsetsLost: what comes next is not in the log.
+    :raises ConflictingCommit: another ingestion writes to the directory.
+    :raises IngestError: anything else that ends it; what is committed stays.
+    :raises KafkaTXError: the brokers cannot be reached at the start, or refuse.
+    """
+    files = open_files(options.to)
+    check_format(options.format, options.compression)
+    stop = stop or threading.Event()
+    table = Table(files)
+    try:
+        with connect(options.client) as cluster:
+            running = Ingestion(spark, options, cluster, table, on_progress or (lambda _: None), stop)
+            return running.run()
+    except OSError as error:
+        raise disk_error(files.root, str(error)) from error
+    finally:
+        table.close()
+
+
+class Ingestion:
+    """One call of :func:`ingest`."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        options: IngestOptions,
+        cluster: Cluster,
+        table: Table,
+        on_progress: Callable[[Progress], None],
+        stop: threading.Event,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._options = options
+        self._cluster = cluster
+        self._table = table
+        self._on_progress = on_progress
+        self._stop = stop
+        self._clock = clock
+        self._patience = Patience(options.patience_s, stop, clock)
+        self._jobs = Jobs(spark, self._patience, options.max_failures)
+        self._report = Report()
+        self._loaded = Loaded()
+        self._total = self._done = self._lag = 0
+        last = last_manifest(table.files)
+        if last is not None:
+            check_agrees(options, last)
+        self._open_decoding(
+            [column for column in (last.schema if last else ()) if column.name not in KAFKA_COLUMNS]
+        )
+        table.open(_empty(options))
+
+    def _open_decoding(self, columns: list[Column]) -> None:
+        options = self._options
+        self._decoding = open_decoding(
+            options.decode,
+            columns or None,
+            options.decoder_settings,
+            time_column=options.time_column,
+            include_headers=options.include_headers,
+            partition_by=options.partition_by,
+        )
+        default = "timestamp" if options.decode is None else "kafka_timestamp"
+        self._time_column = options.time_column or self._decoding.time_column or default
+        self._final = (
+            options.decode is None
+            or "schema" in options.decoder_settings
+            or isinstance(self._decoding, DeclaredDecoding)
+        )
+        check_columns(self._columns(), options.partition_by, self._time_column, self._final)
+
+    def _columns(self) -> list[Column]:
+        return table_columns(self._decoding, self._options.decode is not None)
+
+    # -- the loop
+
+    def run(self) -> Report:
+        """Commit until all is loaded, or until somebody says stop."""
+        try:
+            found = self._ask()
+            if self._options.starting == "latest" and not (self._table.last and self._table.last.next):
+                self._commit_positions(found)
+            if self._options.follow:
+                self._follow(found)
+            else:
+                self._load_once(found)
+        except Stopped:
+            pass
+        return self._report
+
+    def _load_once(self, found: Pending) -> None:
+        ends = {TopicPartition(item.topic, item.partition): item.end for item in found.ranges}
+        self._total = found.size
+        while not self._stop.is_set():
+            ranges = until(found.ranges, ends)
+            if not any(item.size for item in ranges):
+                return
+            self._load(found, ranges)
+            found = self._ask()
+
+    def _follow(self, found: Pending) -> None:
+        options, last_s = self._options, None
+        while not self._stop.is_set():
+            self._total = self._done + found.size
+            now = self._clock()
+            due = last_s is None or now - last_s >= options.commit_every_s
+            if found.size and (due or (options.max_records and found.size >= options.max_records)):
+                last_s = now
+                self._load(found, found.ranges)
+            else:
+                self._tell(0)
+                self._stop.wait(options.poll_s)
+            found = self._ask()
+
+    def _ask(self) -> Pending:
+        """What is not loaded yet; positions that had to be moved are committed at once."""
+        found = self._patience.ask(lambda: pending(self._cluster, self._options, self._table.last))
+        if found.moved:
+            self._commit_positions(found)
+        self._note(found, {})
+        return found
+
+    # -- one commit
+
+    def _commit_positions(self, found: Pending) -> None:
+        """A commit without files: where to go on is known from now on."""
+        staging = self._table.stage()
+        self._commit(staging, self._manifest(found, [], []))
+
+    def _load(self, found: Pending, ranges: Sequence[OffsetRange]) -> None:
+        """Load these ranges, or as much of them as a commit is to hold."""
+        most, last = self._options.max_records, self._table.last
+        if not self._final and not (last and last.files):
+            most = min(most or FIRST_LOOK_RECORDS, FIRST_LOOK_RECORDS)
+        wanted = limited(ranges, most)
+        size = sum(item.size for item in wanted)
+        while True:
+            staging = self._table.stage()
+            try:
+                results = self._results(staging, wanted, size)
+                drifts = [result.drift for result in results if result.drift]
+                if not drifts:
+                    staged = [file for result in results for file in result.files]
+                    self._commit(staging, self._manifest(found, wanted, staged))
+                    break
+            except BaseException:
+                self._discard(staging)
+                raise
+            self._discard(staging)
+            self._widen(drifts)
+        self._done += size
+        self._note(found, {TopicPartition(item.topic, item.partition): item.end for item in wanted})
+        self._tell(0)
+
+    def _results(self, staging: str, wanted: Sequence[OffsetRange], size: int) -> list[TaskResult]:
+        options = self._options
+        tasks = tasks_of(
+            wanted, record_bytes(self._table.last), options.bounds.target_file_bytes, self._jobs.cores
+        )
+        work = Work(
+            self._table.files,
+            staging,
+            options.client,
+            self._decoding,
+            decoded=options.decode is not None,
+            format=options.format,
+            compression=options.compression,
+            partition_by=options.partition_by,
+            time_column=self._time_column,
+            bounds=options.bounds,
+            include_headers=options.include_headers,
+            fail_on_data_loss=options.fail_on_data_loss,
+        )
+        return self._jobs.run(work, tasks, lambda done: self._tell(size * done // len(tasks)))
+
+    def _widen(self, drifts: Sequence[Mapping[str, str]]) -> None:
+        """Make columns for fields that were never seen; the commit's tasks run again."""
+        before = self._decoding.columns()
+        self._open_decoding(widened(before, drifts))
+        after = self._decoding.columns()
+        if after == before:
+            raise IngestError(f"fields that cannot become columns: {', '.join(sorted(drifts[0]))}")
+        log.info(
+            "new columns: %s",
+            ", ".join(f"{name} {kind}" for name, kind in after if (name, kind) not in before),
+        )
+
+    def _manifest(
+        self, found: Pending, wanted: Sequence[OffsetRange], staged: Sequence[StagedFile]
+    ) -> Manifest:
+        options, last = self._options, self._table.last
+        commit = self._table.next_commit
+        known = {at: offset for at, offset in (last.next if last else {}).items() if at not in found.gone}
+        starts = {TopicPartition(item.topic, item.partition): item.start for item in found.ranges}
+        ends = {TopicPartition(item.topic, item.partition): item.end for item in wanted}
+        return attrs.evolve(
+            _empty(options),
+            commit=commit,
+            schema=tuple(self._columns()),
+            offsets={TopicPartition(*item[:2]): (item.start, item.end) for item in wanted},
+            next={**known, **starts, **ends},
+            topic_ids={**(last.topic_ids if last else {}), **found.topic_ids},
+            files=placed(staged, commit, options.format),
+        )
+
+    def _commit(self, staging: str, manifest: Manifest) -> None:
+        self._table.commit(staging, manifest)
+        self._report.add(manifest)
+        self._loaded.add(manifest)
+
+    def _discard(self, staging: str) -> None:
+        with suppress(OSError):  # the first error is worth more
+            self._table.discard(staging)
+
+    # -- what is told
+
+    def _note(self, found: Pending, ends: Mapping[TopicPartition, int]) -> None:
+        """Remember how far behind each partition is."""
+        behind = {}
+        for item in found.ranges:
+            at = TopicPartition(item.topic, item.partition)
+            behind[at] = item.end - ends.get(at, item.start)
+        self._lag = sum(behind.values())
+        self._report.partitions = self._loaded.report(
+            behind, self._table.last.next if self._table.last else {}
+        )
+
+    def _tell(self, more: int) -> None:
+        """Tell how far it is; *more* are done of the commit that is under way."""
+        self._on_progress(
+            Progress(
+                self._table.next_commit, self._done + more, max(self._total, self._done), self._lag - more
+            )
+        )
+
+
+def check_agrees(options: IngestOptions, last: Manifest) -> None:
+    """See that the directory goes on as it was begun.
+
+    :raises SettingError: an option says otherwise.
+    """
+    for name, was, now in (
+        ("format", last.format, options.format),
+        ("partition-by", ",".join(last.partition_by), ",".join(options.partition_by)),
+        ("decode", last.decode, options.decode),
+    ):
+        if was != now:
+            raise SettingError(
+                f"{name} {now or 'none'}: {options.to} was begun with {was or 'none'}: keep to that, or give "
+                "another directory"
+            )
+    names = [column.name for column in last.schema]
+    if last.decode is None and names and ("headers" in names) != options.include_headers:
+        raise SettingError(
+            f"headers {options.include_headers}: {options.to} was begun with {not options.include_headers}"
+        )
+
+
+def _empty(options: IngestOptions) -> Manifest:
+    """A commit that holds nothing."""
+    return Manifest(
+        commit=1,
+        written_ms=time.time_ns() // 1_000_000,
+        format=options.format,
+        partition_by=options.partition_by,
+        decode=options.decode,
+        schema=(),
+        offsets={},
+        next={},
+        topic_ids={},
+        files=(),
+    )

@@ -1,0 +1,1 @@
+"""The table in the target directory: manifests, files, formats, folders."""

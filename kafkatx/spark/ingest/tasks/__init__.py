@@ -1,0 +1,1 @@
+"""The tasks of an ingestion: what each executor reads, decodes and writes."""

@@ -1,0 +1,1 @@
+"""The options of the data source, parsed and checked before Spark starts."""

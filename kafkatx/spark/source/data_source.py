@@ -1,0 +1,145 @@
+"""The data source ``kafkatx`` of PySpark: a drop-in for Spark's own Kafka source and sink, without a jar.
+
+Spark makes a :class:`KafkaSource` on the driver, in a process of its own, and asks its reader for partitions;
+reader and partitions are pickled to the workers. kafkatx must be installed where these run. Docs:
+``docs/spark.md``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from kafkatx.errors import SettingError
+from kafkatx.spark.options.options import SourceOptions, parse_batch, parse_headers, parse_stream
+from kafkatx.spark.source.offsets import OffsetRange
+
+NAME = "kafkatx"
+
+log = logging.getLogger(__name__)
+
+_FIELDS = [
+    StructField("key", BinaryType()),
+    StructField("value", BinaryType()),
+    StructField("topic", StringType()),
+    StructField("partition", IntegerType()),
+    StructField("offset", LongType()),
+    StructField("timestamp", TimestampType()),
+    StructField("timestampType", IntegerType()),
+]
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+
+
+def spark_schema(include_headers: bool) -> StructType:
+    """The columns of Spark's own Kafka source; :mod:`kafkatx.spark.arrow.columns` has them for Arrow."""
+    return StructType([*_FIELDS, StructField("headers", ArrayType(_HEADER))] if include_headers else _FIELDS)
+
+
+class KafkaSource(DataSource):  # type: ignore[misc]  # pyspark is not type-checked (pyproject.toml)
+    """``spark.read.format("kafkatx")``, and the same of ``readStream``, ``write`` and ``writeStream``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What ``format()`` is called with; Spark keeps ``kafka`` for its own."""
+        return NAME
+
+    def schema(self) -> StructType:
+        """The columns, after the options have been checked.
+
+        :raises SettingError: an option is unknown, missing or has a bad value.
+        """
+        return spark_schema(parse_headers(self.options))
+
+    def reader(self, schema: StructType) -> TopicReader:
+        """A reader of what the options select.
+
+        :raises SettingError: as :meth:`schema`; or a schema of the user's own was given.
+        """
+        options = parse_batch(self.options)
+        _check_schema(schema, options)
+        return TopicReader(options)
+
+    def streamReader(self, schema: StructType) -> Any:
+        """A reader of what the options select, batch after batch; raises as :meth:`reader`."""
+        from kafkatx.spark.source.stream_reader import TopicStreamReader
+
+        options = parse_stream(self.options)
+        _check_schema(schema, options)
+        return TopicStreamReader(options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> Any:
+        """A writer of a batch; raises as :func:`kafkatx.spark.sink.writers.batch_writer`."""
+        from kafkatx.spark.sink.writers import batch_writer
+
+        return batch_writer(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:
+        """A writer of a stream; raises as :func:`kafkatx.spark.sink.writers.stream_writer`."""
+        from kafkatx.spark.sink.writers import stream_writer
+
+        return stream_writer(self.options, schema)
+
+
+def _check_schema(schema: StructType, options: SourceOptions) -> None:
+    fixed = spark_schema(options.include_headers)
+    if schema != fixed:
+        raise SettingError(
+            f"{NAME} has a fixed schema and cannot be set with a custom one: leave .schema(...) out, "
+            f"and select from {', '.join(fixed.fieldNames())}"
+        )
+
+
+class TopicRange(InputPartition):  # type: ignore[misc]  # as above
+    """One task's work."""
+
+    def __init__(self, wanted: OffsetRange) -> None:
+        super().__init__(wanted)
+        self.value: OffsetRange
+
+
+class TopicReader(DataSourceReader):  # type: ignore[misc]  # as above
+    """Fixes the offsets on the driver, reads them in the workers."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> list[TopicRange]:
+        """One for each range of offsets; fixed here, so that a task that is run again reads the same.
+
+        :raises KafkaTXError: as :func:`kafkatx.spark.source.plan.plan_batch`.
+        """
+        from kafkatx.spark.source.partition_logs import Logs
+
+        for warning in self._options.warnings:
+            log.warning("%s", warning)
+        with Logs(self._options) as logs:
+            return [TopicRange(item) for item in logs.batch()]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The records of one range, as ``pyarrow.RecordBatch`` objects; raises as :func:`read_partition`."""
+        return read_partition(self._options, partition)
+
+
+def read_partition(options: SourceOptions, partition: InputPartition) -> Iterator[Any]:
+    """In a worker: the records of one range, as ``pyarrow.RecordBatch`` objects.
+
+    :raises KafkaTXError: as :func:`kafkatx.spark.source.range_reader.read_range`.
+    """
+    from kafkatx.spark.source.range_reader import read_range
+
+    if partition.value is None:  # what Spark puts in the place of an empty list
+        return iter(())
+    return read_range(options.client, partition.value, options.include_headers, options.fail_on_data_loss)

@@ -1,0 +1,123 @@
+"""On the driver: what the logs of a query's partitions have, asked again while brokers cannot answer.
+
+One attempt bears errors for as long as :class:`kafkatx.blocking.Cluster` does, about 10 s; there are
+``fetchOffset.numRetries`` of them, with ``fetchOffset.retryIntervalMs`` between. Before a broker has answered
+for the first time an attempt fails at once, so that a wrong address is told soon.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar
+
+from kafkatx.blocking import LATEST
+from kafkatx.clientcore.errors import retriable
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.spark.options.boundaries import STARTING
+from kafkatx.spark.options.options import SourceOptions
+from kafkatx.spark.source import plan
+from kafkatx.spark.source.offsets import Available, OffsetRange, fixed
+from kafkatx.types import TopicPartition
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class Logs:
+    """The logs that a query reads; keeps its connections until :meth:`close`. A context manager."""
+
+    def __init__(self, options: SourceOptions, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._options = options
+        self._cluster = plan.connect(options.client)
+        self._sleep = sleep
+
+    def __enter__(self) -> Logs:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; the next question opens them again."""
+        self._cluster.close()
+
+    def batch(self) -> list[OffsetRange]:
+        """What a batch reads; raises as :func:`kafkatx.spark.source.plan.plan_batch`."""
+        return self._trying(lambda: plan.plan_batch(self._cluster, self._options))
+
+    def start(self) -> dict[TopicPartition, int]:
+        """Where a new stream starts, by its options.
+
+        :raises UnknownTopic: a topic that was named is not there.
+        :raises SettingError: the options name other partitions than those that are read.
+        """
+        return self._trying(self._start)
+
+    def _start(self) -> dict[TopicPartition, int]:
+        self._cluster.forget()
+        partitions = plan.assigned(self._cluster, self._options.selection)
+        starts = plan.bounded(self._cluster, STARTING, self._options.starting, partitions)
+        logs = plan.available(self._cluster, partitions)
+        return {item: fixed(item, starts[item], LATEST, logs[item]).start for item in partitions}
+
+    def latest(self, known: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """The offsets that the next records get, of all partitions that there are now.
+
+        :param known: what was there before. Where partitions are gone or end earlier now, that may be a
+            broker that has just started and does not know better: it is asked again before it is believed,
+            as Spark's KafkaOffsetReaderAdmin.fetchLatestOffsets does.
+        """
+        for left in reversed(range(self._options.attempts)):
+            found = self._trying(self._latest, may_go=True)
+            behind = [str(item) for item, offset in known.items() if found.get(item, -1) < offset]
+            if not (behind and left):
+                break
+            log.warning("Found incorrect offsets in %s; asking again", ", ".join(behind))
+            self._pause()
+        return found
+
+    def _latest(self) -> dict[TopicPartition, int]:
+        partitions = self._present()
+        found = self._cluster.offsets_of(dict.fromkeys(partitions, LATEST))
+        return {item: found[item][0] for item in partitions}
+
+    def available(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Available]:
+        """What is there of these partitions now; those that are gone are left out."""
+        return self._trying(lambda: self._available(partitions), may_go=True)
+
+    def _available(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Available]:
+        present = set(self._present())
+        return plan.available(self._cluster, [item for item in partitions if item in present])
+
+    def _present(self) -> list[TopicPartition]:
+        """The partitions that there are at this moment; metadata is always asked for anew."""
+        self._cluster.forget()
+        return plan.assigned(self._cluster, self._options.selection, strict=False)
+
+    def _trying(self, ask: Callable[[], T], may_go: bool = False) -> T:
+        """Ask up to ``fetchOffset.numRetries`` times.
+
+        :param may_go: topics may be deleted between two requests, without that being the end.
+        :raises KafkaTXError: what the last attempt raised, or one that no other attempt would mend.
+        """
+        for _ in range(self._options.attempts - 1):
+            try:
+                return ask()
+            except KafkaTXError as error:
+                if not (retriable(error) or (may_go and _is_gone(error))):
+                    raise
+                log.warning("Offsets cannot be got now: %s; trying again", error)
+            self._cluster.close()
+            self._pause()
+        return ask()
+
+    def _pause(self) -> None:
+        self._sleep(self._options.retry_interval_ms / 1000)
+
+
+def _is_gone(error: KafkaTXError) -> bool:
+    gone = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_PARTITIONS)
+    return isinstance(error, RequestError) and error.code in gone

@@ -1,0 +1,265 @@
+"""What is replayed of ``__consumer_offsets`` when a broker starts, and what is passed over."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import LogLevel, capturedLogs
+
+from kafkatx.broker.coordinator import loader
+from kafkatx.errors import ErrorCode, KafkaTXError
+from kafkatx.records.batch import CONTROL
+from kafkatx.records.batch import Record as LogRecord
+from kafkatx.records.builder import BatchBuilder, assemble
+from kafkatx.records.compression import Codec
+from kafkatx.records.legacy import message_sets
+from tests.broker.coordinator.test_offsets_topic import TopicTestCase
+from tests.broker.running import NOW_MS, Held
+
+Replayed = list[tuple[int, bytes, "bytes | None"]]
+
+
+class LoadingTestCase(TopicTestCase):
+    """Three partitions; :meth:`load` gives what is replayed."""
+
+    settings: ClassVar[Mapping[str, str]] = {"offsets.topic.num.partitions": "3"}
+
+    def setUp(self) -> None:
+        """Make the topic."""
+        super().setUp()
+        self.make()
+        self.replayed: Replayed = []
+        self.loaded: list[int] = []
+
+    def replay(self, key_version: int, key: bytes, value: bytes | None) -> None:
+        """Note a record; one of version 9 cannot be read, one of version 10 finds a bug."""
+        if key_version == 9:
+            raise KafkaTXError("no")
+        if key_version == 10:
+            raise ZeroDivisionError
+        self.replayed.append((key_version, key, value))
+
+    def begin(self) -> Deferred[None]:
+        """Begin to load."""
+        return Deferred.fromCoroutine(
+            self.topic.load(self.replay, lambda: self.loaded.append(len(self.replayed)))
+        )
+
+    def load(self) -> Replayed:
+        """Load; gives what was replayed."""
+        self.successResultOf(self.begin())
+        return self.replayed
+
+    def put(self, batch: bytes, number: int = 0) -> None:
+        """Write a batch to a partition as it is."""
+        log = self.topic.partitions[number].log
+        self.assertEqual(log.append(batch, 0, NOW_MS, batch[16] == 2).error, 0)
+        log.write()
+
+
+def batch(*records: tuple[bytes, bytes | None], codec: Codec = Codec.NONE) -> bytes:
+    """A batch of these records."""
+    builder = BatchBuilder(codec)
+    for key, value in records:
+        builder.append(key, value, NOW_MS)
+    return builder.build()
+
+
+class LoadTests(LoadingTestCase):
+    def test_every_partition(self) -> None:
+        """All partitions are replayed, one after the other; each is told of when it is done."""
+        for number in range(3):
+            self.put(batch((b"\0\1%d" % number, b"v"), (b"\0\2%d" % number, b"w")), number)
+        self.assertEqual(
+            self.load(),
+            [(v, b"\0%c%d" % (v, n), value) for n in range(3) for v, value in ((1, b"v"), (2, b"w"))],
+        )
+        self.assertEqual(self.loaded, [2, 4, 6])
+
+    def test_last_of_each_key(self) -> None:
+        """Of each key only the last record comes, a tombstone too, in the order of the offsets."""
+        self.put(batch((b"\0\1a", b"1"), (b"\0\1b", b"2")))
+        self.put(batch((b"\0\1a", b"3"), (b"\0\1c", b"4"), (b"\0\1b", None)))
+        self.assertEqual(self.load(), [(1, b"\0\1a", b"3"), (1, b"\0\1c", b"4"), (1, b"\0\1b", None)])
+
+    def test_nothing(self) -> None:
+        """An empty topic is loaded at once; so is one that is not there."""
+        self.assertEqual(self.load(), [])
+        self.broker = self.make_broker()
+        self.assertEqual(self.load(), [])
+        self.assertEqual(self.topic.check("g"), ErrorCode.NONE)
+
+    def test_formats(self) -> None:
+        """Compressed batches, and messages of before 0.11, are read."""
+        self.put(batch((b"\0\1a", b"1"), codec=Codec.ZSTD))
+        old = [LogRecord(0, NOW_MS, b"\0\1b", b"2", [])]
+        self.put(message_sets.build(old, 1, Codec.NONE, 0))
+        self.assertEqual(self.load(), [(1, b"\0\1a", b"1"), (1, b"\0\1b", b"2")])
+
+    def test_in_pieces(self) -> None:
+        """A log that is larger than one read is read piece by piece."""
+        self.patch(loader, "READ_BYTES", 100)
+        for n in range(20):
+            self.put(batch((b"\0\1%d" % n, b"v" * 90)))
+        reads: list[int] = []
+        log = self.topic.partitions[0].log
+        read = log.read
+
+        def noted(offset: int, *rest: Any) -> Any:
+            reads.append(offset)
+            return read(offset, *rest)
+
+        self.patch(log, "read", noted)
+        self.assertEqual(len(self.load()), 20)
+        self.assertEqual(reads, list(range(20)))
+
+    def test_from_the_log_start(self) -> None:
+        """What lies before the log's start is not read."""
+        self.put(batch((b"\0\1a", b"1")))
+        self.put(batch((b"\0\1b", b"2")))
+        self.topic.partitions[0].log.advance_log_start(1)
+        self.assertEqual(self.load(), [(1, b"\0\1b", b"2")])
+
+    def test_end_without_records(self) -> None:
+        """Compaction may leave nothing of the last offsets: that is the end, too."""
+        self.put(batch((b"\0\1a", b"1")))
+        log = self.topic.partitions[0].log
+        read = log.read
+        asked: list[int] = []
+
+        def emptied(offset: int, *rest: Any) -> Any:
+            asked.append(offset)
+            return b"" if offset else read(0, *rest)
+
+        self.patch(log, "read", emptied)
+        self.patch(log, "log_end_offset", 5)
+        self.assertEqual(self.load(), [(1, b"\0\1a", b"1")])
+        self.assertEqual(asked, [0, 1])
+
+    def test_turns(self) -> None:
+        """A long replay lets others have their turn in between, and can be stopped there."""
+        self.patch(loader, "AT_ONCE", 10)
+        self.put(batch(*[(b"\0\1%d" % n, b"v") for n in range(25)]))
+        doing = self.begin()
+        self.assertEqual(len(self.replayed), 10)
+        self.clock.advance(0)
+        self.assertEqual(len(self.replayed), 25)
+        self.successResultOf(doing)
+        again = self.begin()
+        again.cancel()
+        self.failureResultOf(again, CancelledError)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+
+class CheckTests(LoadingTestCase):
+    def test_loading(self) -> None:
+        """Groups of a partition that is not loaded yet are told so; those of one that is, are served."""
+        held = Held()
+        self.broker = self.make_broker(held)
+        making = self.topic.ensure()
+        held.work()
+        self.successResultOf(making)
+        groups = {self.topic.partition_of(f"g{n}"): f"g{n}" for n in range(20)}
+        for number in range(3):
+            self.put(batch((b"\0\1a", b"1")), number)
+        doing = self.begin()
+        for done in range(4):
+            codes = [self.topic.check(groups[number]) for number in range(3)]
+            self.assertEqual(codes, [0] * done + [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * (3 - done))
+            held.work(1)
+        self.successResultOf(doing)
+
+    def test_offline(self) -> None:
+        """A partition whose log dir has failed cannot be served; the others are."""
+        groups = {self.topic.partition_of(f"g{n}"): f"g{n}" for n in range(20)}
+        self.put(batch((b"\0\1a", b"1")), 2)
+        self.put(batch((b"\0\1a", b"1")), 1)
+        self.topic.partitions[1].go_offline()
+        with capturedLogs() as logs:
+            self.assertEqual(len(self.load()), 1)
+        self.assertEqual([log["log_level"] for log in logs], [LogLevel.error])
+        codes = [self.topic.check(groups[number]) for number in range(3)]
+        self.assertEqual(codes, [0, ErrorCode.COORDINATOR_NOT_AVAILABLE, 0])
+        self.assertEqual(len(self.loaded), 2)
+
+    def test_disk_fails(self) -> None:
+        """The same where the disk fails while it is read."""
+        self.put(batch((b"\0\1a", b"1")), 1)
+
+        def read(*args: Any) -> Any:
+            raise OSError(errno.EIO, "Input/output error")
+
+        self.patch(self.topic.partitions[1].log, "read", read)
+        self.assertEqual(self.load(), [])
+        codes = {self.topic.check(f"g{n}") for n in range(20)}
+        self.assertEqual(codes, {ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+
+
+class FaultTests(LoadingTestCase):
+    def check_passed_over(self, count: int, first: str) -> None:
+        """One line of the log tells how many were passed over, and the first; everything else is there."""
+        self.put(batch((b"\0\1last", b"v")))
+        with capturedLogs() as logs:
+            self.assertEqual(self.load()[-1], (1, b"\0\1last", b"v"))
+        (line,) = [log for log in logs if log["log_level"] is LogLevel.warn]
+        self.assertEqual(line["count"], count)
+        self.assertIn(first, line["fault"])
+        self.assertEqual(self.topic.check("g"), ErrorCode.NONE)
+        self.assertEqual(len(self.loaded), 3)
+
+    def test_unreadable_records(self) -> None:
+        """Records that nobody can read are passed over, and told once for all."""
+        self.put(batch(*[(b"\0\x09%d" % n, b"v") for n in range(5)], (b"\0\1a", b"v")))
+        self.check_passed_over(5, "no")
+
+    def test_bug(self) -> None:
+        """A bug in who replays costs its record alone."""
+        self.put(batch((b"\0\x0a", b"v")))
+        self.check_passed_over(1, "traceback")
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_damaged_batch(self) -> None:
+        """A batch whose checksum is wrong is passed over; those around it are not."""
+        self.put(batch((b"\0\1a", b"v")))
+        self.put(batch((b"\0\1b", b"v")))
+        stored = self.topic.partitions[0].log._storage._batches
+        stored[0] = stored[0][:-1] + b"\x02"
+        self.check_passed_over(1, "offset 0")
+        self.assertEqual([key for _, key, _ in self.replayed], [b"\0\1b", b"\0\1last"])
+
+    def test_no_batches_any_more(self) -> None:
+        """Where it cannot be told where a batch ends, the rest is lost, and what came before is kept."""
+        self.put(batch((b"\0\1a", b"v")))
+        self.put(batch((b"\0\1b", b"v")))
+        stored = self.topic.partitions[0].log._storage._batches
+        stored[1] = b"\xff" * len(stored[1])
+        with capturedLogs() as logs:
+            self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
+        self.assertEqual([log["count"] for log in logs if log["log_level"] is LogLevel.warn], [1])
+
+    def test_control_batches(self) -> None:
+        """The marks of transactions, which Apache Kafka may have left there, are no records of groups."""
+        self.put(batch((b"\0\1a", b"v")))
+        mark = assemble(b"\x14\0\0\0\x08\0\0\0\1\x01\0", 1, CONTROL, NOW_MS, NOW_MS)
+        stored = self.topic.partitions[0].log._storage._batches
+        self.put(batch((b"\0\1b", b"v")))
+        stored[1] = mark[:8] + mark[8:]
+        self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
+
+    def test_no_key(self) -> None:
+        """A record without a key is nobody's; the topic may not always have been compacted."""
+        self.put(batch((b"\0\1a", b"v")))
+        self.put(batch((b"\0\1b", b"v")))
+        stored = self.topic.partitions[0].log._storage._batches
+        builder = BatchBuilder()
+        builder.append(None, b"v", NOW_MS)
+        stored[1] = builder.build(1)
+        self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
+
+    def test_short_key(self) -> None:
+        """A key that is too short to have a version is replayed as version -1: nobody takes it."""
+        self.put(batch((b"\0", b"v")))
+        self.assertEqual(self.load(), [(-1, b"\0", b"v")])

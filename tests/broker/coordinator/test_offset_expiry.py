@@ -1,0 +1,214 @@
+"""Offsets that go: with time, and with their topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.logger import LogLevel, capturedLogs
+
+from kafkatx.broker.coordinator.offset_expiry import MINUTE_MS
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.group.actions import NEVER_MS, Record
+from kafkatx.group.offset_records import encode_key
+from kafkatx.names import CONSUMER_OFFSETS
+from kafkatx.records.conversion import iter_any
+from tests.broker.handlers.test_offset_commit import CommitTestCase, commit
+from tests.broker.running import NOW_MS
+
+RETENTION_MS = 10_080 * MINUTE_MS
+
+
+class FakeGroup:
+    """A group as expiry sees it; by default one of consumers that lost its members long ago."""
+
+    def __init__(self, group_id: str = "g", **facts: Any) -> None:
+        self.group_id = group_id
+        self.kind, self.protocol_type, self.state = "classic", "consumer", "Empty"
+        self.empty_since_ms = NOW_MS - RETENTION_MS
+        self.deadline_ms = NEVER_MS
+        self.topics: tuple[str, ...] = ()
+        vars(self).update(facts)
+
+    def check_commit(self, *args: Any) -> ErrorCode:
+        """All may commit."""
+        return ErrorCode.NONE
+
+    def subscribes(self, topic: str) -> bool:
+        """Whether it was made so."""
+        return topic in self.topics
+
+    def tombstones(self) -> list[Record]:
+        """One."""
+        return [Record(b"\0\2" + self.group_id.encode(), None)]
+
+
+class ExpiryTestCase(CommitTestCase):
+    """``expire`` does the chore."""
+
+    def add(self, group: FakeGroup, *offsets: int) -> None:
+        """Have a group with offsets of topic ``t``."""
+        self.broker.groups.groups[group.group_id] = group  # type: ignore[assignment]
+        if offsets:
+            self.assertEqual(set(self.codes(commit(*offsets, group=group.group_id))), {0})
+
+    def expire(self) -> int:
+        """Do the chore; gives how many steps it takes."""
+        return len(list(self.broker.expiry.expire_each(self.now_ms)))
+
+    def tombstones(self) -> list[bytes | None]:
+        """The keys without a value in the log."""
+        keys = []
+        for partition in self.broker.groups.topic.partitions:
+            log = partition.log
+            data = memoryview(log.read(0, 1 << 30, log.log_end_offset, True))
+            keys += [record.key for record in iter_any(data) if record.value is None]
+        return keys
+
+
+class ExpireTests(ExpiryTestCase):
+    def test_empty_group(self) -> None:
+        """A group without members goes with its offsets, by tombstones in one batch."""
+        self.add(FakeGroup(), 5, 6)
+        self.assertEqual(self.expire(), 1)
+        self.assertIsNone(self.broker.groups.find("g"))
+        self.assertEqual(self.broker.groups.offsets.groups(), [])
+        keys = [encode_key("g", "t", 0), encode_key("g", "t", 1), b"\0\2g"]
+        self.assertEqual(self.tombstones(), keys)
+        self.assertEqual(len(self.broker.groups.topic.find("g").log.segments[0].written), 2)
+
+    def test_not_yet(self) -> None:
+        """A moment before its time nothing of it goes."""
+        self.add(FakeGroup(empty_since_ms=NOW_MS - RETENTION_MS + 1), 5)
+        self.expire()
+        self.assertIsNotNone(self.committed())
+        self.assertIsNotNone(self.broker.groups.find("g"))
+        self.assertEqual(self.tombstones(), [])
+
+    def test_setting(self) -> None:
+        """offsets.retention.minutes says how long."""
+        self.broker.config = self.make_broker(**{"offsets.retention.minutes": "20000"}).config
+        self.add(FakeGroup(), 5)
+        self.expire()
+        self.assertIsNotNone(self.committed())
+
+    def test_simple_group(self) -> None:
+        """Offsets of no group go by the time of their commit, and the group that was made for them."""
+        self.codes(commit(5))
+        self.now_ms += RETENTION_MS - 1
+        self.codes(commit(6, 7))  # partition 0 again
+        self.now_ms += 1
+        self.expire()
+        self.assertIsNotNone(self.broker.groups.find("g"))
+        self.now_ms += RETENTION_MS - 1
+        self.expire()
+        self.assertEqual((self.committed(0), self.committed(1)), (None, None))
+        self.assertIsNone(self.broker.groups.find("g"))
+
+    def test_some_stay(self) -> None:
+        """While it has offsets, or members, a group stays."""
+        self.make_topic("u")
+        group = FakeGroup(state="Stable", empty_since_ms=-1, topics=("t",))
+        self.add(group, 5)
+        self.codes(commit(5, topic="u"))
+        self.now_ms += RETENTION_MS
+        self.expire()
+        self.assertEqual((self.committed() is None, self.committed(topic="u")), (False, None))
+        group.topics = ()
+        self.expire()
+        self.assertIsNone(self.committed())
+        self.assertIsNotNone(self.broker.groups.find("g"))
+        self.assertEqual(self.tombstones(), [encode_key("g", "u", 0), encode_key("g", "t", 0)])
+
+    def test_unused_group(self) -> None:
+        """A group with neither members nor offsets goes at once, unless somebody is about to join."""
+        self.codes(commit(1, group="other"))
+        self.add(FakeGroup("waits", deadline_ms=5))
+        self.add(FakeGroup("members", state="Stable"))
+        self.add(FakeGroup("unused"))
+        self.expire()
+        self.assertEqual(set(self.broker.groups.groups), {"other", "waits", "members"})
+        self.assertEqual(self.tombstones(), [b"\0\2unused"])
+
+    def test_cannot_be_written(self) -> None:
+        """What cannot be written stays until the next time, and is told; the other groups are seen to."""
+        self.add(FakeGroup("a"), 5)
+        self.add(FakeGroup("b"), 5)
+        topic = self.broker.groups.topic
+        append = topic.append
+
+        def fails(group_id: str, records: Any) -> Any:
+            if group_id == "a":
+                raise RequestError(ErrorCode.NOT_COORDINATOR)
+            return append(group_id, records)
+
+        patched = self.patch(topic, "append", fails)
+        with capturedLogs() as logs:
+            self.assertEqual(self.expire(), 2)
+        self.assertEqual([log["log_level"] for log in logs], [LogLevel.warn, LogLevel.info])
+        self.assertEqual(self.broker.groups.offsets.groups(), ["a"])
+        patched.restore()
+        self.expire()
+        self.assertEqual(self.broker.groups.offsets.groups(), [])
+
+    def test_loading(self) -> None:
+        """What is not loaded is not judged."""
+        self.add(FakeGroup(), 5)
+        self.patch(self.broker.groups.topic, "check", lambda group: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        self.expire()
+        self.assertIsNotNone(self.committed())
+
+    def test_changes_meanwhile(self) -> None:
+        """A group that went, or was replaced, between two steps is left alone."""
+        for name in "abc":
+            self.add(FakeGroup(name), 5)
+        steps = self.broker.expiry.expire_each(self.now_ms)
+        next(steps)
+        self.broker.groups.remove("b")
+        self.add(FakeGroup("c", empty_since_ms=NOW_MS))
+        list(steps)
+        self.assertEqual(self.broker.groups.offsets.groups(), ["b", "c"])
+
+
+class TopicTests(ExpiryTestCase):
+    def delete(self, topic: str) -> None:
+        """Delete a topic."""
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete(topic)))
+
+    def test_deleted_topic(self) -> None:
+        """A topic that is deleted takes its offsets with it, in one batch for each partition."""
+        self.make_topic("u")
+        for group in ("g", "h", "a"):
+            self.codes(commit(5, 6, group=group))
+        self.codes(commit(7, topic="u"))
+        self.delete("t")
+        self.assertEqual(self.broker.groups.offsets.of("g").keys(), {"u"})
+        self.assertEqual(self.broker.groups.offsets.groups(), ["g"])
+        keys = [encode_key(group, "t", number) for group in ("g", "h", "a") for number in range(2)]
+        self.assertCountEqual(self.tombstones(), keys)
+        self.make_topic("t")
+        self.assertIsNone(self.committed())
+
+    def test_no_offsets(self) -> None:
+        """One that nobody has committed offsets of costs nothing, and needs no ``__consumer_offsets``."""
+        self.delete("t")
+        self.assertNotIn(CONSUMER_OFFSETS, self.broker.topics.partitions)
+
+    def test_cannot_be_written(self) -> None:
+        """Where the tombstones cannot be written the topic goes all the same, and it is told."""
+        self.codes(commit(5))
+        self.broker.groups.topic.find("g").min_insync_replicas = 2
+        with capturedLogs() as logs:
+            self.delete("t")
+        self.assertEqual([log["log_level"] for log in logs][:1], [LogLevel.warn])
+        self.assertIsNone(self.committed())
+
+    def test_deletion_that_was_cut_short(self) -> None:
+        """When all is loaded offsets of topics that are gone go, too."""
+        self.codes(commit(5))
+        self.patch(self.broker.topics, "on_deleted", None)
+        self.delete("t")
+        self.assertIsNotNone(self.committed())
+        self.successResultOf(Deferred.fromCoroutine(self.broker.groups.open()))
+        self.assertIsNone(self.committed())
+        self.assertEqual(self.tombstones(), [encode_key("g", "t", 0)])

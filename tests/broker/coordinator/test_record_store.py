@@ -1,0 +1,98 @@
+"""Stores of groups that wait for the disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.broker.coordinator.record_store import NOT_FLUSHED, Storing, flushed
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.group.actions import Record
+
+RECORDS = [Record(b"key", b"value")]
+NONE = ErrorCode.NONE
+
+
+class FakeGroup:
+    """A group by its name."""
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+
+
+class FakeTopic:
+    """Appends as the test says: ``results`` are what one append after the other gives, or raises."""
+
+    def __init__(self) -> None:
+        self.results: list[Any] = []
+
+    def append(self, group_id: str, records: Any) -> Any:
+        """The next result."""
+        result = self.results.pop(0)
+        if isinstance(result, RequestError):
+            raise result
+        return result
+
+
+class StoringTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Two groups, and what they are told."""
+        self.told: list[tuple[str, ErrorCode]] = []
+        self.topic = FakeTopic()
+        topic: Any = self.topic
+        self.storing = Storing(topic, lambda group, error: self.told.append((group.group_id, error)))
+
+    def store(self, result: Any, group_id: str = "g") -> ErrorCode | None:
+        """Store something, of which the log says *result*."""
+        group: Any = FakeGroup(group_id)
+        self.topic.results.append(result)
+        return self.storing.store(group, RECORDS)
+
+    def test_at_once(self) -> None:
+        """Where nothing is waited for, the caller knows at once, and nobody is told."""
+        self.assertIs(self.store(None), NONE)
+        refused = RequestError(ErrorCode.NOT_COORDINATOR)
+        self.assertIs(self.store(refused), ErrorCode.NOT_COORDINATOR)
+        self.assertEqual(self.told, [])
+
+    def test_flushed(self) -> None:
+        """A group is told when the disk has it, or cannot have it; the next store is as the first."""
+        for result, error in ((1, NONE), (OSError(5, "bad disk"), NOT_FLUSHED)):
+            flushing: Deferred[int] = Deferred()
+            self.assertIsNone(self.store(flushing))
+            self.assertEqual(self.told, [])
+            (flushing.errback if isinstance(result, OSError) else flushing.callback)(result)  # type: ignore[arg-type]
+            self.assertEqual(self.told, [("g", error)])
+            self.told.clear()
+        self.assertIs(self.store(None), NONE)
+
+    def test_in_order(self) -> None:
+        """Stores of a group end in their order, whatever the disk does first; others do not wait for them."""
+        first: Deferred[int] = Deferred()
+        second: Deferred[int] = Deferred()
+        self.assertIsNone(self.store(first))
+        self.assertIsNone(self.store(second))
+        self.assertIsNone(self.store(RequestError(ErrorCode.NOT_COORDINATOR)))
+        self.assertIs(self.store(None, "other"), NONE)
+        second.callback(2)
+        self.assertEqual(self.told, [])
+        first.callback(1)
+        self.assertEqual(self.told, [("g", NONE), ("g", NONE), ("g", ErrorCode.NOT_COORDINATOR)])
+
+    def test_bug(self) -> None:
+        """What should not happen is told with a traceback, and the group is not left waiting."""
+        flushing: Deferred[int] = Deferred()
+        self.store(flushing)
+        flushing.errback(ZeroDivisionError())
+        self.assertEqual(self.told, [("g", NOT_FLUSHED)])
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_waiting(self) -> None:
+        """Whoever waits for the disk without being a group gets the same codes."""
+        flushing: Deferred[int] = Deferred()
+        waiting = Deferred.fromCoroutine(flushed(flushing))
+        flushing.errback(OSError(5, "bad disk"))
+        self.assertEqual(self.successResultOf(waiting), NOT_FLUSHED)
+        self.assertEqual(self.successResultOf(Deferred.fromCoroutine(flushed(None))), NONE)

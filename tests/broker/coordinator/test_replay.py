@@ -1,0 +1,147 @@
+"""Groups and offsets after a restart: what was stored is there again, and members go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.coordinator.replay import Replay
+from kafkatx.errors import ErrorCode
+from kafkatx.group.actions import Record
+from kafkatx.group.classic import records
+from kafkatx.group.offset_records import Committed, encode_key, encode_value
+from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
+from tests.broker.files import FileBrokerTestCase
+from tests.broker.members import DELAY_S, SESSION_MS, MembersTestCase
+from tests.broker.running import Held
+
+
+class RestartTests(FileBrokerTestCase, MembersTestCase):
+    settings: ClassVar[Mapping[str, str]] = MembersTestCase.settings
+
+    def describe(self, group: str = "g") -> Any:
+        """The group."""
+        return self.ask(15, 5, DescribeGroupsRequest([group])).groups[0]
+
+    def commit(self, group: str) -> None:
+        """Store an offset."""
+        record = Record(encode_key(group, "t", 0), encode_value(Committed(7)))
+        self.broker.groups.topic.append(group, [record])
+
+    def test_members_go_on(self) -> None:
+        """After kill -9 and a start a stable group is what it was, and its members need not join again."""
+        leader, follower = self.settle(2)
+        self.make_topic("t")
+        self.commit("g")
+        before = self.describe()
+        self.restart()
+        self.assertEqual(self.describe(), before)
+        for member in (leader, follower):
+            self.assertEqual(self.beat(member, 1), ErrorCode.NONE)
+            self.assertEqual(self.successResultOf(self.sync(member, 1)).assignment, member.encode())
+
+    def test_sessions_begin_anew(self) -> None:
+        """Members have a whole session to come back; then they are gone."""
+        (member,) = self.settle()
+        self.clock.advance(SESSION_MS / 1000 - 1)
+        self.restart()
+        self.clock.advance(SESSION_MS / 1000 - 1)
+        self.assertEqual(len(self.describe().members), 1)
+        self.clock.advance(1)
+        self.assertEqual(
+            (self.describe().group_state, self.beat(member, 1)), ("Empty", ErrorCode.UNKNOWN_MEMBER_ID)
+        )
+
+    def test_generations_go_on(self) -> None:
+        """A group that lost its last member before the restart does not begin at generation 1 again."""
+        (member,) = self.settle()
+        self.leave(member)
+        self.restart()
+        self.assertEqual(self.describe().group_state, "Empty")
+        joining = self.join()
+        self.clock.advance(DELAY_S)
+        self.assertEqual(self.successResultOf(joining).generation_id, 3)
+
+    def test_not_stored(self) -> None:
+        """Who was not in a stable group yet joins as if for the first time."""
+        joining = self.join()
+        self.clock.advance(DELAY_S)
+        member = self.successResultOf(joining).member_id
+        self.restart()
+        self.assertEqual(self.beat(member, 1), ErrorCode.UNKNOWN_MEMBER_ID)
+        self.assertEqual(self.broker.groups.groups, {})
+
+    def test_deleted(self) -> None:
+        """A group that was deleted does not come back."""
+        (member,) = self.settle()
+        self.leave(member)
+        group = self.broker.groups.groups["g"]
+        self.assertEqual(self.successResultOf(self.deleted(group)), ErrorCode.NONE)
+        self.restart()
+        self.assertEqual(self.broker.groups.groups, {})
+
+    def deleted(self, group: Any) -> Any:
+        """Delete a group."""
+        return Deferred.fromCoroutine(self.broker.groups.delete(group))
+
+    def test_offsets_without_group(self) -> None:
+        """Offsets of a consumer that is in no group make an empty one."""
+        self.successResultOf(self.broker.groups.topic.ensure())
+        self.make_topic("t")
+        self.commit("simple")
+        self.restart()
+        self.assertEqual(self.broker.groups.offsets.get("simple", "t", 0), Committed(7))
+        self.assertEqual(self.describe("simple").group_state, "Empty")
+
+    def reopen(self) -> Held:
+        """Load anew, with workers that wait; all that was known is forgotten."""
+        groups = self.broker.groups
+        groups.stop()
+        groups.groups.clear()
+        held = self.broker.workers = Held()
+        self.successResultOf(Deferred.fromCoroutine(groups.open()))
+        return held
+
+    def test_loading(self) -> None:
+        """Until its partition has been read, a group answers that it is being loaded."""
+        (member,) = self.settle()
+        held = self.reopen()
+        self.assertTrue(self.broker.groups.loading)
+        self.assertEqual(self.join_code(member_id=member), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        held.work()
+        self.assertFalse(self.broker.groups.loading)
+        self.assertEqual(self.beat(member, 1), ErrorCode.NONE)
+
+    def test_stopped_while_loading(self) -> None:
+        """A stop ends the loading; what the disk still gives is dropped."""
+        self.settle()
+        held = self.reopen()
+        self.broker.groups.stop()
+        held.work()
+        self.assertEqual(self.broker.groups.groups, {})
+
+
+class ReplayTests(MembersTestCase):
+    def test_not_before_it_is_loaded(self) -> None:
+        """When all of their partition has come, and not before, groups can be asked and sessions begin."""
+        (member,) = self.settle()
+        group: Any = self.broker.groups.groups.pop("g")
+        replay = Replay(self.broker.groups)
+        replay(2, *group.record())
+        self.clock.advance(SESSION_MS / 1000)
+        self.assertIsNone(self.broker.groups.find("g"))
+        replay.loaded()
+        found: Any = self.broker.groups.find("g")
+        self.assertEqual((list(found.members), found.generation), ([member], 1))
+        self.clock.advance(SESSION_MS / 1000 - 1)
+        self.assertEqual(list(found.members), [member])
+
+    def test_kinds(self) -> None:
+        """A tombstone is no group, and records of kinds to come are passed over."""
+        replay = Replay(self.broker.groups)
+        replay(2, records.encode_key("g"), None)
+        replay(999, b"\x03\xe7 something", b"else")
+        replay.loaded()
+        self.assertEqual(self.broker.groups.groups, {})

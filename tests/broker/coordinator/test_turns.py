@@ -1,0 +1,124 @@
+"""Turns: work of groups that is put off while there was much of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.broker.coordinator.turns import MOST_S, Turns
+from kafkatx.errors import ErrorCode, RequestError
+
+
+class FakeReactor:
+    """Keeps what is to be called in its next turn."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.calls: list[Any] = []
+
+    def seconds(self) -> float:
+        """The time, which only work moves."""
+        return self.now_s
+
+    def callLater(self, delay: float, function: Any) -> Any:
+        """Call it in the next turn; what this gives can be cancelled."""
+        self.calls.append(function)
+        return SimpleNamespace(cancel=lambda: self.calls.remove(function))
+
+
+class TurnsTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Make turns, and a reactor whose time work moves."""
+        self.reactor = FakeReactor()
+        clock: Any = self.reactor
+        self.turns = Turns(clock)
+        self.done: list[str] = []
+
+    def work(self, name: str, seconds: float = MOST_S / 2, result: Any = None) -> Any:
+        """Do a piece of work that takes so long."""
+
+        def do() -> Any:
+            self.done.append(name)
+            self.reactor.now_s += seconds
+            if isinstance(result, Exception):
+                raise result
+            return name if result is None else result
+
+        return self.turns.run(do)
+
+    def turn(self) -> None:
+        """Let the reactor turn once."""
+        calls, self.reactor.calls = self.reactor.calls, []
+        for call in calls:
+            call()
+
+    def test_little(self) -> None:
+        """Work of which there is little is done at once, and needs no timer."""
+        for number in range(10):
+            self.assertEqual(self.work(str(number)), str(number))
+            self.reactor.now_s += MOST_S
+        self.assertEqual(self.reactor.calls, [])
+
+    def test_much(self) -> None:
+        """Of what comes at once, each turn of the reactor gets its share, in order; others come between."""
+        waiting = [self.work(name) for name in "abcdefg"]
+        self.assertEqual((waiting[:2], self.done), (["a", "b"], ["a", "b"]))
+        for done in ("abcd", "abcdef", "abcdefg"):
+            self.turn()
+            self.assertEqual("".join(self.done), done)
+        self.assertEqual([self.successResultOf(one) for one in waiting[2:]], list("cdefg"))
+        self.assertEqual(self.reactor.calls, [])
+
+    def test_order(self) -> None:
+        """What comes while others wait waits behind them, however little there was of late."""
+        self.work("a", MOST_S)
+        late = self.work("b")
+        self.reactor.now_s += 10
+        later = self.work("c", 0)
+        self.assertEqual(self.done, ["a"])
+        self.turn()
+        self.assertEqual([self.successResultOf(one) for one in (late, later)], ["b", "c"])
+
+    def test_fails(self) -> None:
+        """Work that fails does so to its own asker, at once or later."""
+        error = RequestError(ErrorCode.INVALID_REQUEST)
+        self.assertRaises(RequestError, self.work, "a", MOST_S, error)
+        failing, following = self.work("b", 0, error), self.work("c", 0)
+        self.turn()
+        self.assertIs(self.failureResultOf(failing).value, error)
+        self.assertEqual(self.successResultOf(following), "c")
+
+    def test_answer_later(self) -> None:
+        """Work may give a Deferred; cancelling what was given cancels that."""
+        self.work("a", MOST_S)
+        cancelled: list[Any] = []
+        first: Deferred[str] = Deferred()
+        second: Deferred[str] = Deferred(cancelled.append)
+        one, other = self.work("b", 0, first), self.work("c", 0, second)
+        self.turn()
+        self.assertNoResult(one)
+        first.callback("done")
+        self.assertEqual(self.successResultOf(one), "done")
+        other.cancel()
+        self.assertEqual(cancelled, [second])
+        self.failureResultOf(other, CancelledError)
+
+    def test_cancelled_before(self) -> None:
+        """What nobody waits for any more is not done."""
+        self.work("a", MOST_S)
+        gone, stays = self.work("b"), self.work("c")
+        gone.cancel()
+        self.failureResultOf(gone, CancelledError)
+        self.turn()
+        self.assertEqual((self.done, self.successResultOf(stays)), (["a", "c"], "c"))
+
+    def test_stop(self) -> None:
+        """Nothing is begun after the end, and no timer is left."""
+        self.work("a", MOST_S)
+        self.assertNoResult(self.work("b"))
+        self.turns.stop()
+        self.assertEqual(self.reactor.calls, [])
+        self.turns.stop()

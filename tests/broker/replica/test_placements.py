@@ -1,0 +1,464 @@
+"""What a broker does at its start about logs that are missing, unknown or half deleted."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from random import Random
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.broker.state import Broker
+from kafkatx.config import BrokerConfig
+from kafkatx.coordination.database import ClusterDatabase
+from kafkatx.coordination.embedded import EmbeddedCoordinator
+from kafkatx.coordination.location import FILE_NAME
+from kafkatx.errors import ErrorCode, RequestError, StateLost
+from kafkatx.log.files import Files
+from kafkatx.log.store.file_store import FileLogStore
+from kafkatx.records.builder import build_values
+from kafkatx.testing.contracts.partition_log import find_retention
+from tests.broker.running import NODE, NOW_MS, at_once
+from tests.log.disk import PowerCutFiles
+from tests.log.fakes import QuickFiles, crash
+from tests.log.store.test_attached_dir import BadFiles
+
+
+class StateTestCase(SynchronousTestCase):
+    """Brokers whose logs and cluster state are both on the disk."""
+
+    settings: dict[str, str]
+
+    def setUp(self) -> None:
+        """Name two directories."""
+        self.dirs = [os.path.abspath(self.mktemp()) for _ in range(2)]
+        self.settings = {}
+        self.clock = Clock()
+        self.clock.advance(NOW_MS / 1000)
+        self.brokers: list[Broker] = []
+        self.addCleanup(self.kill)
+
+    def opening(self, files: Files | None = None) -> Deferred[None]:
+        """Begin to start a broker, after whichever runs was killed."""
+        self.kill()
+        values = {"log.dirs": ",".join(self.dirs), **self.settings}
+        config = BrokerConfig.load(None, values)
+        coordinator = EmbeddedCoordinator(config, at_once)
+        store = FileLogStore(config, at_once, self.clock, find_retention, files or QuickFiles())
+        starting = coordinator.start(NODE)
+        if starting.called and not hasattr(starting.result, "value"):
+            self.brokers.append(Broker(config, coordinator, store, self.clock, at_once))
+            starting.addCallback(lambda _: Deferred.fromCoroutine(self.broker.open()))
+        return starting
+
+    @property
+    def broker(self) -> Broker:
+        """The one that runs."""
+        return self.brokers[-1]
+
+    def start(self, files: Files | None = None) -> Broker:
+        """Start a broker, after whichever runs was killed."""
+        self.successResultOf(self.opening(files))
+        return self.broker
+
+    def refused(self) -> str:
+        """Why a broker does not start."""
+        return str(self.failureResultOf(self.opening(), StateLost).value)
+
+    def kill(self) -> None:
+        """What kill -9 does."""
+        while self.brokers:
+            broker = self.brokers.pop()
+            broker.flushes.stop()
+            crash(broker.store)
+            self.successResultOf(broker.coordinator.stop())
+
+    def make(self, name: str = "t", partitions: int = 4, record: bool = True) -> None:
+        """Create a topic with a record in each partition."""
+        topics = self.broker.topics
+        self.successResultOf(Deferred.fromCoroutine(topics.create(name, topics.plan(partitions, 1))))
+        for partition in topics.partitions[name]:
+            partition.log.append(build_values([b"v"], NOW_MS), 0, NOW_MS, True)
+            partition.log.write()
+        if record:
+            self.record()
+
+    def record(self) -> None:
+        """Write down what was made and deleted, as the broker does every second."""
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.placements.record()))
+
+    def delete(self, name: str = "t") -> Deferred[None]:
+        """Delete a topic."""
+        return Deferred.fromCoroutine(self.broker.topics.delete(name))
+
+    def ends(self, name: str = "t") -> list[int]:
+        """The log end of each partition; -1 if it is offline."""
+        return [partition.log.log_end_offset for partition in self.broker.topics.partitions[name]]
+
+    def strays(self) -> list[str]:
+        """What was put aside."""
+        return [name for path in self.dirs for name in os.listdir(path) if name.endswith("-stray")]
+
+    def path_of(self, partition: str) -> str:
+        """The directory of a partition."""
+        (path,) = (path for one in self.dirs if os.path.isdir(path := os.path.join(one, partition)))
+        return path
+
+
+class LostStateTests(StateTestCase):
+    """A database that is gone, foreign or old."""
+
+    def setUp(self) -> None:
+        """A topic."""
+        super().setUp()
+        self.start()
+        self.make()
+        self.database = os.path.join(self.dirs[0], FILE_NAME)
+
+    def test_removed(self) -> None:
+        """Without its database the broker does not start; with the file put back it has everything."""
+        self.kill()
+        os.rename(self.database, self.database + ".away")
+        message = self.refused()
+        self.assertIn(f"{FILE_NAME}, is in none of them", message)
+        self.assertIn(f"kafkatx log adopt {' '.join(self.dirs)};", message)
+        self.assertFalse(os.path.exists(self.database))
+        os.rename(self.database + ".away", self.database)
+        self.start()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+
+    def test_order_of_dirs(self) -> None:
+        """The database is found wherever it is, also with a new directory put first."""
+        self.dirs.insert(0, os.path.abspath(self.mktemp()))
+        self.start()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+        self.assertNotIn(FILE_NAME, os.listdir(self.dirs[0]))
+        self.make("u", 4)
+        self.assertTrue([name for name in os.listdir(self.dirs[0]) if name.startswith("u-")])
+
+    def test_twice(self) -> None:
+        """Two databases are refused: nobody can say which is right."""
+        self.kill()
+        shutil.copy(self.database, self.dirs[1])
+        self.assertIn("one of them must be moved away", self.refused())
+
+    def test_foreign(self) -> None:
+        """The database of another cluster is refused, and no directory is touched."""
+        self.kill()
+        ours, self.dirs = self.dirs, [os.path.abspath(self.mktemp())]
+        self.start()
+        self.make("other")
+        self.kill()
+        shutil.copy(os.path.join(self.dirs[0], FILE_NAME), self.database)
+        self.dirs = ours
+        self.assertIn("belongs to cluster", self.refused())
+        self.assertEqual(self.strays(), [])
+
+    def test_older_copy(self) -> None:
+        """An older copy of the database is refused once the log dirs have noted what came after it."""
+        self.kill()
+        shutil.copy(self.database, self.database + ".old")
+        self.start()
+        self.make("u")
+        self.successResultOf(self.broker.store.checkpoint())
+        self.kill()
+        os.replace(self.database + ".old", self.database)
+        self.assertIn("it is an older copy", self.refused())
+
+    def test_anew(self) -> None:
+        """With kafkatx.start.anew an empty cluster starts, and every directory is put aside."""
+        self.kill()
+        os.unlink(self.database)
+        self.settings["kafkatx.start.anew"] = "true"
+        self.start()
+        self.assertEqual(dict(self.broker.coordinator.state.topics), {})
+        self.assertEqual(len(self.strays()), 4)
+        self.make()
+        del self.settings["kafkatx.start.anew"]
+        self.start()
+        self.assertEqual((self.ends(), len(self.strays())), ([1, 1, 1, 1], 4))
+
+    def test_anew_with_damage(self) -> None:
+        """With kafkatx.start.anew a damaged database is renamed, too, not removed."""
+        self.kill()
+        os.truncate(self.database, 4096)
+        self.assertIn("is damaged", self.refused())
+        self.settings["kafkatx.start.anew"] = "true"
+        self.start()
+        kept = [name for name in os.listdir(self.dirs[0]) if name.endswith("-damaged")]
+        self.assertEqual((len(kept), len(self.strays())), (1, 4))
+
+    def test_before_there_were_ids(self) -> None:
+        """Directories of an earlier version, whose topics are known, get the cluster's id."""
+        for path in self.dirs:
+            with open(os.path.join(path, "meta.properties"), "w") as file:
+                file.write("version=0\nbroker.id=0\n")
+        self.start()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+        for path in self.dirs:
+            with open(os.path.join(path, "meta.properties")) as file:
+                self.assertIn(f"cluster.id={self.broker.coordinator.state.cluster_id}\n", file.read())
+
+
+class MissingTests(StateTestCase):
+    """Partitions whose directories are gone."""
+
+    def setUp(self) -> None:
+        """A topic."""
+        super().setUp()
+        self.start()
+        self.make()
+
+    def test_partition(self) -> None:
+        """A partition's directory that is missing is not made anew, at no start, until it is back."""
+        path = self.path_of("t-0")
+        os.rename(path, path + "-away")
+        for _ in range(2):
+            with capturedLogs() as events:
+                self.start()
+            (said,) = [event for event in events if "names" in event]
+            self.assertEqual((said["names"], said["path"]), ("t-0", os.path.dirname(path)))
+            self.assertEqual(self.ends(), [-1, 1, 1, 1])
+            self.assertFalse(os.path.exists(path))
+        os.rename(path + "-away", path)
+        self.start()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+
+    def test_unmounted(self) -> None:
+        """An empty directory where a disk was is offline, nothing is written to it, and others are served."""
+        os.rename(self.dirs[1], self.dirs[1] + "-away")
+        os.mkdir(self.dirs[1])
+        with capturedLogs():
+            self.start()
+        self.assertEqual(self.ends(), [1, -1, 1, -1])
+        self.assertEqual([one.error is None for one in self.broker.store.dirs], [True, False])
+        self.make("u", 2)
+        self.assertEqual(os.listdir(self.dirs[1]), [".lock"])
+        self.kill()
+        shutil.rmtree(self.dirs[1])
+        os.rename(self.dirs[1] + "-away", self.dirs[1])
+        self.start()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+
+    def test_taken_from_the_settings(self) -> None:
+        """The partitions of a log dir that is no longer named are offline, not made anew elsewhere."""
+        away = self.dirs.pop()
+        with capturedLogs():
+            self.start()
+        self.assertEqual(self.ends(), [1, -1, 1, -1])
+        self.dirs.append(away)
+        self.start()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+
+    def test_moved(self) -> None:
+        """A log dir that is found at another path is the same."""
+        os.rename(self.dirs[1], self.dirs[1] + "-moved")
+        self.dirs[1] += "-moved"
+        self.start()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+        self.start()
+        self.assertIn(self.dirs[1], self.broker.coordinator.recorded.log_dirs.values())
+
+    def test_new_dir(self) -> None:
+        """A log dir that is new, or is empty and held nothing, is used."""
+        self.dirs.append(os.path.abspath(self.mktemp()))
+        self.start()
+        self.kill()
+        shutil.rmtree(self.dirs[2])
+        self.start()
+        self.assertEqual([one.error for one in self.broker.store.dirs], [None] * 3)
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+
+    def test_not_on_record(self) -> None:
+        """A directory that was lost before it was on record is made again."""
+        self.make("u", 2, record=False)
+        shutil.rmtree(self.path_of("u-0"))
+        self.start()
+        self.assertEqual(self.ends("u"), [0, 1])
+
+    def test_deleted(self) -> None:
+        """A topic that lost a partition can be deleted and made again."""
+        shutil.rmtree(self.path_of("t-0"))
+        with capturedLogs():
+            self.start()
+        self.successResultOf(self.delete())
+        self.make()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+
+    def test_wrong_id(self) -> None:
+        """A partition whose metadata are flipped is put aside and offline; the others are served."""
+        path = os.path.join(self.path_of("t-0"), "partition.metadata")
+        with open(path, "r+b") as file:
+            data = bytearray(file.read())
+            data[-10] = ord("A") if data[-10] != ord("A") else ord("B")
+            file.seek(0)
+            file.write(data)
+        with capturedLogs():
+            self.start()
+        self.assertEqual(self.ends(), [-1, 1, 1, 1])
+        (stray,) = self.strays()
+        self.assertRegex(stray, r"^t-0\.[0-9a-f]{32}-stray$")
+
+
+class DeletionTests(StateTestCase):
+    """Deletions that a crash interrupts."""
+
+    def setUp(self) -> None:
+        """A topic."""
+        super().setUp()
+        self.start()
+        self.make()
+
+    def left(self) -> list[str]:
+        """Directories that begin with the topic's name."""
+        return [name for path in self.dirs for name in os.listdir(path) if name.startswith("t-")]
+
+    def test_after_the_state(self) -> None:
+        """Killed after the state says so and before a directory is renamed: the next start removes it."""
+        self.patch(self.broker.store, "delete", lambda name: Deferred())
+        self.assertNoResult(self.delete())
+        self.assertEqual(len(self.left()), 4)
+        self.start()
+        self.assertEqual(self.left(), [])
+        self.start()
+        self.assertEqual(self.broker.coordinator.recorded.deleted, frozenset())
+
+    def test_after_renaming(self) -> None:
+        """Killed before renamed directories are unlinked: the next start removes them."""
+        self.successResultOf(self.delete())
+        self.record()
+        self.assertEqual(len(self.left()), 4)
+        self.start()
+        self.assertEqual(self.left(), [])
+
+    def test_forgotten(self) -> None:
+        """A deleted topic is remembered until its files are gone, and not longer."""
+        self.successResultOf(self.delete())
+        self.clock.advance(1e6)
+        self.record()
+        self.start()
+        self.assertEqual(self.broker.coordinator.recorded.deleted, frozenset())
+
+    def test_dir_away(self) -> None:
+        """While a log dir is away the topic is remembered; when it is back its partitions are removed."""
+        os.rename(self.dirs[1], self.dirs[1] + "-away")
+        away = self.dirs.pop()
+        with capturedLogs():
+            self.start()
+        self.successResultOf(self.delete())
+        self.clock.advance(1e6)
+        self.record()
+        self.start()
+        os.rename(away + "-away", away)
+        self.dirs.append(away)
+        self.start()
+        self.assertEqual((self.left(), self.strays()), ([], []))
+
+    def test_made_again(self) -> None:
+        """A topic that was made again while its predecessor's directories are there loses nothing."""
+        self.patch(self.broker.store, "delete", lambda name: Deferred())
+        self.assertNoResult(self.delete())
+        self.make("u")
+        self.start()
+        self.make()
+        self.start()
+        self.assertEqual((self.ends(), self.ends("u"), self.strays()), ([1] * 4, [1] * 4, []))
+
+
+class PowerCutTests(StateTestCase):
+    """Power cuts around the moment at which a new log is written down."""
+
+    def test_nothing_is_offline(self) -> None:
+        """After a power cut no partition is offline: what is on record is on the disk."""
+        for seed in range(40):
+            self.one_round(Random(seed), seed)
+
+    def one_round(self, random: Random, seed: int) -> None:
+        """Cut the power somewhere while topics are made; start with what is left."""
+        path = os.path.abspath(self.mktemp())
+        os.makedirs(path)
+        self.dirs, root = [os.path.join(path, "a"), os.path.join(path, "b")], path
+        for one in self.dirs:
+            os.makedirs(one)
+        files: Any = PowerCutFiles(root, random, random.randint(1, 120))
+        kept = os.path.join(path, FILE_NAME)
+        self.start(files)
+        for number in range(8):
+            self.make(f"t{number}", 2, record=random.random() < 0.5)
+            if not files.dead:  # what the coordinator has synced is there after a cut
+                shutil.copy(os.path.join(self.dirs[0], FILE_NAME), kept)
+        files.cut()
+        self.kill()
+        after = path + "-after"
+        files.restore(after)
+        self.dirs = [os.path.join(after, "a"), os.path.join(after, "b")]
+        if not os.path.exists(kept):
+            return
+        shutil.copy(kept, os.path.join(self.dirs[0], FILE_NAME))
+        with capturedLogs():
+            self.start()
+        for name in self.broker.coordinator.state.topics:
+            self.assertNotIn(-1, self.ends(name), seed)
+
+
+class FailureTests(StateTestCase):
+    def test_full_disk(self) -> None:
+        """A broker starts on a full disk, also with log dirs of an earlier version."""
+        self.start()
+        self.make()
+        self.kill()
+        for path in self.dirs:
+            with open(os.path.join(path, "meta.properties"), "w") as file:
+                file.write("version=0\nbroker.id=0\n")
+        full = BadFiles()
+        full.bad_dir, full.error, full.failing = "/", errno.ENOSPC, {"create", "write"}
+        real = ClusterDatabase.record
+
+        def record(*args: Any) -> Any:
+            raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "full")
+
+        self.patch(ClusterDatabase, "record", record)
+        with capturedLogs():
+            self.start(full)
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+        self.patch(ClusterDatabase, "record", real)
+        self.start()
+        self.assertEqual(self.ends(), [1, 1, 1, 1])
+
+    def test_log_dir_is_left_out(self) -> None:
+        """A log dir that holds nothing and is no longer used is forgotten, and deleted topics with it."""
+        self.start()
+        self.make(partitions=1)
+        self.dirs.pop()
+        self.start()
+        self.successResultOf(self.delete())
+        self.clock.advance(1e6)
+        self.record()
+        for _ in range(2):
+            self.start()
+        recorded = self.broker.coordinator.recorded
+        self.assertEqual((list(recorded.log_dirs.values()), recorded.deleted), (self.dirs, frozenset()))
+
+    def test_not_written_down(self) -> None:
+        """Where writing down fails, it is done the next time."""
+        self.start()
+        self.make(record=False)
+        real = self.broker.coordinator.record
+
+        def refuse(*args: Any) -> Any:
+            raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "full")
+
+        self.patch(self.broker.coordinator, "record", refuse)
+        recording = Deferred.fromCoroutine(self.broker.topics.placements.record())
+        self.failureResultOf(recording, RequestError)
+        self.patch(self.broker.coordinator, "record", real)
+        self.record()
+        shutil.rmtree(self.path_of("t-0"))
+        with capturedLogs():
+            self.start()
+        self.assertEqual(self.ends(), [-1, 1, 1, 1])

@@ -1,0 +1,340 @@
+"""Tests of kafkatx.client.consumer.fetcher and .locating: two brokers that answer as the test says."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.client.consumer.consumer import Consumer
+from kafkatx.client.consumer.fetcher import LANE
+from kafkatx.clientcore.errors import CorruptBatch, NoOffset
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata
+from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
+from kafkatx.records.builder import build_values
+from kafkatx.types import TopicPartition
+from kafkatx.wire.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from kafkatx.wire.messages.list_offsets import ListOffsetsRequest
+from kafkatx.wire.messages.metadata import MetadataRequest
+from tests.blocking.fakes import FakeCluster, Log
+from tests.client.fakes import Network
+from tests.clientcore.consumer.test_completed_fetch import at
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class FetchingTestCase(SynchronousTestCase):
+    """Partitions 0 and 1 of t are led by brokers 1 and 2; fetches wait until the test answers them."""
+
+    def setUp(self) -> None:
+        """Brokers, and a consumer of both partitions."""
+        self.logs = [Log(leader=1, end=10), Log(leader=2, end=10)]
+        self.brokers = FakeCluster({"t": self.logs}, brokers=2)
+        self.network = Network(self.brokers.answer)
+        self.network.answers[FetchRequest] = self.fetch
+        self.fetches: defaultdict[int, list[tuple[Any, Deferred[Any]]]] = defaultdict(list)
+        self.consumer = self.make()
+
+    def make(self, prepare: Callable[[Consumer], None] = lambda consumer: None, **settings: Any) -> Consumer:
+        """A consumer that has started, at the start of both partitions."""
+        values = {"bootstrap_servers": "broker1:9092", "kafkatx_endpoint": self.network.endpoint, **settings}
+        consumer = Consumer({"auto_offset_reset": "earliest", **values}, reactor=self.network.clock)
+        self.addCleanup(lambda: self.network.result(consumer.close(), 40))
+        self.network.result(consumer.start())
+        prepare(consumer)
+        consumer.assign([T0, T1])
+        self.network.run(0.5)
+        return consumer
+
+    def fetch(self, node: int, request: Any, version: int) -> Deferred[Any]:
+        """It waits."""
+        waiting: Deferred[Any] = Deferred()
+        self.fetches[node].append((request, waiting))
+        return waiting
+
+    def asked(self, node: int) -> list[tuple[int, int]]:
+        """Partition and offset of what the last fetch from a broker asks for; none if none is under way."""
+        if not self.fetches[node] or self.fetches[node][-1][1].called:
+            return []
+        return [(p.partition, p.fetch_offset) for p in self.fetches[node][-1][0].topics[0].partitions]
+
+    def answer(self, node: int, *parts: PartitionData, error: int = 0, throttle_ms: int = 0) -> None:
+        """Answer what the last fetch asks for."""
+        request, waiting = self.fetches[node][-1]
+        topic = FetchableTopicResponse(request.topics[0].topic, request.topics[0].topic_id, list(parts))
+        waiting.callback(FetchResponse(throttle_ms, error, responses=[topic]))
+        self.network.pump()
+
+    def part(self, partition: int, *values: bytes, offset: int = 0, error: int = 0) -> PartitionData:
+        """Records of a partition, or its error."""
+        data = at(offset, build_values(values, 5)) if values else b""
+        return PartitionData(partition, error, 10, 10, 0, records=memoryview(data))
+
+    def values(self, consumer: Consumer | None = None) -> list[Any]:
+        """What is at hand."""
+        found = self.network.result((consumer or self.consumer).getmany(), 0.1)
+        return [record.value for records in found.values() for record in records]
+
+
+class FetchingTests(FetchingTestCase):
+    def test_each_leader(self) -> None:
+        """Each leader is asked for its own partitions, over a connection of its own, and again when it has
+        answered; not before."""
+        self.assertEqual((self.asked(1), self.asked(2)), ([(0, 0)], [(1, 0)]))
+        self.answer(1, self.part(0, b"a", b"b"))
+        self.assertEqual((self.asked(1), self.asked(2)), ([(0, 2)], [(1, 0)]))
+        self.assertEqual((len(self.fetches[1]), len(self.fetches[2])), (2, 1))
+        self.assertEqual(self.values(), [b"a", b"b"])
+        self.assertEqual(LANE, "fetch")
+        self.assertEqual(len(self.network.live(1)), 2)
+
+    def test_leader_moves(self) -> None:
+        """Whom a leader sends away is asked for at the new one, as soon as metadata shows it."""
+        self.logs[0].leader = 2
+        self.answer(2, self.part(1, b"x"))
+        self.answer(1, self.part(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        self.network.run(0.3)
+        self.assertEqual(self.asked(1), [])
+        self.answer(2)
+        self.assertEqual(sorted(self.asked(2)), [(0, 0), (1, 1)])
+
+    def test_no_leader(self) -> None:
+        """A partition without a leader is asked for once it has one; others go on meanwhile."""
+        self.logs[0].leader = -1
+        for code in (ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_TOPIC_ID):
+            self.answer(1, self.part(0, error=code))
+            self.network.run(3)
+            self.assertEqual(self.asked(1), [])
+            self.answer(2, self.part(1, b"x", offset=len(self.fetches[2]) - 1))
+            self.assertEqual(len(self.values()), 1)
+            self.logs[0].leader = 1
+            self.network.run(2)
+            self.assertEqual(self.asked(1), [(0, 0)])
+            self.logs[0].leader = -1
+
+    def test_refused_again_and_again(self) -> None:
+        """A broker that keeps refusing is asked with pauses, not as fast as it can answer."""
+
+        def refuse(node: int, request: Any, version: int) -> Any:
+            topic = request.topics[0]
+            parts = [self.part(p.partition, error=ErrorCode.NOT_LEADER_OR_FOLLOWER) for p in topic.partitions]
+            self.refused += 1
+            return FetchResponse(responses=[FetchableTopicResponse(topic.topic, topic.topic_id, parts)])
+
+        self.refused = 0
+        self.network.answers[FetchRequest] = refuse
+        self.answer(1, self.part(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        self.network.run(10)
+        self.assertGreater(self.refused, 20)
+        self.assertLess(self.refused, 300)
+
+    def test_only_what_was_read_already(self) -> None:
+        """A broker that answers with records below the position alone is asked with pauses."""
+
+        def old(node: int, request: Any, version: int) -> Any:
+            topic = request.topics[0]
+            self.asked_for += 1
+            parts = [self.part(p.partition, b"a", offset=p.fetch_offset - 1) for p in topic.partitions]
+            return FetchResponse(responses=[FetchableTopicResponse(topic.topic, topic.topic_id, parts)])
+
+        self.asked_for = 0
+        self.network.answers[FetchRequest] = old
+        self.answer(1, self.part(0, b"a", b"b"))
+        self.assertEqual(self.values(), [b"a", b"b"])
+        self.network.run(10)
+        self.assertEqual(self.values(), [])
+        self.assertGreater(self.asked_for, 5)
+        self.assertLess(self.asked_for, 300)
+
+    def test_last_offset(self) -> None:
+        """A record at the largest offset, after which there is none, is an error and no endless wait."""
+        self.answer(1, self.part(0, b"a", offset=2**63 - 1))
+        error = self.assertRaises(CorruptBatch, self.values)
+        self.assertIn("after which there is none", str(error))
+
+    def test_lost_connection(self) -> None:
+        """After its connection was lost a leader is asked again from where it was."""
+        self.answer(1, self.part(0, b"a"))
+        self.network.kill(1)
+        self.network.run(2)
+        self.network.down.clear()
+        self.network.run(3)
+        self.assertEqual(self.asked(1), [(0, 1)])
+
+    def test_request_error(self) -> None:
+        """An error of the whole reply that may pass is a pause; another is each partition's."""
+        self.answer(1, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        self.assertEqual(self.asked(1), [])
+        self.network.run(1)
+        self.assertEqual(self.asked(1), [(0, 0)])
+        self.answer(1, error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        self.assertRaises(RequestError, self.values)
+        self.network.run(1)
+        self.assertEqual(self.asked(1), [(0, 0)])
+
+    def test_partition_errors(self) -> None:
+        """What does not pass by itself the application gets; what is corrupt until it seeks."""
+        self.answer(1, self.part(0, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+        error = self.assertRaises(RequestError, self.values)
+        self.assertIs(error.code, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        self.network.run(1)
+        self.assertEqual(self.asked(1), [(0, 0)])
+        self.answer(1, self.part(0, error=ErrorCode.CORRUPT_MESSAGE))
+        for _ in range(2):
+            self.assertRaises(CorruptRecords, self.values)
+        self.network.run(1)
+        self.assertEqual(self.asked(1), [])
+        self.consumer.seek(T0, 5)
+        self.network.run(1)
+        self.assertEqual(self.asked(1), [(0, 5)])
+
+    def test_throttled(self) -> None:
+        """A broker that says so is left alone for a while (KIP-219)."""
+        self.answer(1, self.part(0, b"a"), throttle_ms=2000)
+        self.network.run(1.9)
+        self.assertEqual(self.asked(1), [])
+        self.network.run(0.3)
+        self.assertEqual(self.asked(1), [(0, 1)])
+
+    def test_who_got_something_is_the_last_next_time(self) -> None:
+        """The broker fills its reply in the order asked for: those without come first in the next one."""
+        self.logs[1].leader = 1
+        consumer = self.make()
+        self.assertEqual(self.asked(1), [(0, 0), (1, 0)])
+        self.answer(1, self.part(0, b"a"), self.part(1))
+        self.assertEqual(self.asked(1), [(1, 0), (0, 1)])
+        self.answer(1, self.part(1, b"x"), self.part(0))
+        self.assertEqual(self.asked(1), [(0, 1), (1, 1)])
+        self.assertEqual(self.values(consumer), [b"a", b"x"])
+
+    def test_preferred_replica(self) -> None:
+        """A partition is read from the replica that its leader names, and from the leader if that fails."""
+        part = self.part(0)
+        part.preferred_read_replica = 2
+        self.answer(1, part)
+        self.answer(2)
+        self.assertEqual((self.asked(1), sorted(self.asked(2))), ([], [(0, 0), (1, 0)]))
+        self.answer(2, self.part(0, error=ErrorCode.OFFSET_OUT_OF_RANGE))
+        self.assertEqual((self.asked(1), self.asked(2)), ([(0, 0)], [(1, 0)]))
+
+    def test_replies_to_what_was_before(self) -> None:
+        """Records that were asked for before a seek are not given."""
+        self.consumer.seek(T0, 7)
+        self.answer(1, self.part(0, b"a"))
+        self.assertEqual((self.asked(1), self.values()), ([(0, 7)], []))
+
+    def test_asks_before_it_hands_out(self) -> None:
+        """The next fetch is on its way before the application has what came."""
+        order = []
+        waiting = self.consumer.getone()
+        waiting.addCallback(lambda record: order.append(self.consumer._parts.fetching.under_way))
+        self.network.pump(0.05)
+        self.answer(1, self.part(0, b"a"))
+        self.assertEqual(order, [2])
+
+
+class LocatingTests(FetchingTestCase):
+    def test_out_of_range(self) -> None:
+        """A partition whose offset is gone begins where settings say."""
+        self.logs[0].start = 4
+        self.answer(1, self.part(0, error=ErrorCode.OFFSET_OUT_OF_RANGE))
+        self.network.run(0.5)
+        self.assertEqual(self.asked(1), [(0, 4)])
+
+    def test_asked_until_there_is_an_answer(self) -> None:
+        """Offsets that a leader does not give are asked for again, with pauses; the others are known."""
+        self.brokers.faults[ListOffsetsRequest].extend([ErrorCode.NOT_LEADER_OR_FOLLOWER] * 3)
+        self.network.kill(2)
+        self.consumer.seek_to_end(T0, T1)
+        self.network.run(3)
+        self.assertEqual(self.network.result(self.consumer.position(T0)), 10)
+        waiting = self.consumer.position(T1)
+        self.assertNoResult(waiting)
+        self.network.down.clear()
+        self.network.run(3)
+        self.assertEqual(self.successResultOf(waiting), 10)
+        self.assertLess(len(self.network.sent(ListOffsetsRequest)), 30)
+
+    def test_seek_while_it_is_asked(self) -> None:
+        """An answer to what is not wanted any more changes nothing."""
+        held: Deferred[Any] = Deferred()
+        self.network.answers[ListOffsetsRequest] = lambda *asked: held
+        self.consumer.seek_to_end(T0)
+        self.network.pump()
+        self.consumer.seek(T0, 3)
+        request = self.network.sent(ListOffsetsRequest)[-1]
+        held.callback(self.brokers.answer_list_offsets(1, request, 7, 0))
+        self.network.run(1)
+        self.assertEqual(self.network.result(self.consumer.position(T0)), 3)
+
+    def test_refused(self) -> None:
+        """What a leader refuses for good is an error of the position."""
+        self.brokers.faults[ListOffsetsRequest].append(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        self.consumer.seek_to_end(T0)
+        self.network.pump()
+        self.assertRaises(RequestError, self.network.result, self.consumer.position(T0))
+        self.assertRaises(RequestError, self.values)
+        self.network.run(1)  # the application was told: it is tried again
+        self.assertEqual(self.network.result(self.consumer.position(T0)), 10)
+
+    def test_metadata_is_asked_for(self) -> None:
+        """assign() has the metadata of its topics asked for."""
+        self.assertIn("t", {topic.name for topic in self.network.sent(MetadataRequest)[-1].topics})
+
+
+class CommittedTests(FetchingTestCase):
+    def located(self, found: dict[TopicPartition, Any], **settings: Any) -> Consumer:
+        """A consumer of a group that has committed this; an exception is raised."""
+
+        async def committed(places: Any) -> Any:
+            self.asked_group.append(sorted(places))
+            result = found.get(T0)
+            if isinstance(result, Exception):
+                raise result
+            if isinstance(result, Deferred):
+                await result
+                return {T0: OffsetAndMetadata(6), T1: found[T1]}
+            return {place: found.get(place) for place in places}
+
+        def prepare(consumer: Consumer) -> None:
+            consumer._parts.locating._committed = committed
+
+        self.asked_group: list[Any] = []
+        return self.make(prepare, **settings)
+
+    def test_committed(self) -> None:
+        """A position begins at what is committed, else where settings say; the group is asked once."""
+        consumer = self.located({T0: OffsetAndMetadata(6)}, auto_offset_reset="latest")
+        self.assertEqual(self.network.result(consumer.position(T0)), 6)
+        self.assertEqual(self.network.result(consumer.position(T1)), 10)
+        self.assertEqual(self.asked_group, [[T0, T1]])
+
+    def test_seek_while_the_group_is_asked(self) -> None:
+        """What is committed does not matter to a partition that was sought in meanwhile."""
+        held: Deferred[Any] = Deferred()
+        consumer = self.located({T0: held, T1: OffsetAndMetadata(4)})
+        consumer.seek(T0, 3)
+        held.callback(None)
+        self.network.run(0.5)
+        self.assertEqual(self.network.result(consumer.position(T0)), 3)
+        self.assertEqual(self.network.result(consumer.position(T1)), 4)
+
+    def test_none(self) -> None:
+        """With none only what is committed is known."""
+        consumer = self.located({T0: OffsetAndMetadata(6)}, auto_offset_reset="none")
+        self.assertEqual(self.network.result(consumer.position(T0)), 6)
+        self.assertRaises(NoOffset, self.network.result, consumer.position(T1))
+
+    def test_refused(self) -> None:
+        """What the coordinator refuses for good is an error of the positions."""
+        refused = RequestError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        consumer = self.located({T0: refused})
+        self.assertRaises(RequestError, self.network.result, consumer.position(T1))

@@ -1,0 +1,178 @@
+"""Tests of kafkatx.client.facades.handover: calls from threads, made in the reactor's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.client.facades import handover
+from kafkatx.client.facades.handover import Handover
+from kafkatx.clientcore.errors import BufferExhausted, ClientClosed, RecordsLost
+
+
+class Turns:
+    """A reactor whose turns the test makes."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], Any]] = []
+
+    def callFromThread(self, function: Callable[[], Any]) -> None:
+        """Later."""
+        self.calls.append(function)
+
+    def turn(self) -> int:
+        """Make one; how many calls that were."""
+        calls, self.calls = self.calls, []
+        for call in calls:
+            call()
+        return len(calls)
+
+
+class HandoverTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """A handover to a producer that has room."""
+        self.reactor = Turns()
+        self.room: Deferred[None] = succeed(None)
+        self.made: list[int] = []
+        self.handover = Handover(self.reactor, self.ready)
+
+    def ready(self) -> Deferred[None]:
+        """The producer's."""
+        waiting: Deferred[None] = Deferred()
+        self.room.addCallbacks(waiting.callback, waiting.errback)
+        return waiting
+
+    def put(self, number: int) -> Future[int]:
+        """Hand a call over that gives its number."""
+
+        def call() -> Deferred[int]:
+            self.made.append(number)
+            return succeed(number)
+
+        return self.handover.put(call)
+
+    def test_order(self) -> None:
+        """Calls are made in order, with one waking for all of them, and their results come."""
+        outcomes = [self.put(number) for number in range(3)]
+        self.assertEqual(self.reactor.turn(), 1)
+        self.assertEqual([outcome.result(0) for outcome in outcomes], [0, 1, 2])
+        self.put(3)
+        self.assertEqual(self.reactor.turn(), 1)
+        self.assertEqual(self.made, [0, 1, 2, 3])
+
+    def test_failure(self) -> None:
+        """A call that fails fails its own future."""
+        outcome = self.handover.put(lambda: fail(ZeroDivisionError()))
+        other = self.put(1)
+        self.reactor.turn()
+        self.assertRaises(ZeroDivisionError, outcome.result, 0)
+        self.assertEqual(other.result(0), 1)
+
+    def test_tell(self) -> None:
+        """Calls that give nothing keep the order; what they raise reaches a callback or the check."""
+        heard: list[Any] = []
+
+        def raising(what: str) -> None:
+            raise ZeroDivisionError(what)
+
+        def on_delivery(error: Any, metadata: Any) -> None:
+            heard.append((str(error), metadata))
+
+        self.put(0)
+        self.handover.tell(self.made.append, (1,), None)
+        self.handover.tell(raising, ("heard",), on_delivery)
+        self.handover.tell(raising, ("counted",), None)
+        self.put(2)
+        self.reactor.turn()
+        self.assertEqual((self.made, heard), ([0, 1, 2], [("heard", None)]))
+        self.room = fail(BufferExhausted("full"))
+        self.handover.tell(self.made.append, (3,), on_delivery)
+        self.reactor.turn()
+        self.assertEqual(heard[1:], [("full", None)])
+        error = self.assertRaises(RecordsLost, self.handover.check)
+        self.assertEqual((error.count, str(error.first)), (1, "counted"))
+        self.handover.check()
+
+    def test_no_room(self) -> None:
+        """While there is no room no call is made, and those that come meanwhile follow."""
+        self.room = Deferred()
+        outcomes = [self.put(0), self.put(1)]
+        self.reactor.turn()
+        outcomes.append(self.put(2))
+        self.reactor.turn()
+        self.assertEqual(self.made, [])
+        self.room.callback(None)
+        self.assertEqual(self.made, [0, 1, 2])
+        self.assertEqual([outcome.result(0) for outcome in outcomes], [0, 1, 2])
+
+    def test_room_never_comes(self) -> None:
+        """All that have waited fail with the same error, and the next are tried again."""
+        self.room = fail(BufferExhausted("full"))
+        outcomes = [self.put(0), self.put(1)]
+        self.reactor.turn()
+        for outcome in outcomes:
+            self.assertRaises(BufferExhausted, outcome.result, 0)
+        self.room = succeed(None)
+        after = self.put(2)
+        self.reactor.turn()
+        self.assertEqual((after.result(0), self.made), (2, [2]))
+
+    def test_cancelled(self) -> None:
+        """A call whose future is cancelled in time is not made."""
+        self.assertTrue(self.put(0).cancel())
+        self.put(1)
+        self.reactor.turn()
+        self.assertEqual(self.made, [1])
+
+    def test_rest(self) -> None:
+        """Rest comes when all is made; at once if nothing was handed over."""
+        self.successResultOf(self.handover.rest())
+        self.put(0)
+        waiting = self.handover.rest()
+        self.assertNoResult(waiting)
+        self.reactor.turn()
+        self.successResultOf(waiting)
+
+    def test_too_many(self) -> None:
+        """A thread that hands over too much waits until some of it is made."""
+        self.patch(handover, "CALLS", 2)
+        self.put(0)
+        self.put(1)
+        passed = threading.Event()
+
+        def third() -> None:
+            self.put(2)
+            passed.set()
+
+        thread = threading.Thread(target=third, daemon=True)
+        thread.start()
+        self.assertFalse(passed.wait(0.05))
+        self.reactor.turn()
+        self.assertTrue(passed.wait(10))
+        thread.join()
+
+    def test_closed(self) -> None:
+        """After the close nothing is taken; who waits for room is told, too."""
+        self.patch(handover, "CALLS", 1)
+        self.put(0)
+        told: Future[None] = Future()
+
+        def second() -> None:
+            try:
+                self.put(1)
+            except ClientClosed:
+                told.set_result(None)
+
+        thread = threading.Thread(target=second, daemon=True)
+        thread.start()
+        self.handover.close()
+        told.result(10)
+        thread.join()
+        self.assertRaises(ClientClosed, self.put, 2)
+        self.reactor.turn()
+        self.assertEqual(self.made, [0])

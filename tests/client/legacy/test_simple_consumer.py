@@ -1,0 +1,265 @@
+"""Tests of kafkatx.client.legacy.simple_consumer and kafkatx.client.legacy.message_sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.client.legacy.simple_consumer import SimpleConsumer
+from kafkatx.clientcore.errors import (
+    ClientClosed,
+    ConnectionFailed,
+    OffsetOutOfRange,
+    RequestTimedOut,
+    Undecodable,
+    UnknownTopic,
+)
+from kafkatx.clientcore.legacy.simple_consumer import FetchRequest
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.records.builder import BatchBuilder
+from kafkatx.wire.messages.fetch import FetchRequest as Fetch
+from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
+from kafkatx.wire.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from kafkatx.wire.messages.metadata import MetadataRequest
+from tests.blocking.fakes import LOSE_REQUEST, FakeCluster, Log
+from tests.client.fakes import Network
+
+PATIENT_S = 3.0
+
+
+def log(leader: int, *values: bytes) -> Log:
+    """A partition with a record to a batch."""
+    made = Log(leader=leader)
+    for value in values:
+        builder = BatchBuilder()
+        builder.append_values([value], 1000)
+        made.append(builder.build())
+    return made
+
+
+class SimpleConsumerTestCase(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Two brokers, a topic with a partition at each, and another one."""
+        self.fake = FakeCluster(
+            {"t": [log(1, b"a", b"b", b"c"), log(2, b"x", b"y")], "u": [log(2, b"z")]}, brokers=2
+        )
+        self.network = Network(self.fake.answer)
+        self.consumer = self.made()
+        self.assertIs(self.result(self.consumer.start()), self.consumer)
+        self.addCleanup(self.close)
+
+    def made(self, **settings: Any) -> SimpleConsumer:
+        """A consumer of these brokers."""
+        values = {"bootstrap_servers": "broker1:9092", "kafkatx_endpoint": self.network.endpoint, **settings}
+        return SimpleConsumer(values, reactor=self.network.clock)
+
+    def close(self) -> None:
+        """Nothing is left."""
+        self.result(self.consumer.close())
+        self.assertEqual(self.network.clock.getDelayedCalls(), [])
+        self.assertEqual(self.network.live(), [])
+
+    def result(self, waiting: Deferred[Any], seconds: float = 0.0) -> Any:
+        """What a call gives, or its error raised."""
+        return self.network.result(waiting, seconds)
+
+    def error(self, kind: type[Exception], waiting: Deferred[Any], seconds: float = 0.0) -> Any:
+        """The error that a call fails with."""
+        with self.assertRaises(kind) as caught:
+            self.result(waiting, seconds)
+        return caught.exception
+
+    def fetches(self) -> list[tuple[int, Fetch]]:
+        """The fetch requests, and whom they went to."""
+        return [(node, message) for node, message in self.network.requests if isinstance(message, Fetch)]
+
+
+class FetchTests(SimpleConsumerTestCase):
+    def test_fetch(self) -> None:
+        """Records from the offset on, of the leader, and where to go on."""
+        found = self.result(self.consumer.fetch("t", 1, 1))
+        self.assertEqual([(r.topic, r.partition, r.offset, r.value) for r in found], [("t", 1, 1, b"y")])
+        self.assertEqual((found.next_offset, found.high_watermark), (2, 2))
+        self.assertEqual(list(self.result(self.consumer.fetch("t", 1, 2))), [])
+
+    def test_stateless(self) -> None:
+        """Every request carries its offset: the same one gives the same, and no group is asked for."""
+        for _ in range(2):
+            self.assertEqual(len(self.result(self.consumer.fetch("t", 0, 1))), 2)
+        self.assertEqual([f.topics[0].partitions[0].fetch_offset for _, f in self.fetches()], [1, 1])
+        self.assertEqual(self.network.sent(FindCoordinatorRequest), [])
+
+    def test_request(self) -> None:
+        """Limits and waiting are as settings say unless the call says something else."""
+        self.result(self.consumer.fetch("t", 0, 0))
+        self.result(self.consumer.fetch("t", 0, 0, 70, min_bytes=0, max_wait_ms=7))
+        (_, usual), (_, special) = self.fetches()
+        self.assertEqual((usual.min_bytes, usual.max_wait_ms, usual.max_bytes), (1, 500, 52_428_800))
+        self.assertEqual(usual.topics[0].partitions[0].partition_max_bytes, 1 << 20)
+        self.assertEqual((special.min_bytes, special.max_wait_ms), (0, 7))
+        self.assertEqual(special.topics[0].partitions[0].partition_max_bytes, 70)
+
+    def test_large(self) -> None:
+        """What is asked for of a partition is asked for of the whole reply, too."""
+        self.result(self.consumer.fetch("t", 0, 0, 60_000_000))
+        self.assertEqual(self.fetches()[0][1].max_bytes, 60_000_000)
+
+    def test_out_of_range(self) -> None:
+        """An offset that the log does not have is an error at once, with what it has."""
+        error = self.error(OffsetOutOfRange, self.consumer.fetch("t", 0, 9))
+        self.assertEqual((error.earliest, error.latest), (0, 3))
+
+    def test_unknown(self) -> None:
+        """No such topic, no such partition: an error at once; and none is created."""
+        self.error(UnknownTopic, self.consumer.fetch("nope", 0, 0))
+        error = self.error(RequestError, self.consumer.fetch("t", 2, 0))
+        self.assertEqual(error.code, ErrorCode.INVALID_PARTITIONS)
+        self.assertNotIn("nope", self.fake.topics)
+
+    def test_undecodable(self) -> None:
+        """Where the first record cannot be read the call fails; a later one waits for its turn."""
+        self.fake.topics["t"] = [log(1, b"1", b"x")]
+        consumer = self.made(value_deserializer=lambda data: int(data))
+        self.result(consumer.start())
+        found = self.result(consumer.fetch("t", 0, 0))
+        self.assertEqual([record.value for record in found.records], [1])
+        self.assertRaises(Undecodable, list, found)
+        self.error(Undecodable, consumer.fetch("t", 0, found.next_offset))
+        self.result(consumer.close())
+
+    def test_leader_moved(self) -> None:
+        """The new leader is found, and remembered."""
+        self.result(self.consumer.fetch("t", 0, 0))
+        self.network.run(1)
+        self.fake.topics["t"][0].leader = 2
+        self.assertEqual(len(self.result(self.consumer.fetch("t", 0, 0), PATIENT_S)), 3)
+        self.assertEqual([node for node, _ in self.fetches()], [1, 1, 2])
+        asked = len(self.network.sent(MetadataRequest))
+        self.result(self.consumer.fetch("t", 0, 0))
+        self.assertEqual(len(self.network.sent(MetadataRequest)), asked)
+
+    def test_lost(self) -> None:
+        """A lost connection is made again; nobody there is waited for, as long as a call may take."""
+        self.fake.faults[Fetch].append(LOSE_REQUEST)
+        self.assertEqual(len(self.result(self.consumer.fetch("t", 0, 0), PATIENT_S)), 3)
+        self.network.kill(2)
+        self.error(ConnectionFailed, self.consumer.fetch("t", 1, 0), 70)
+
+    def test_mute(self) -> None:
+        """A leader that says nothing is given up after the time for a request and for its waiting."""
+        self.result(self.consumer.fetch("t", 0, 0))
+        self.network.run(1)
+        links = self.network.live()
+        self.network.mute.update((1, 2))
+        waiting = self.consumer.fetch("t", 0, 0, max_wait_ms=20_000)
+        self.network.run(49)
+        self.assertEqual(self.network.live(), links)
+        self.error(RequestTimedOut, waiting, 20)
+
+    def test_cancelled(self) -> None:
+        """Cancelling leaves nothing behind; closing ends what is under way."""
+        self.network.mute.add(1)
+        waiting, other = self.consumer.fetch("t", 0, 0), self.consumer.fetch("t", 0, 0)
+        self.network.pump()
+        waiting.cancel()
+        self.failureResultOf(waiting, CancelledError)
+        self.result(self.consumer.close())
+        self.error(ClientClosed, other)
+
+    def test_shared(self) -> None:
+        """Another client's cluster is used and left open."""
+        other = SimpleConsumer(cluster=self.consumer.cluster)
+        self.result(other.start())
+        self.assertEqual(len(self.result(other.fetch("u", 0, 0))), 1)
+        self.result(other.close())
+        self.assertEqual(len(self.result(self.consumer.fetch("u", 0, 0))), 1)
+
+
+class MultifetchTests(SimpleConsumerTestCase):
+    def values(self, requests: list[Any]) -> list[list[bytes]]:
+        """The values that each request gets."""
+        return [[r.value for r in one] for one in self.result(self.consumer.multifetch(requests), PATIENT_S)]
+
+    def test_order(self) -> None:
+        """Answers come in the order of the requests, by one request to each leader."""
+        wanted = [("u", 0, 0), FetchRequest("t", 0, 2), ("t", 1, 0, 500)]
+        self.assertEqual(self.values(wanted), [[b"z"], [b"c"], [b"x", b"y"]])
+        self.assertEqual(sorted(node for node, _ in self.fetches()), [1, 2])
+
+    def test_twice(self) -> None:
+        """A partition may be asked for at several offsets; no request names it twice."""
+        self.assertEqual(self.values([("t", 0, 2), ("t", 0, 1), ("t", 0, 2)]), [[b"c"], [b"b", b"c"], [b"c"]])
+        self.assertEqual({len(fetch.topics[0].partitions) for _, fetch in self.fetches()}, {1})
+
+    def test_none(self) -> None:
+        """Nothing gets nothing."""
+        self.assertEqual(self.values([]), [])
+
+    def test_errors_apart(self) -> None:
+        """What is wrong with one is its own; the others are there."""
+        found = self.result(
+            self.consumer.multifetch([("nope", 0, 0), ("t", 0, 99), ("t", 1, 0), ("t", 7, 0)])
+        )
+        self.assertIsInstance(found[0].error, UnknownTopic)
+        self.assertIsInstance(found[1].error, OffsetOutOfRange)
+        self.assertEqual(len(found[2]), 2)
+        self.assertIsInstance(found[3].error, RequestError)
+        self.assertRaises(UnknownTopic, list, found[0])
+
+    def test_only_the_failed_again(self) -> None:
+        """Only what failed is asked for again."""
+        self.result(self.consumer.multifetch([("t", 0, 0), ("t", 1, 0)]))
+        self.network.run(1)
+        self.fake.topics["t"][0].leader = 2
+        self.network.requests.clear()
+        self.assertEqual(self.values([("t", 0, 2), ("t", 1, 1)]), [[b"c"], [b"y"]])
+        asked = [[part.partition for part in fetch.topics[0].partitions] for _, fetch in self.fetches()]
+        self.assertEqual(sorted(asked), [[0], [0], [1]])
+
+    def test_one_down(self) -> None:
+        """With a leader gone for good the others' answers are there when the time is over."""
+        self.result(self.consumer.multifetch([("t", 0, 0), ("t", 1, 0)]))
+        self.network.kill(2)
+        found = self.result(self.consumer.multifetch([("t", 1, 0), ("t", 0, 0)]), 70)
+        self.assertIsInstance(found[0].error, ConnectionFailed)
+        self.assertEqual(len(found[1]), 3)
+
+
+class OffsetsBeforeTests(SimpleConsumerTestCase):
+    def test_segments(self) -> None:
+        """Version 0 tells where segments begin, as many as are asked for."""
+        asked: list[Any] = []
+
+        def answer(node: int, request: Any, version: int) -> ListOffsetsResponse:
+            part = request.topics[0].partitions[0]
+            asked.append((node, version, part.timestamp, part.max_num_offsets))
+            found = ListOffsetsPartitionResponse(1, 0, [9, 5, 0])
+            return ListOffsetsResponse(topics=[ListOffsetsTopicResponse("t", [found])])
+
+        self.network.answers[ListOffsetsRequest] = answer
+        self.assertEqual(self.result(self.consumer.offsets_before("t", 1, -1, 3)), [9, 5, 0])
+        self.assertEqual(asked, [(2, 0, -1, 3)])
+
+    def test_without_version_0(self) -> None:
+        """Where version 0 is not spoken any more the ends and the time's own offset are told."""
+        for link in self.network.live():
+            link.lose()
+        self.network.oldest[ListOffsetsRequest] = 1
+        for time, expected in ((-1, [3, 0]), (-2, [0]), (1000, [1, 0])):
+            found = self.result(self.consumer.offsets_before("t", 0, time, 10), PATIENT_S)
+            self.assertEqual(found, expected, time)
+
+    def test_errors(self) -> None:
+        """A leader that has moved is found; what is not there is an error."""
+        self.result(self.consumer.fetch("t", 0, 0))
+        self.fake.topics["t"][0].leader = 2
+        self.fake.faults[ListOffsetsRequest].append(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self.result(self.consumer.offsets_before("t", 0, -1), PATIENT_S)
+        self.error(UnknownTopic, self.consumer.offsets_before("nope", 0, -1))

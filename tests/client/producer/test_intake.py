@@ -1,0 +1,367 @@
+"""Tests of kafkatx.client.producer.intake and topic_queues: a bad argument fails its own call only."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.client.hooks import ProducerCallbacks
+from kafkatx.client.producer.producer import Producer
+from kafkatx.clientcore.errors import ClientClosed, ProduceFailed, RequestTimedOut
+from kafkatx.errors import ErrorCode, RequestError, UnsupportedCompression
+from kafkatx.partitioners import DefaultPartitioner
+from kafkatx.records import builder
+from kafkatx.wire.messages.metadata import MetadataRequest
+from kafkatx.wire.messages.produce import ProduceRequest
+from tests.client.fakes import NOTHING
+from tests.client.producing import ProducerTestCase
+
+WRONG: list[tuple[type[Exception], dict[str, Any]]] = [
+    (TypeError, {"timestamp_ms": 1.7e12}),
+    (TypeError, {"timestamp_ms": "5"}),
+    (ValueError, {"timestamp_ms": 1 << 63}),
+    (ValueError, {"timestamp_ms": -1}),
+    (TypeError, {"value": "text"}),
+    (TypeError, {"value": 5}),
+    (TypeError, {"value": [b"v"]}),
+    (TypeError, {"key": "text"}),
+    (TypeError, {"headers": [("h", "text")]}),
+    (TypeError, {"headers": [(b"h", b"v")]}),
+    (TypeError, {"headers": [("h",)]}),
+    (TypeError, {"headers": 7}),
+    (UnicodeEncodeError, {"headers": [("\ud800", b"v")]}),
+    (TypeError, {"partition": 0.0}),
+    (TypeError, {"partition": "0"}),
+    (TypeError, {"topic": b"one"}),
+    (TypeError, {"topic": None}),
+    (TypeError, {"topic": ["one"]}),
+]
+IN_LISTS = ("timestamp_ms", "key", "partition", "topic")
+
+
+class ArgumentsTests(ProducerTestCase):
+    """What cannot be sent fails its own call, and nothing else."""
+
+    def test_wrong(self) -> None:
+        """A wrong argument fails the call at once; records before and after it in the batch are sent."""
+        producer = self.producer(linger_ms=1000)
+        self.result(producer.send("one", b"first"), 2)
+        for error, wrong in WRONG:
+            good = [producer.send("one", b"good")]
+            bad: dict[str, Any] = {"topic": "one", "value": b"v", **wrong}
+            self.failureResultOf(producer.send(**bad), error)
+            self.assertRaises(error, producer.produce, **bad)
+            (name,) = wrong
+            if name in IN_LISTS:
+                bad["values"] = [bad.pop("value")]
+                self.failureResultOf(producer.send_batch(**bad), error)
+            good.append(producer.send("one", b"good"))
+            for each in good:
+                self.result(each, 2)
+        self.assertEqual(self.log().values, [b"first"] + [b"good"] * 2 * len(WRONG))
+        self.assertEqual(producer._accumulator.used_bytes, 0)
+
+    def test_wrong_before_the_topic_is_known(self) -> None:
+        """The same at once, and not when the topic is known."""
+        producer = self.producer()
+        for error, wrong in WRONG:
+            bad: dict[str, Any] = {"topic": "new", "value": b"v", **wrong}
+            self.failureResultOf(producer.send(**bad), error)
+        self.assertEqual(producer._accumulator.used_bytes, 0)
+
+    def test_wrong_lists(self) -> None:
+        """A list with one wrong value is not sent at all, and calls never raise."""
+        producer = self.producer()
+        for values in ([b"1", "2"], [b"1", None], 5, None, iter([b"1"])):
+            bad: Any = values
+            for key in (None, b"k"):
+                self.failureResultOf(producer.send_batch("one", bad, key), TypeError)
+        self.result(producer.flush())
+        self.assertEqual(self.log().values, [])
+
+    def test_buffers(self) -> None:
+        """Buffers are taken as they are at the call."""
+        producer = self.producer(linger_ms=1000)
+        value, key, header = bytearray(b"v"), bytearray(b"k"), bytearray(b"h")
+        headers: Any = [("h", header)]
+        waiting = producer.send("one", value, key, headers=headers)
+        listed = producer.send_batch("one", [value, memoryview(b"w")])
+        for buffer in (value, key, header):
+            buffer[:] = b"changed"
+        self.result(waiting, 2)
+        self.result(listed, 2)
+        self.assertEqual(
+            [(r.key, r.value) for r in self.records()], [(b"k", b"v"), (None, b"v"), (None, b"w")]
+        )
+        self.assertEqual(self.records()[0].headers, [("h", b"h")])
+
+    def test_extreme_times(self) -> None:
+        """The first and the last timestamp that the format has are sent, in one batch."""
+        producer = self.producer(linger_ms=1000)
+        times = [0, (1 << 63) - 1, 5]
+        for each in [producer.send("one", b"v", timestamp_ms=time_ms) for time_ms in times]:
+            self.result(each, 2)
+        self.assertEqual([record.timestamp for record in self.records()], times)
+
+
+class Failing(DefaultPartitioner):
+    """A partitioner whose hook fails."""
+
+    def batch_sent(self, topic: str) -> None:
+        """Fail."""
+        raise KeyError("a bug in batch_sent")
+
+
+class PartsTests(ProducerTestCase):
+    """An application's part that fails harms nothing that is under way."""
+
+    def test_partitioner_hook(self) -> None:
+        """What batch_sent raises is logged, and all records are sent."""
+        producer = self.producer(partitioner_class=Failing(), batch_size=200)
+        waiting = [producer.send("one", b"x" * 50) for _ in range(9)]
+        self.result(producer.flush())
+        for each in waiting:
+            self.successResultOf(each)
+        self.assertTrue(self.flushLoggedErrors(KeyError))
+
+    def test_batch_that_cannot_be_encoded(self) -> None:
+        """All calls of the batch fail with the reason; the next batch is sent."""
+
+        def missing(codec: int, payload: bytes, level: int | None = None) -> bytes:
+            raise UnsupportedCompression("the package is missing")
+
+        producer = self.producer(compression_type="zstd")
+        undo = self.patch_builder(missing)
+        bad: list[Deferred[Any]] = [
+            producer.send("one", b"1"),
+            producer.send("one", b"2"),
+            producer.send_batch("one", [b"3"]),
+        ]
+        producer.produce("one", b"4")
+        flushed = producer.flush()
+        for each in bad:
+            self.assertIn("the package is missing", str(self.error(each)))
+        self.assertIn("1 records", str(self.error(flushed)))
+        undo()
+        self.assertEqual(self.result(producer.send("one", b"5")).offset, 0)
+        self.assertEqual(producer._accumulator.used_bytes, 0)
+        self.assertTrue(self.flushLoggedErrors(UnsupportedCompression))
+
+    def patch_builder(self, compress: Any) -> Any:
+        """Have batches compressed by another function; returns what undoes that."""
+        patch = self.patch(builder, "compress", compress)
+        return patch.restore
+
+    def test_callbacks(self) -> None:
+        """Hooks that raise at every station fail their own call, or none."""
+
+        class Raising(ProducerCallbacks):
+            def after_enqueue(self, record: Any, added: bool) -> None:
+                raise KeyError("after_enqueue")
+
+            def after_dequeue(self, batch: Any) -> None:
+                raise KeyError("after_dequeue")
+
+            def before_sending(self, node_id: int, batches: Any) -> None:
+                raise KeyError("before_sending")
+
+            def before_close(self) -> Any:
+                yield ("one",)
+                raise KeyError("before_close")
+
+        producer = self.producer(callback_handler=Raising())
+        waiting: list[Deferred[Any]] = [producer.send("one", b"1"), producer.send_batch("one", [b"2"])]
+        for each in waiting:
+            self.result(each)
+        self.result(producer.close())
+        self.assertTrue(self.flushLoggedErrors(KeyError, TypeError))
+
+    def test_event_handler_answers_nonsense(self) -> None:
+        """A handler that fires with something else than a response fails the batch, and no other."""
+
+        nonsense: list[Any] = [7]
+
+        class Nonsense:
+            def handle(self, node_id: int, batches: Any, send: Any) -> Any:
+                return nonsense.pop() if nonsense else send()
+
+            def close(self) -> None:
+                """Nothing."""
+
+        producer = self.producer(event_handler=Nonsense())
+        self.assertIsInstance(self.error(producer.send("one", b"1")), ProduceFailed)
+        self.assertEqual(self.result(producer.send("one", b"2")).offset, 0)
+        self.assertTrue(self.flushLoggedErrors(AttributeError))
+
+    def test_caller_that_fires_its_own(self) -> None:
+        """A caller that fires its Deferred itself does not keep the others' from firing."""
+        producer = self.producer(linger_ms=1000)
+        first, second = producer.send("one", b"1"), producer.send("one", b"2")
+        mine: Any = "mine"
+        first.callback(mine)
+        self.result(second, 2)
+        self.assertTrue(self.flushLoggedErrors())
+
+    def test_turn_that_fails(self) -> None:
+        """An error in the sender's turn is logged, and it tries again: nothing is forgotten."""
+        producer = self.producer()
+        due = producer._accumulator.due
+        failing = [RuntimeError("a bug")] * 3
+
+        def due_or_not(*args: Any) -> Any:
+            if failing:
+                raise failing.pop()
+            return due(*args)
+
+        self.patch(producer._accumulator, "due", due_or_not)
+        self.result(producer.send("one", b"1"), 1)
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 3)
+
+
+class MemoryTests(ProducerTestCase):
+    """What calls cost while nobody waits for them. In objects that the garbage collector knows."""
+
+    def objects(self, send: Callable[[], Any], count: int = 2000) -> float:
+        """How many objects a call leaves behind."""
+        for _ in range(10):
+            send()
+        gc.collect()
+        before = len(gc.get_objects())
+        for _ in range(count):
+            send()
+        return (len(gc.get_objects()) - before) / count
+
+    def test_in_a_batch(self) -> None:
+        """A record that is gathered costs its Deferred, and with produce() nothing."""
+        producer = self.producer(buffer_memory=1 << 30)
+        self.result(producer.send("one", b"0"))
+        self.assertLess(self.objects(lambda: producer.send("one", b"v")), 2.5)
+        self.assertLess(self.objects(lambda: producer.produce("one", b"v")), 0.5)
+        self.result(producer.flush())
+
+    def test_waiting(self) -> None:
+        """A call that waits for room, or for its topic, costs two tuples more."""
+        producer = self.producer(buffer_memory=1000)
+        self.result(producer.send("one", b"0"))
+        self.faults.append(Deferred())
+        producer.send_batch("one", [b"x" * 1000]).addErrback(lambda _: None)
+        self.assertLess(self.objects(lambda: producer.send("one", b"v")), 5.5)
+        self.flush_all(producer)
+        other = self.producer(start=False)
+        self.assertLess(self.objects(lambda: other.send("new", b"v")), 5.5)
+
+    def test_failed(self) -> None:
+        """Those that fail together share their failure."""
+        producer = self.producer(linger_ms=1000, batch_size=1 << 20)
+        self.result(producer.send("one", b"0"), 2)
+        self.faults.append(ErrorCode.INVALID_RECORD)
+        first, second = producer.send("one", b"1"), producer.send("one", b"2")
+        self.result(producer.flush())
+        failures = [self.failureResultOf(each) for each in (first, second)]
+        self.assertIs(failures[0], failures[1])
+
+    def flush_all(self, producer: Producer) -> None:
+        """Have the broker answer again."""
+        self.faults.clear()
+        self.network.live(1)[0].lose()
+        self.result(producer.flush(), 5)
+
+
+class UnlearnableTests(ProducerTestCase):
+    """Topics that cannot be learned."""
+
+    def test_names(self) -> None:
+        """A name that no topic can have fails at once, and no broker is asked for it ever."""
+        producer = self.producer(metadata_max_age_ms=100)
+        for name in ("\ud800", "", ".", "a b", "x" * 250, "tab\t"):
+            failure = self.failureResultOf(producer.send(name, b"v"), RequestError)
+            self.assertIs(failure.value.code, ErrorCode.INVALID_TOPIC_EXCEPTION)
+            self.failureResultOf(producer.send_batch(name, [b"v"]), RequestError)
+        self.network.run(1)
+        asked = {
+            topic.name for request in self.network.sent(MetadataRequest) for topic in request.topics or []
+        }
+        self.assertEqual(asked, set())
+        self.result(producer.send("one", b"v"))
+
+    def test_cluster_closed(self) -> None:
+        """With a shared cluster that was closed every call fails, to topics known and unknown."""
+        cluster = self.network.started()
+        producer = Producer(linger_ms=0, cluster=cluster)
+        self.result(producer.start())
+        self.result(producer.send("one", b"v"))
+        self.result(cluster.close())
+        for topic in ("one", "t"):
+            self.error(producer.send(topic, b"v"), 1)
+            self.error(producer.send_batch(topic, [b"v"]), 1)
+        producer.produce("one", b"v")
+        self.assertRaises(ClientClosed, producer.produce, "t", b"v")
+        self.error(producer.flush(), 1)
+        self.result(producer.close())
+
+    def test_cluster_closed_without_leader(self) -> None:
+        """The same where the leader was not known: the deadline comes, and nothing runs in circles."""
+        cluster = self.network.started()
+        producer = Producer(linger_ms=0, delivery_timeout_ms=2000, request_timeout_ms=1000, cluster=cluster)
+        self.result(producer.start())
+        self.result(producer.send("t", b"v", partition=1))
+        self.patch(cluster, "leader", lambda topic, partition: -1)
+        self.result(cluster.close())
+        self.assertIsInstance(self.error(producer.send("t", b"v", partition=1), 3), ProduceFailed)
+        self.result(producer.close())
+
+    def test_no_answer(self) -> None:
+        """With brokers that say nothing a call to a new topic fails within max.block.ms."""
+        producer = self.producer(max_block_ms=3000, request_timeout_ms=60_000, delivery_timeout_ms=70_000)
+        self.network.answers[MetadataRequest] = lambda node, request, version: NOTHING
+        waiting = producer.send("new", b"v")
+        self.network.run(2.9)
+        self.assertNoResult(waiting)
+        self.error(waiting, 0.2)
+        self.assertEqual(producer._accumulator.used_bytes, 0)
+
+    def test_other_clients_patience(self) -> None:
+        """The lookups of a shared cluster may take longer: records are given up after max.block.ms."""
+        cluster = self.network.started("consumer", default_api_timeout_ms=60_000)
+        producer = Producer(linger_ms=0, max_block_ms=2000, cluster=cluster)
+        self.result(producer.start())
+        self.network.answers[MetadataRequest] = lambda node, request, version: NOTHING
+        first = producer.send("new", b"v")
+        self.network.run(1)
+        second = producer.send("new", b"w")
+        self.assertIsInstance(self.error(first, 1.1), RequestTimedOut)
+        self.assertNoResult(second)
+        self.assertIn("'new' could not be learned within 2 s", str(self.error(second, 1.1)))
+        self.result(producer.close())
+        self.result(cluster.close())
+
+    def test_room_and_topic_together(self) -> None:
+        """Waiting for room and then for the topic takes max.block.ms in all, not twice."""
+        producer = self.producer(buffer_memory=100, max_block_ms=3000, request_timeout_ms=60_000,
+            delivery_timeout_ms=70_000)  # fmt: skip
+        self.result(producer.send("one", b"0"))
+        self.network.answers[MetadataRequest] = lambda node, request, version: NOTHING
+        reply: Deferred[None] = Deferred()
+        self.faults.append(reply)
+        producer.send("one", b"x" * 100)
+        self.network.pump()
+        waiting = producer.send("new", b"v")
+        self.network.run(2)
+        reply.callback(None)
+        self.network.run(0.9)
+        self.assertNoResult(waiting)
+        self.assertIsInstance(self.error(waiting, 0.2), RequestTimedOut)
+
+    def test_flush_and_close_say_so(self) -> None:
+        """Flush and close do not report success over records that were lost with their topic."""
+        self.metadata.auto_create = False
+        producer = self.producer()
+        producer.produce("no", b"v")
+        self.assertIn("there is no topic 'no'", str(self.error(producer.flush(), 30)))
+        self.result(producer.flush())
+        producer.produce("no", b"v")
+        self.assertIn("1 records that were sent with produce()", str(self.error(producer.close(), 30)))
+        self.assertEqual(self.network.sent(ProduceRequest), [])

@@ -1,0 +1,107 @@
+"""Tests of kafkatx.client.deferreds."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.client.deferreds import client_cluster, deferred, together
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.clientcore.tables import common
+from kafkatx.errors import SettingError
+from kafkatx.networkclient.cluster import Cluster
+
+
+class DeferredTests(SynchronousTestCase):
+    def test_result(self) -> None:
+        """The coroutine's result and error are the Deferred's; name and docstring stay."""
+
+        @deferred
+        async def half(number: int) -> int:
+            """Half of it."""
+            if number % 2:
+                raise ValueError(number)
+            return number // 2
+
+        self.assertEqual(self.successResultOf(half(4)), 2)
+        self.failureResultOf(half(3), ValueError)
+        self.assertEqual((half.__name__, half.__doc__), ("half", "Half of it."))
+
+    def test_cancelled(self) -> None:
+        """Cancelling it cancels what the coroutine waits for."""
+        waiting: Deferred[None] = Deferred()
+
+        @deferred
+        async def wait() -> None:
+            await waiting
+
+        running = wait()
+        running.cancel()
+        self.failureResultOf(running, CancelledError)
+        self.assertTrue(waiting.called)
+
+
+class TogetherTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Two calls that wait."""
+        self.waiting: dict[str, Deferred[Any]] = {"a": Deferred(), "b": Deferred()}
+        self.running = Deferred.fromCoroutine(together(self.waiting, self.call))
+
+    async def call(self, key: str) -> Any:
+        """Wait."""
+        return await self.waiting[key]
+
+    def test_all(self) -> None:
+        """All are called at once; the results come by key, in the order of the keys."""
+        self.waiting["b"].callback(2)
+        self.assertNoResult(self.running)
+        self.waiting["a"].callback(1)
+        self.assertEqual(list(self.successResultOf(self.running).items()), [("a", 1), ("b", 2)])
+
+    def test_one_fails(self) -> None:
+        """The first error is raised as it is, and the others are cancelled and not heard of."""
+        self.waiting["b"].errback(KeyError("b"))
+        self.failureResultOf(self.running, KeyError)
+        self.assertTrue(self.waiting["a"].called)
+        self.assertEqual(self.flushLoggedErrors(), [])
+
+    def test_cancelled(self) -> None:
+        """Cancelling cancels all."""
+        self.running.cancel()
+        self.failureResultOf(self.running, CancelledError)
+        self.assertTrue(all(one.called for one in self.waiting.values()))
+
+    def test_forgotten(self) -> None:
+        """Whoever drops all of it while it waits is told of no error."""
+        del self.running
+        self.waiting.clear()
+        gc.collect()
+        gc.collect()
+        self.assertEqual(self.flushLoggedErrors(), [])
+
+    def test_none(self) -> None:
+        """Nothing gives nothing."""
+        self.assertEqual(self.successResultOf(Deferred.fromCoroutine(together([], self.call))), {})
+
+
+class ClusterTests(SynchronousTestCase):
+    def test_own(self) -> None:
+        """Without another's cluster there is a new one of these settings."""
+        clock = Clock()
+        settings, cluster = client_cluster("admin", {"bootstrap_servers": "a:1"}, clock, None)
+        self.assertIs(cluster.settings, settings)
+        self.assertIs(cluster.reactor, clock)
+        self.assertRaises(SettingError, client_cluster, "admin", {}, clock, None)
+
+    def test_shared(self) -> None:
+        """On another's cluster the brokers need not be named again; other settings are this client's."""
+        shared = Cluster(ClientSettings.load("producer", {"bootstrap.servers": "a:1,b:2"}), Clock())
+        settings, cluster = client_cluster("consumer", {"group_id": "g"}, None, shared)
+        self.assertIs(cluster, shared)
+        self.assertEqual(settings[common.BOOTSTRAP_SERVERS], ("a:1", "b:2"))
+        settings, _ = client_cluster("consumer", {"bootstrap_servers": "c:3"}, None, shared)
+        self.assertEqual(settings[common.BOOTSTRAP_SERVERS], ("c:3",))

@@ -1,0 +1,47 @@
+"""Tests of kafkatx.clientcore.admin.group_description."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.admin.group_description import DEAD, assigned_partitions, from_classic
+from kafkatx.errors import ErrorCode
+from kafkatx.types import BrokerNode
+from kafkatx.wire.messages.describe_groups import DescribedGroup
+from tests.blocking.fake_groups import assignment
+
+
+class AssignedPartitionsTests(SynchronousTestCase):
+    def test_assignment(self) -> None:
+        """Topics and partitions come in order, whatever follows them."""
+        data = assignment({"u": [3, 1], "t": [0]})
+        self.assertEqual(assigned_partitions(data), (("t", 0), ("u", 1), ("u", 3)))
+
+    def test_golden(self) -> None:
+        """The bytes of a Java client's range assignor: two partitions, null user data."""
+        data = bytes.fromhex("0003 00000001 0001 74 00000002 00000000 00000001 ffffffff")
+        self.assertEqual(assigned_partitions(data), (("t", 0), ("t", 1)))
+
+    def test_nothing(self) -> None:
+        """A member that has not been given anything yet has nothing."""
+        self.assertEqual(assigned_partitions(b""), ())
+        self.assertEqual(assigned_partitions(assignment({})), ())
+
+    def test_malformed(self) -> None:
+        """What is cut off, counts wrongly or is not UTF-8 is no assignment, and no error of ours."""
+        data = assignment({"t": [0, 1], "u": [2]})
+        for size in range(len(data)):
+            self.assertEqual(assigned_partitions(data[:size]), (), size)
+        self.assertEqual(len(assigned_partitions(data)), 3)
+        for bad in ("00000001 0001 ff 00000000", "00000001 0001 74 ffffffff", "7fffffff"):
+            self.assertEqual(assigned_partitions(bytes.fromhex("0001" + bad + "ffffffff")), ())
+
+
+class MissingTests(SynchronousTestCase):
+    def test_missing(self) -> None:
+        """A group that is not there is dead, in whichever way its broker says so (KIP-1043)."""
+        node = BrokerNode(0, "h", 1)
+        older = from_classic(DescribedGroup(0, None, "g", "Dead"), node)
+        newer = from_classic(DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, "not found", "g", "Dead"), node)
+        self.assertEqual(newer, older)
+        self.assertEqual(newer.state, DEAD)

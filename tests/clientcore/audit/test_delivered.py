@@ -1,0 +1,232 @@
+"""Tests of kafkatx.clientcore.audit.delivered, with positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.consumer.completed_fetch import Decoding, Fetched
+from kafkatx.clientcore.consumer.fetch_buffer import Shelf
+from kafkatx.clientcore.consumer.partition_state import COMMITTED, Hand
+from kafkatx.clientcore.consumer.subscription_state import Positions
+from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
+from kafkatx.records.builder import BatchBuilder
+from kafkatx.types import TopicPartition
+from tests.clientcore.consumer.test_completed_fetch import at
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("u", 0)
+
+
+class Counted:
+    """Positions whose records have their offsets for timestamps, and what is counted of them."""
+
+    def __init__(self) -> None:
+        self.counted: dict[str, list[int]] = {"t": [], "u": []}
+        self.positions = Positions(Shelf(1 << 20, 1 << 18), self.count)
+        self.add()
+
+    def add(self) -> None:
+        """Get the partitions, from 0 on."""
+        self.positions.add([T0, T1], COMMITTED)
+        for position in self.positions:
+            if position.begin is not None:
+                position.found(0)
+
+    def count(self, topic: str, times_ms: Sequence[int]) -> None:
+        """Hear of records that are done."""
+        self.counted[topic] += times_ms
+
+    def fill(self, place: TopicPartition, *sizes: int) -> None:
+        """Batches of so many records have come."""
+        position = self.positions[place]
+        offset, data = position.fetch_offset, b""
+        for size in sizes:
+            builder = BatchBuilder()
+            for number in range(offset, offset + size):
+                builder.append(None, b"v", number)
+            data += at(offset, builder.build())
+            offset += size
+        position.add(Fetched(place, memoryview(data), position.fetch_offset, None, Decoding()))
+        self.positions.shelf.offer(position)
+
+    def give(self, count: int) -> Hand:
+        """Give out some of the next hand."""
+        hand = self.positions.give(100)
+        assert hand is not None
+        for _ in range(count):
+            hand.last = next(hand.rest)
+        return hand
+
+
+class HandedTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Five records of a topic, in two batches."""
+        self.made = Counted()
+        self.positions = self.made.positions
+        self.made.fill(T0, 2, 3)
+
+    def counted(self) -> list[int]:
+        """The offsets of what was counted of it."""
+        return self.made.counted["t"]
+
+    def test_off(self) -> None:
+        """Without anybody to tell nothing is kept."""
+        positions = Positions(Shelf(1, 1))
+        positions.add([T0], COMMITTED)
+        self.assertIs(positions[T0].handed, None)
+
+    def test_when_more_is_asked_for(self) -> None:
+        """Records count when the application asks for more, each once; it may change its lists."""
+        found = self.positions.take(4)
+        self.assertEqual(self.counted(), [])
+        found[T0].clear()
+        self.positions.settle()
+        self.positions.settle()
+        self.assertEqual(self.counted(), [0, 1, 2, 3])
+
+    def test_topics(self) -> None:
+        """Each topic's records are told as its own."""
+        self.made.fill(T1, 1)
+        self.positions.take(10)
+        self.positions.settle()
+        self.assertEqual(self.made.counted, {"t": [0, 1, 2, 3, 4], "u": [0]})
+
+    def test_hand_that_is_left(self) -> None:
+        """Of a hand what was given out counts; the rest counts when it is given out again."""
+        self.made.give(1)
+        self.positions.settle()
+        self.assertEqual(self.counted(), [0])
+        self.positions.take(1)
+        self.positions.settle()
+        self.assertEqual(self.counted(), [0, 1])
+
+    def test_paused(self) -> None:
+        """What a pause took out of a hand counts once, when it is given out."""
+        hand = self.made.give(1)
+        self.positions[T0].interrupt()
+        self.positions.finish(hand)
+        self.positions.take(100)
+        self.positions.settle()
+        self.assertEqual(self.counted(), [0, 1, 2, 3, 4])
+
+    def test_function_that_fails(self) -> None:
+        """What a function failed with is not done, and what it had before is."""
+        hand = self.made.give(2)
+        self.positions.fail(hand)
+        self.assertEqual(self.counted(), [0])
+        self.assertEqual(self.positions[T0].offset, 1)
+
+    def test_list_that_fails(self) -> None:
+        """Nothing of a list is done if its function fails."""
+        hand = self.made.give(0)
+        hand.all()
+        self.positions.fail(hand)
+        self.assertEqual(self.counted(), [])
+
+    def test_seek(self) -> None:
+        """Records count as far as they are before the offset that is sought: the others come again."""
+        self.positions.take(4)
+        self.positions[T0].seek(1)
+        self.assertEqual(self.counted(), [0])
+        self.positions[T0].seek(0)
+        self.positions.settle()
+        self.assertEqual(self.counted(), [0])
+
+    def test_seek_to(self) -> None:
+        """To go to the beginning has all of them come again, to go to the end none."""
+        self.positions.take(1)
+        self.positions[T0].seek_to(EARLIEST)
+        self.assertEqual(self.counted(), [])
+        self.positions[T0].found(0)
+        self.made.fill(T0, 5)
+        self.positions.take(3)
+        self.positions[T0].seek_to(LATEST)
+        self.assertEqual(self.counted(), [0, 1, 2])
+
+    def test_dropped(self) -> None:
+        """What is read again after a change of leaders does not count twice."""
+        hand = self.made.give(1)
+        self.positions[T0].drop()
+        self.positions.finish(hand)
+        self.made.fill(T0, 4)
+        self.positions.take(100)
+        self.positions.settle()
+        self.assertEqual(self.counted(), [0, 1, 2, 3, 4])
+
+    def test_gone(self) -> None:
+        """Of partitions that go what was given out counts, and what was at hand does not."""
+        hand = self.made.give(1)
+        self.positions.remove([T0])
+        self.assertEqual(self.counted(), [0])
+        self.positions.finish(hand)
+        self.made.add()
+        self.assertEqual(self.counted(), [0])
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["take", "give", "settle", "pause", "seek", "fail", "drop", "remove"]),
+        st.integers(0, 12),
+    ),
+    max_size=40,
+)
+
+
+class ModelTests(SynchronousTestCase):
+    @settings(deadline=None, max_examples=200)
+    @given(STEPS)
+    def test_any(self, steps: list[Any]) -> None:
+        """Whatever happens, as many are counted as were given out and did not have to come again."""
+        made = Counted()
+        positions, expected = made.positions, []
+        given_out: list[int] = []
+        hand: Hand | None = None
+        for step, number in steps:
+            position = positions[T0]
+            if position.wanted and position.fetch_offset < 1000:
+                made.fill(T0, 1 + number % 3, 2)
+            if step in ("take", "give"):
+                positions.settle()
+                expected += given_out
+                given_out, hand = [], None
+                if step == "take":
+                    given_out = [record.offset for record in positions.take(number).get(T0, [])]
+                    continue
+                hand = positions.give(max(1, number))
+                assert hand is not None
+                for _, record in zip(range(number % 4), hand.rest, strict=False):
+                    hand.last = record
+                    given_out.append(record.offset)
+            elif step == "settle":
+                positions.settle()
+                expected += given_out
+                given_out, hand = [], None
+            elif step == "pause":
+                position.interrupt()
+            elif step == "seek":
+                position.seek(number)
+                expected += [offset for offset in given_out if offset < number]
+                given_out = []
+            elif step == "fail" and hand is not None:
+                if not hand.stale:
+                    expected += given_out[:-1]
+                    given_out = []
+                positions.fail(hand)
+                expected += given_out
+                given_out, hand = [], None
+            elif step == "drop":
+                position.drop()
+            elif step == "remove":
+                positions.remove([T0])
+                expected += given_out
+                given_out = []
+                if hand is not None:
+                    positions.finish(hand)
+                    hand = None
+                made.add()
+        positions.settle()
+        self.assertEqual(made.counted["t"], expected + given_out)

@@ -1,0 +1,68 @@
+"""Tests of kafkatx.clientcore.consumer.aborted_transactions."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.consumer.aborted_transactions import Aborted
+from kafkatx.records.batch import CONTROL, TRANSACTIONAL, BatchHeader, parse_header
+from kafkatx.records.builder import BatchBuilder, assemble
+from kafkatx.wire.messages.fetch import AbortedTransaction
+
+ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
+
+
+def batch(offset: int, producer_id: int, *values: bytes, transactional: bool = True) -> bytes:
+    """A batch of a producer, in a transaction or not."""
+    builder = BatchBuilder()
+    for value in values:
+        builder.append(None, value, 5)
+    attributes = TRANSACTIONAL if transactional else 0
+    return assemble(builder.build()[61:], len(values), attributes, 5, 5, producer_id, 0, 0, offset)
+
+
+def marker(offset: int, producer_id: int, key: bytes) -> bytes:
+    """The end of a transaction."""
+    builder = BatchBuilder()
+    builder.append(key, b"\0\0\0\0\0\0", 5)
+    return assemble(builder.build()[61:], 1, CONTROL | TRANSACTIONAL, 5, 5, producer_id, 0, -1, offset)
+
+
+def header(data: bytes) -> BatchHeader:
+    """Its header."""
+    return parse_header(data)
+
+
+class AbortedTests(SynchronousTestCase):
+    def test_from_first_offset_to_marker(self) -> None:
+        """Batches of an aborted transaction are skipped up to its marker, those before and after are not."""
+        aborted = Aborted([AbortedTransaction(7, 4)])
+        self.assertFalse(aborted.skips(header(batch(2, 7, b"a"))))
+        self.assertTrue(aborted.skips(header(batch(4, 7, b"b"))))
+        self.assertTrue(aborted.skips(header(batch(6, 7, b"c"))))
+        end = marker(8, 7, ABORT)
+        aborted.ends(header(end), memoryview(end))
+        self.assertFalse(aborted.skips(header(batch(9, 7, b"d"))))
+
+    def test_others_are_kept(self) -> None:
+        """Batches of other producers, and those outside of transactions, are not skipped."""
+        aborted = Aborted([AbortedTransaction(7, 0)])
+        self.assertFalse(aborted.skips(header(batch(1, 8, b"a"))))
+        self.assertFalse(aborted.skips(header(batch(2, 7, b"b", transactional=False))))
+
+    def test_two_transactions_of_one_producer(self) -> None:
+        """The second is known only from its own first offset on, in whatever order the broker tells them."""
+        aborted = Aborted([AbortedTransaction(7, 20), AbortedTransaction(7, 0)])
+        self.assertTrue(aborted.skips(header(batch(0, 7, b"a"))))
+        end = marker(1, 7, ABORT)
+        aborted.ends(header(end), memoryview(end))
+        self.assertFalse(aborted.skips(header(batch(10, 7, b"b"))))
+        self.assertTrue(aborted.skips(header(batch(20, 7, b"c"))))
+
+    def test_commit_marker(self) -> None:
+        """A COMMIT marker of a producer does not end what is aborted."""
+        aborted = Aborted([AbortedTransaction(7, 0)])
+        self.assertTrue(aborted.skips(header(batch(0, 7, b"a"))))
+        end = marker(1, 7, COMMIT)
+        aborted.ends(header(end), memoryview(end))
+        self.assertTrue(aborted.skips(header(batch(2, 7, b"b"))))

@@ -1,0 +1,294 @@
+"""Tests of kafkatx.clientcore.consumer.fetch_requests."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from kafkatx.clientcore.consumer.completed_fetch import Decoding
+from kafkatx.clientcore.consumer.fetch_requests import (
+    LEFT_OUT_MS,
+    NEVER_MORE,
+    Asked,
+    Fetches,
+    Refusal,
+    by_node,
+)
+from kafkatx.clientcore.consumer.partition_state import NO_NODE, Position
+from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
+from kafkatx.records.builder import build_values
+from kafkatx.types import BrokerNode, TopicPartition
+from kafkatx.wire.messages.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
+from tests.clientcore.consumer.test_aborted_transactions import batch
+from tests.clientcore.consumer.test_completed_fetch import at
+from tests.clientcore.consumer.test_partition_state import T0, T1, T2, PositionsTestCase
+
+TOPIC_ID = uuid.UUID(int=5)
+SHARE = 1 << 18
+
+
+def metadata(topic_id: uuid.UUID = TOPIC_ID, **leaders: int) -> ClusterMetadata:
+    """Brokers 1 to 3, and partitions of t (p0=1: partition 0 is led by broker 1)."""
+    partitions = {
+        int(name[1:]): PartitionMetadata(int(name[1:]), leader, 10 + leader)
+        for name, leader in leaders.items()
+    }
+    return ClusterMetadata(
+        {node: BrokerNode(node, f"broker{node}", 9092) for node in (1, 2, 3)},
+        topics={"t": TopicMetadata("t", partitions, topic_id)},
+    )
+
+
+class FetchesTestCase(PositionsTestCase):
+    """Three partitions led by broker 1."""
+
+    def setUp(self) -> None:
+        """No requests yet."""
+        super().setUp()
+        for position in self.positions:
+            position.checked_epoch = 11
+        self.shelf.share_bytes = SHARE
+        self.metadata = metadata(p0=1, p1=1, p2=1)
+        self.fetches = self.make()
+
+    def make(self, **settings: Any) -> Fetches:
+        """What settings make of it."""
+        loaded = ClientSettings.load("consumer", {"bootstrap_servers": "broker1", **settings})
+        return Fetches(loaded, self.shelf, Decoding())
+
+    def ask(self, under_way: bool = False) -> Asked:
+        """A request for all partitions that want something."""
+        asked = self.fetches.ask(list(self.positions), self.metadata)
+        assert asked is not None
+        if not under_way:
+            self.fetches.done(asked)
+        return asked
+
+    def asked_for(self, asked: Asked) -> list[tuple[int, int, int]]:
+        """Partition, offset and limit of what a request asks for."""
+        (topic,) = asked.message.topics
+        return [(p.partition, p.fetch_offset, p.partition_max_bytes) for p in topic.partitions]
+
+    def reply(self, *parts: PartitionData, by_id: bool = False, error: int = 0) -> FetchResponse:
+        """A response of one topic."""
+        topic = FetchableTopicResponse(
+            "" if by_id else "t", TOPIC_ID if by_id else uuid.UUID(int=0), list(parts)
+        )
+        return FetchResponse(error_code=error, responses=[topic])
+
+    def part(self, partition: int, records: bytes = b"", error: int = 0, **more: Any) -> PartitionData:
+        """One partition's."""
+        fields = {"high_watermark": 50, "last_stable_offset": 40, "log_start_offset": 2, **more}
+        return PartitionData(partition, error, records=memoryview(records), **fields)
+
+
+class AskTests(FetchesTestCase):
+    def test_all_that_is_wanted(self) -> None:
+        """Partitions are asked for from their fetch offset on, but not those that want nothing."""
+        self.positions[T0].seek(7)
+        self.positions[T1].paused = True
+        asked = self.ask()
+        self.assertEqual(self.asked_for(asked), [(0, 7, SHARE), (2, 0, SHARE)])
+        self.assertEqual(asked.message.topics[0].partitions[0].current_leader_epoch, 11)
+        self.assertEqual((asked.reserved_bytes, asked.pause_ms), (2 * SHARE, 0))
+        self.positions[T0].held = self.positions[T2].held = True
+        self.assertIsNone(self.fetches.ask(list(self.positions), self.metadata))
+
+    def test_settings(self) -> None:
+        """Kafka's settings stand in the request."""
+        self.fetches = self.make(
+            fetch_max_wait_ms=70, fetch_min_bytes=9, isolation_level="read_committed", client_rack="r"
+        )
+        message = self.ask().message
+        self.assertEqual((message.max_wait_ms, message.min_bytes), (70, 9))
+        self.assertEqual((message.isolation_level, message.rack_id), (1, "r"))
+
+    def test_epochs(self) -> None:
+        """The leader's epoch stands in the request, and that of the last batch that was fetched (KIP-320)."""
+        self.fill(T0, 1)
+        first, second, _ = self.ask().message.topics[0].partitions
+        self.assertEqual((first.current_leader_epoch, first.last_fetched_epoch), (11, 3))
+        self.assertEqual((second.current_leader_epoch, second.last_fetched_epoch), (11, -1))
+
+    def test_another_leader(self) -> None:
+        """What was read from another leader is not asked for before it is compared with the new one's log."""
+        self.fill(T0, 1)
+        under_way = self.ask()
+        self.metadata = metadata(p0=2, p1=1, p2=1)
+        self.assertEqual([partition for partition, _, _ in self.asked_for(self.ask())], [1, 2])
+        self.assertTrue(self.fetches.doubtful)
+        self.assertEqual(self.fetches.take(under_way, self.reply(self.part(0, at(1, b"x" * 99)))), ([], []))
+        self.positions[T0].checked(12, 3)
+        self.assertEqual(len(self.asked_for(self.ask())), 3)
+
+    def test_another_leader_before_anything_was_read(self) -> None:
+        """Where nothing was read there is nothing to compare."""
+        self.metadata = metadata(p0=2, p1=1, p2=1)
+        self.assertEqual(len(self.asked_for(self.ask())), 3)
+        self.assertFalse(self.fetches.doubtful)
+
+    def test_diverging(self) -> None:
+        """A broker that says that its log is another has the position compared with it (KIP-595)."""
+        self.fill(T0, 1)
+        asked = self.ask()
+        part = self.part(0, diverging_epoch=EpochEndOffset(2, 0))
+        self.assertEqual(self.fetches.take(asked, self.reply(part)), ([], []))
+        self.assertTrue(self.fetches.doubtful)
+        self.assertEqual([partition for partition, _, _ in self.asked_for(self.ask())], [1, 2])
+        self.assertTrue(self.positions[T0].unchecked)
+
+    def test_fetch_max_bytes(self) -> None:
+        """A reply is bounded by fetch.max.bytes, but not below what one partition may need."""
+        self.fetches = self.make(fetch_max_bytes=SHARE + 1)
+        self.assertEqual(self.ask().message.max_bytes, SHARE + 1)
+        self.fetches = self.make(fetch_max_bytes=5)
+        self.assertEqual(self.ask().message.max_bytes, SHARE)
+
+    def test_names_or_ids(self) -> None:
+        """With the ids of all topics any version may be sent, else those that name them."""
+        asked = self.ask()
+        self.assertEqual((asked.at_most, asked.message.topics[0].topic_id), (13, TOPIC_ID))
+        self.metadata = metadata(uuid.UUID(int=0), p0=1)
+        self.assertEqual(self.ask().at_most, 12)
+
+    def test_full_partitions_are_left_out(self) -> None:
+        """A partition with a share at hand is not asked for; then the others must not make it wait."""
+        self.shelf.share_bytes = self.fill(T0, 1)
+        asked = self.ask()
+        self.assertEqual([partition for partition, _, _ in self.asked_for(asked)], [1, 2])
+        self.assertEqual((asked.message.max_wait_ms, asked.pause_ms), (0, LEFT_OUT_MS))
+
+    def test_room(self) -> None:
+        """What is at hand and under way is bounded; requests that ended are under way no more."""
+        self.shelf._limit = 4 * SHARE
+        first = self.ask(under_way=True)
+        self.assertEqual(first.message.max_bytes, 3 * SHARE)
+        second = self.ask(under_way=True)
+        self.assertEqual(second.message.max_bytes, SHARE)
+        self.assertIsNone(self.fetches.ask(list(self.positions), self.metadata))
+        self.fetches.done(first)
+        self.fetches.done(second)
+        self.assertEqual(self.ask().message.max_bytes, 3 * SHARE)
+
+    def test_paused_ones_make_room(self) -> None:
+        """Before others go without, what is at hand of paused partitions goes; it is fetched again later."""
+        self.shelf._limit = self.fill(T0, 3)
+        self.shelf.share_bytes = 10
+        self.assertIsNone(self.fetches.ask([self.positions[T1]], self.metadata))
+        self.positions[T0].paused = True
+        asked = self.fetches.ask([self.positions[T1], self.positions[T0]], self.metadata)
+        self.assertIsNotNone(asked)
+        self.assertEqual((self.shelf.bytes, self.positions[T0].fetch_offset), (0, 0))
+
+    def test_by_node(self) -> None:
+        """Positions go by their leaders; NO_NODE where there is none, or none that is known to live."""
+        self.metadata = metadata(p0=2, p1=9)
+        self.positions.add([TopicPartition("u", 0)], 0)
+        found = by_node(self.positions, self.metadata)
+        places = {node: [position.place for position in found[node]] for node in found}
+        self.assertEqual(places, {2: [T0], NO_NODE: [T1, T2, TopicPartition("u", 0)]})
+
+    def test_by_replica(self) -> None:
+        """A replica that the leader has named is asked in its place, as long as it lives."""
+        self.positions[T0].replica = 3
+        self.positions[T1].replica = 7
+        found = by_node(self.positions, self.metadata)
+        self.assertEqual({node: len(found[node]) for node in found}, {3: 1, 1: 2})
+
+
+class TakeTests(FetchesTestCase):
+    def take(self, *parts: PartitionData, by_id: bool = False) -> tuple[list[Position], list[Refusal]]:
+        """The answer to a request for all."""
+        return self.fetches.take(self.ask(), self.reply(*parts, by_id=by_id))
+
+    def test_records(self) -> None:
+        """Records and offsets of a reply are the positions', whether it names topics or their ids."""
+        for by_id in (False, True):
+            start = self.positions[T0].fetch_offset
+            got, refused = self.take(self.part(0, at(start, build_values([b"a"], 5))), by_id=by_id)
+            self.assertEqual(([position.place for position in got], refused), ([T0], []))
+            self.assertEqual(self.positions[T0].fetch_offset, start + 1)
+        position = self.positions[T0]
+        self.assertEqual((position.high_watermark, position.last_stable_offset), (50, 40))
+        self.assertEqual(position.log_start_offset, 2)
+        self.assertEqual(len(self.positions.take(9)[T0]), 2)
+
+    def test_nobody_asked(self) -> None:
+        """What was not asked for is not taken, nor what was asked for before a seek."""
+        asked = self.ask()
+        self.positions[T0].seek(0)
+        self.positions.remove([T1])
+        records = build_values([b"a"], 5)
+        reply = self.reply(self.part(0, records), self.part(1, records), self.part(8, records))
+        self.assertEqual(self.fetches.take(asked, reply), ([], []))
+        self.assertEqual(self.positions.take(9), {})
+        self.assertEqual(asked.positions(), [self.positions[T2]])
+
+    def test_slices_let_go_of_the_reply(self) -> None:
+        """What several partitions share is copied apart: the last of them would keep all in memory."""
+        records = memoryview(build_values([b"a"], 5))
+        whole = FetchResponse(
+            responses=[
+                FetchableTopicResponse(
+                    "t", partitions=[PartitionData(n, 0, 9, records=records) for n in range(2)]
+                )
+            ]
+        )
+        self.fetches.take(self.ask(), whole)
+        found = {position._fetched[0]._data.obj is records.obj for position in (*self.positions,)[:2]}
+        self.assertEqual(found, {False})
+        alone = FetchResponse(
+            responses=[FetchableTopicResponse("t", partitions=[PartitionData(2, 0, 9, records=records)])]
+        )
+        self.fetches.take(self.ask(), alone)
+        self.assertIs(self.positions[T2]._fetched[0]._data.obj, records.obj)
+
+    def test_errors(self) -> None:
+        """A partition's error is told, and the others get theirs; an error of all is raised."""
+        got, refused = self.take(self.part(0, error=6), self.part(1, build_values([b"a"], 5)))
+        self.assertEqual([position.place for position in got], [T1])
+        self.assertEqual(refused, [Refusal(self.positions[T0], ErrorCode.NOT_LEADER_OR_FOLLOWER)])
+        self.assertRaises(RequestError, self.fetches.take, self.ask(), self.reply(error=35))
+
+    def test_too_large(self) -> None:
+        """More is asked for of a batch that comes cut off, until it is whole; at last that is an error."""
+        records = build_values([b"x" * 1000], 5)
+        self.assertEqual(self.take(self.part(0, records[:-1])), ([], []))
+        self.assertEqual(self.asked_for(self.ask())[0], (0, 0, SHARE))
+        self.positions[T0].grown_bytes = SHARE
+        self.take(self.part(0, records[:-1]))
+        asked = self.ask()
+        self.assertEqual((self.asked_for(asked)[0], asked.message.max_bytes), ((0, 0, 4 * SHARE), 4 * SHARE))
+        self.take(self.part(0, records))
+        self.assertEqual(self.asked_for(self.ask())[0], (0, 1, SHARE))
+        self.positions[T1].grown_bytes = NEVER_MORE
+        self.take(self.part(1, records[:-1]))
+        self.assertIn("2 GiB", str(self.positions[T1].error))
+
+    def test_garbage(self) -> None:
+        """Bytes that are no batches are an error of their partition."""
+        self.take(self.part(0, b"\xff" * 100))
+        self.assertIsInstance(self.positions[T0].error, CorruptRecords)
+
+    def test_read_committed(self) -> None:
+        """Aborted transactions are left out only where that is wished."""
+        part = self.part(0, batch(0, 7, b"a"), aborted_transactions=[AbortedTransaction(7, 0)])
+        self.take(part)
+        self.assertEqual(len(self.positions.take(9)[T0]), 1)
+        self.positions[T0].seek(0)
+        self.fetches = self.make(isolation_level="read_committed")
+        self.take(part)
+        self.assertEqual((self.positions.take(9), self.positions[T0].offset), ({}, 1))
+
+    def test_preferred_replica(self) -> None:
+        """A leader may send a consumer elsewhere (KIP-392)."""
+        self.take(self.part(0, preferred_read_replica=3))
+        self.assertEqual((self.positions[T0].replica, self.fetches.moved), (3, True))

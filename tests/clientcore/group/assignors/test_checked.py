@@ -1,0 +1,78 @@
+"""What assignors may not give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.group.assignors import COOPERATIVE_STICKY, Assignor, Member
+from kafkatx.clientcore.group.assignors.checked import check
+from kafkatx.errors import KafkaTXError
+from kafkatx.types import TopicPartition
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+COUNTS = {"t": 2, "u": 1}
+
+
+def own(cooperative: bool = False) -> Assignor:
+    """Somebody's own assignor."""
+    return Assignor("own", lambda members, partitions: {}, cooperative)
+
+
+def members(**owned: tuple[tuple[TopicPartition, ...], int]) -> dict[str, Member]:
+    """Members of topic t, with what they have and of which generation."""
+    topics = frozenset(["t"])
+    return {name: Member(name, topics, None, had, number) for name, (had, number) in owned.items()}
+
+
+class CheckTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Two members that have nothing."""
+        self.members = members(a=((), -1), b=((), -1))
+
+    def refused(self, given: dict[str, Any], words: str) -> None:
+        """The assignment is refused, in these words."""
+        error = self.assertRaises(KafkaTXError, check, own(), self.members, COUNTS, given)
+        self.assertEqual(str(error), f"the assignor own is wrong: it gives {words}")
+
+    def test_right(self) -> None:
+        """Each partition once, to subscribers; some may be left out, and members without any."""
+        for given in ({"a": [T0], "b": [T1]}, {"a": [T1, T0]}, {}, {"b": [("t", 1)]}):
+            check(own(), self.members, COUNTS, given)
+
+    def test_twice(self) -> None:
+        """A partition has one owner."""
+        self.refused({"a": [T0], "b": [T1, T0]}, "t [0] to b, and to a")
+        self.refused({"a": [T0, T0]}, "t [0] to a, and to a")
+
+    def test_subscription(self) -> None:
+        """Nobody gets what it does not want."""
+        self.refused({"a": [("u", 0)]}, "u [0] to a, who does not subscribe to the topic")
+
+    def test_not_there(self) -> None:
+        """Partitions and members that are not there are none."""
+        self.refused({"a": [("t", 2)]}, "t [2] to a, but the topic has 2 partitions")
+        self.refused({"a": [("t", -1)]}, "t [-1] to a, but the topic has 2 partitions")
+        self.refused({"c": [T0]}, "t [0] to c, who is no member")
+
+    def test_handed_over(self) -> None:
+        """What a member still has goes to nobody else in one step, where members keep their partitions."""
+        group = members(a=((T0, T1), 4), b=((), -1))
+        given = {"a": [T0], "b": [T1]}
+        check(own(), group, COUNTS, given)
+        check(own(cooperative=True), group, COUNTS, {"a": [T0]})
+        error = self.assertRaises(KafkaTXError, check, own(cooperative=True), group, COUNTS, given)
+        self.assertIn("it gives t [1] to b, a still has it", str(error))
+
+    def test_older_claim(self) -> None:
+        """Who had a partition by an older generation has it no more."""
+        group = members(a=((T0,), 3), b=((T0,), 4))
+        check(own(cooperative=True), group, COUNTS, {"b": [T0]})
+        error = self.assertRaises(KafkaTXError, check, own(cooperative=True), group, COUNTS, {"a": [T0]})
+        self.assertIn("b still has it", str(error))
+
+    def test_ours(self) -> None:
+        """Ours knows generations from user data, too, and is trusted there."""
+        group = members(a=((T0,), 4), b=((), -1))
+        check(COOPERATIVE_STICKY, group, COUNTS, {"b": [T0]})

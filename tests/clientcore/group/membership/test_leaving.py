@@ -1,0 +1,203 @@
+"""Leaving: as the application wants, or because it takes too long; and who may commit."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.errors import CommitFailed, ConnectionFailed
+from kafkatx.clientcore.group.membership import NOBODY, State
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.heartbeat import HeartbeatResponse
+from kafkatx.wire.messages.join_group import (
+    JoinGroupRequest,
+)
+from kafkatx.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafkatx.wire.messages.sync_group import SyncGroupResponse
+from tests.clientcore.group.membership.alone import COOPERATIVE, Alone
+from tests.clientcore.group.membership.world import BEAT_MS, NOW_MS, POLL_MS
+
+
+class PollTests(SynchronousTestCase):
+    def test_overdue(self) -> None:
+        """An application that takes too long loses all; the member joins again when more is asked for."""
+        member = Alone().stable(0)
+        member.poll()
+        member.pass_ms(POLL_MS - 1)
+        self.assertEqual(member.kinds, ["assigned"])
+        member.pass_ms(1)
+        (request,) = member.sent(LeaveGroupRequest)
+        self.assertEqual((request.members[0].member_id, request.member_id), ("me", "me"))
+        self.assertEqual(request.members[0].reason, "consumer poll timeout has expired.")
+        self.assertEqual((member.calls[-1], member.state), (("lost", {("t", 0)}), State.UNJOINED))
+        self.assertTrue(member.idle)
+        joins = len(member.sent(JoinGroupRequest))
+        member.pass_ms(POLL_MS)
+        member.poll()
+        self.assertEqual((len(member.sent(JoinGroupRequest)), member.last.member_id), (joins + 1, ""))
+
+    def test_polls(self) -> None:
+        """Each time that more is asked for the time begins anew."""
+        member = Alone().stable(0)
+        for _ in range(3):
+            member.poll()
+            member.pass_ms(POLL_MS - 1)
+        self.assertEqual(member.sent(LeaveGroupRequest), [])
+
+    def test_waiting(self) -> None:
+        """While the application waits for records, and before it has asked for any, nothing counts."""
+        member = Alone().stable(0)
+        member.pass_ms(POLL_MS * 2)
+        member.poll()
+        member.poll(waiting=True)
+        member.pass_ms(POLL_MS * 2)
+        self.assertEqual((member.sent(LeaveGroupRequest), member.state), ([], State.STABLE))
+
+    def test_static(self) -> None:
+        """A static member does not say that it leaves: its session ends."""
+        member = Alone(group_instance_id="one").stable(0)
+        member.poll()
+        member.pass_ms(POLL_MS)
+        self.assertEqual((member.sent(LeaveGroupRequest), member.kinds[-1]), ([], "lost"))
+        self.assertTrue(member.idle)
+
+    def test_while_revoking(self) -> None:
+        """The time goes on while the application gives up partitions."""
+        member = Alone().stable(0)
+        member.poll()
+        member.patient = True
+        member.subscribe("u")
+        member.pass_ms(POLL_MS)
+        self.assertEqual((member.kinds, len(member.sent(LeaveGroupRequest))), (["assigned", "revoked"], 1))
+        member.finish()
+        self.assertEqual((member.kinds[-1], member.state), ("revoked", State.UNJOINED))
+
+
+class LeavingTests(SynchronousTestCase):
+    def test_close(self) -> None:
+        """Partitions are given up, then the coordinator hears of it, then it is done for good."""
+        member = Alone().stable(0)
+        member.patient = True
+        member.close()
+        self.assertEqual((member.calls[-1], member.sent(LeaveGroupRequest)), (("revoked", {("t", 0)}), []))
+        self.assertEqual(member.machine.committing(), (1, "me"))
+        member.finish()
+        self.assertEqual(
+            (member.state, member.last.members[0].reason), (State.LEAVING, "the consumer is being closed")
+        )
+        member.answer(LeaveGroupResponse())
+        self.assertEqual((member.state, member.left, member.idle), (State.CLOSED, 1, True))
+        member.close()
+        self.assertEqual(member.left, 2)
+
+    def test_unsubscribe(self) -> None:
+        """After leaving one may subscribe again."""
+        member = Alone().stable(0)
+        member.do(member.machine.unsubscribe(NOW_MS))
+        member.answer(LeaveGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+        self.assertEqual((member.state, member.left, member.machine.member_id), (State.UNJOINED, 1, ""))
+        self.assertTrue(member.idle)
+        self.assertEqual(member.machine.committing(), NOBODY)
+        member.subscribe("t")
+        self.assertEqual((member.state, member.last.member_id), (State.JOINING, ""))
+
+    def test_subscribe_while_leaving(self) -> None:
+        """One that subscribes while it leaves joins when it has left."""
+        member = Alone().stable(0)
+        member.do(member.machine.unsubscribe(NOW_MS))
+        member.subscribe("u")
+        self.assertEqual(member.state, State.LEAVING)
+        member.answer(LeaveGroupResponse())
+        self.assertEqual(member.state, State.JOINING)
+
+    def test_close_while_unsubscribing(self) -> None:
+        """A close that comes while it leaves is for good."""
+        member = Alone().stable(0)
+        member.do(member.machine.unsubscribe(NOW_MS))
+        member.close()
+        member.answer(LeaveGroupResponse())
+        self.assertEqual((member.state, member.left), (State.CLOSED, 1))
+
+    def test_unsubscribe_while_closing(self) -> None:
+        """One that comes after a close does not take that back."""
+        member = Alone().stable(0)
+        member.close()
+        member.do(member.machine.unsubscribe(NOW_MS))
+        member.answer(LeaveGroupResponse())
+        self.assertEqual(member.state, State.CLOSED)
+
+    def test_unreachable(self) -> None:
+        """Whoever cannot say good-bye has left nevertheless."""
+        member = Alone().stable(0)
+        member.close()
+        member.refuse(ConnectionFailed("gone"))
+        self.assertEqual((member.state, member.left), (State.CLOSED, 1))
+
+    def test_static(self) -> None:
+        """A static member keeps its place: it says nothing."""
+        member = Alone(group_instance_id="one").stable(0)
+        member.close()
+        self.assertEqual((member.sent(LeaveGroupRequest), member.state, member.left), ([], State.CLOSED, 1))
+
+    def test_never_joined(self) -> None:
+        """Who was never in a group has nothing to say."""
+        member = Alone()
+        member.close()
+        self.assertEqual((member.asked, member.state, member.left), ([], State.CLOSED, 1))
+
+    def test_while_joining(self) -> None:
+        """A cooperative member that leaves during a rebalance cannot commit: its partitions are lost."""
+        member = Alone(**COOPERATIVE)
+        member.subscribe("t")
+        member.join(protocol="cooperative-sticky")
+        member.sync(0)
+        member.subscribe("t", "u")
+        member.close()
+        self.assertEqual((member.kinds[-1], member.state), ("lost", State.LEAVING))
+
+    def test_fails_while_leaving(self) -> None:
+        """A membership that fails while the application gives its partitions up has also left."""
+        member = Alone(group_instance_id="one").stable(0)
+        member.patient = True
+        member.close()
+        member.pass_ms(BEAT_MS)
+        member.answer(HeartbeatResponse(error_code=ErrorCode.FENCED_INSTANCE_ID))
+        member.finish()
+        self.assertEqual((member.left, len(member.errors), member.state), (1, 1, State.CLOSED))
+
+
+class CommittingTests(SynchronousTestCase):
+    def test_identity(self) -> None:
+        """A member commits by its generation; who wants to be none, from outside of the group."""
+        member = Alone()
+        self.assertEqual(member.machine.committing(), NOBODY)
+        self.assertEqual(member.stable(0).machine.committing(), (1, "me"))
+
+    def test_rebalance(self) -> None:
+        """During a rebalance nothing can be committed, and out of the group neither."""
+        member = Alone()
+        member.subscribe("t")
+        error = self.assertRaises(CommitFailed, member.machine.committing)
+        self.assertEqual(error.code, ErrorCode.REBALANCE_IN_PROGRESS)
+        member.join()
+        self.assertRaises(CommitFailed, member.machine.committing)
+        member.answer(SyncGroupResponse(error_code=ErrorCode.NOT_COORDINATOR))
+        error = self.assertRaises(CommitFailed, member.machine.committing)
+        self.assertEqual(error.code, ErrorCode.UNKNOWN_MEMBER_ID)
+
+    def refused(self, code: ErrorCode, generation: int = 1) -> Alone:
+        """A member that commits and is refused."""
+        member = Alone(group_instance_id="one").stable(0)
+        member.do(member.machine.commit_refused(code, generation, "me", NOW_MS))
+        return member
+
+    def test_refused(self) -> None:
+        """What a commit is refused for is known of the member then."""
+        self.assertEqual(self.refused(ErrorCode.REBALANCE_IN_PROGRESS).state, State.JOINING)
+        self.assertEqual(self.refused(ErrorCode.UNKNOWN_MEMBER_ID).kinds[-1], "lost")
+        self.assertEqual(self.refused(ErrorCode.ILLEGAL_GENERATION).kinds[-1], "lost")
+        self.assertEqual(self.refused(ErrorCode.FENCED_INSTANCE_ID).state, State.CLOSED)
+        self.assertEqual(self.refused(ErrorCode.OFFSET_METADATA_TOO_LARGE).state, State.STABLE)
+
+    def test_refused_before(self) -> None:
+        """Of a generation that is over it says nothing about this one."""
+        self.assertEqual(self.refused(ErrorCode.UNKNOWN_MEMBER_ID, generation=0).kinds, ["assigned"])

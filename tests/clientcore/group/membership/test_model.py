@@ -1,0 +1,153 @@
+"""Random lives of a group: whatever happens, it comes to rest with every partition owned once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.errors import ConnectionFailed
+from kafkatx.clientcore.group.assignors import COOPERATIVE_STICKY, RANGE, STICKY
+from kafkatx.clientcore.group.membership import State
+from kafkatx.wire.messages.heartbeat import HeartbeatRequest
+from tests.clientcore.group.membership.world import BEAT_MS, POLL_MS, SESSION_MS, SETTLED_MS, Actor, World
+
+TOPICS = ("t", "u")
+MOST_MEMBERS = 5
+INDEX = st.integers(0, MOST_MEMBERS - 1)
+WANTED = st.sampled_from((("t",), ("u",), ("t", "u")))
+
+
+class Lives(RuleBasedStateMachine):
+    """Members come, leave, are stopped, cut off, slow, and change their minds; topics grow; time passes.
+
+    That two members own a partition at once, one of whom could know better, is an error of the world.
+    """
+
+    @initialize(
+        assignors=st.sampled_from(((RANGE,), (STICKY,), (COOPERATIVE_STICKY,), (RANGE, COOPERATIVE_STICKY))),
+        delay_ms=st.sampled_from((0, 3000)),
+    )
+    def begin(self, assignors: Any, delay_ms: int) -> None:
+        """An empty group."""
+        self.world = World({"t": 4, "u": 3}, delay_ms)
+        self.assignors = assignors
+
+    @property
+    def alive(self) -> list[Actor]:
+        """The members that were not closed."""
+        return [actor for actor in self.world.members if actor.left == 0 and actor.state is not State.CLOSED]
+
+    def one(self, index: int) -> Actor:
+        """One of them."""
+        alive = self.alive
+        return alive[index % len(alive)]
+
+    @precondition(lambda self: len(self.alive) < MOST_MEMBERS)
+    @rule(topics=WANTED, static=st.booleans())
+    def come(self, topics: Any, static: bool) -> None:
+        """Somebody comes."""
+        instance_id = f"i{len(self.world.members)}" if static else None
+        self.world.member(*topics, assignors=self.assignors, group_instance_id=instance_id)
+
+    @precondition(lambda self: self.alive)
+    @rule(index=INDEX)
+    def go(self, index: int) -> None:
+        """Somebody leaves."""
+        actor = self.one(index)
+        if not actor.frozen:
+            actor.close()
+
+    @precondition(lambda self: self.alive)
+    @rule(index=INDEX)
+    def freeze(self, index: int) -> None:
+        """Somebody is stopped, or goes on."""
+        actor = self.one(index)
+        if actor.frozen:
+            actor.thaw()
+        else:
+            actor.frozen = True
+
+    @precondition(lambda self: self.alive)
+    @rule(index=INDEX)
+    def cut_off(self, index: int) -> None:
+        """Nothing that somebody sends arrives, or it does again."""
+        actor = self.one(index)
+        actor.deaf = None if actor.deaf else ConnectionFailed("cut off")
+
+    @precondition(lambda self: self.alive)
+    @rule(index=INDEX)
+    def be_slow(self, index: int) -> None:
+        """Somebody's application takes its time from now on, or is done."""
+        self.hurry(self.one(index), not self.one(index).patient)
+
+    def hurry(self, actor: Actor, patient: bool = False) -> None:
+        """Let an application be done with what it is at."""
+        actor.patient = patient
+        if not patient and actor.busy:
+            actor.finish()
+
+    @precondition(lambda self: self.alive)
+    @rule(index=INDEX, waiting=st.booleans())
+    def poll(self, index: int, waiting: bool) -> None:
+        """Somebody's application asks for records."""
+        if not self.one(index).frozen:
+            self.one(index).poll(waiting)
+
+    @precondition(lambda self: self.alive)
+    @rule(index=INDEX, topics=WANTED)
+    def change(self, index: int, topics: Any) -> None:
+        """Somebody wants other topics."""
+        if not self.one(index).frozen:
+            self.one(index).subscribe(*topics)
+
+    @rule(topic=st.sampled_from(TOPICS))
+    def grow(self, topic: str) -> None:
+        """A topic grows, and those who can hear of it do."""
+        self.world.topics[topic] = min(self.world.topics[topic] + 1, 9)
+        self.world.tell_topics()
+
+    @rule(ms=st.sampled_from((1, BEAT_MS, SESSION_MS, SESSION_MS + BEAT_MS, POLL_MS)))
+    def wait(self, ms: int) -> None:
+        """Time passes."""
+        self.world.pass_ms(ms)
+
+    @invariant()
+    def sane(self) -> None:
+        """What an application has is of a generation; nobody has failed; nobody is overdue."""
+        for actor in getattr(self, "world", World({})).members:
+            assert not actor.errors, actor.errors
+            assert actor.frozen or actor.machine.deadline_ms > actor.world.now_ms
+            if actor.machine.owned and actor.machine.generation < 0:
+                assert actor.busy
+
+    def teardown(self) -> None:
+        """When everybody is well again all comes to rest, and nobody joins any more."""
+        if not hasattr(self, "world"):
+            return
+        for actor in self.alive:
+            actor.deaf = None
+            actor.thaw()
+            self.hurry(actor)
+            actor.poll(waiting=True)
+        self.world.pass_ms(2 * SETTLED_MS)
+        self.world.tell_topics()
+        self.world.pass_ms(2 * SETTLED_MS)
+        alive = self.alive
+        wanted = {topic for actor in alive for topic in actor.machine._topics or ()}
+        assert all(actor.state is State.STABLE for actor in alive), [actor.state for actor in alive]
+        assert self.world.whole(*wanted), (self.world.owners.keys(), wanted)
+        asked = [len(actor.sent(object)) - len(actor.sent(HeartbeatRequest)) for actor in alive]
+        self.world.pass_ms(SETTLED_MS)
+        assert [len(actor.sent(object)) - len(actor.sent(HeartbeatRequest)) for actor in alive] == asked
+
+
+class LivesTests(SynchronousTestCase):
+    def test_lives(self) -> None:
+        """Hypothesis finds no life that ends otherwise."""
+        case = Lives.TestCase
+        case.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+        case("runTest").runTest()

@@ -1,0 +1,92 @@
+"""Tests of kafkatx.clientcore.legacy.topic_filter."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.legacy.topic_filter import (
+    Blacklist,
+    Shares,
+    Subscription,
+    TopicFilter,
+    Whitelist,
+    ranges,
+)
+from kafkatx.errors import KafkaTXError
+from kafkatx.types import TopicPartition
+
+TOPICS = ("clicks", "clicks2", "views", "Views", "a.b", "axb")
+
+
+def wanted(filter: TopicFilter) -> list[str]:
+    """Those of the topics that a filter wants."""
+    return [topic for topic in TOPICS if filter.wants(topic)]
+
+
+class FilterTests(SynchronousTestCase):
+    def test_whitelist(self) -> None:
+        """Whole names match; commas stand between alternatives."""
+        self.assertEqual(wanted(Whitelist("clicks")), ["clicks"])
+        self.assertEqual(wanted(Whitelist("click.*")), ["clicks", "clicks2"])
+        self.assertEqual(wanted(Whitelist("clicks, views ,a\\.b")), ["clicks", "views", "a.b"])
+        self.assertEqual(wanted(Whitelist("(?i)views|x")), ["views", "Views"])
+
+    def test_blacklist(self) -> None:
+        """Everything but what matches as a whole."""
+        self.assertEqual(wanted(Blacklist("clicks")), ["clicks2", "views", "Views", "a.b", "axb"])
+        self.assertEqual(wanted(Blacklist("click.*,a.b")), ["views", "Views"])
+        self.assertEqual(wanted(Blacklist("(?i)VIEWS|.*[.x].*")), ["clicks", "clicks2"])
+
+    def test_pattern(self) -> None:
+        """The pattern says the same as the filter, so that whoever subscribes needs nothing else."""
+        for filter in (Whitelist("clicks,a.b"), Blacklist("clicks,a.b")):
+            found = [topic for topic in TOPICS if filter.pattern.fullmatch(topic)]
+            self.assertEqual(found, wanted(filter))
+
+    def test_wrong(self) -> None:
+        """What is no regular expression is an error that shows it."""
+        for kind in (Whitelist, Blacklist):
+            error = self.assertRaises(KafkaTXError, kind, "a(b")
+            self.assertIn("'a(b' is no regular expression", str(error))
+
+    def test_repr(self) -> None:
+        """As it is written."""
+        self.assertEqual(repr(Blacklist("a,b")), "Blacklist('a,b')")
+
+
+class SubscriptionTests(SynchronousTestCase):
+    def test_wrong(self) -> None:
+        """Nothing to read, or nobody to read it."""
+        self.assertRaises(KafkaTXError, Subscription)
+        error = self.assertRaises(KafkaTXError, Subscription, {"t": 1, "u": 0})
+        self.assertEqual(str(error), "0 streams for u: there must be at least one")
+        self.assertRaises(KafkaTXError, Subscription, filter=Whitelist(".*"), streams=0)
+
+
+class SharesTests(SynchronousTestCase):
+    def test_ranges(self) -> None:
+        """Algorithm 1: the first ones have one more; streams beyond the partitions have nothing."""
+        places = [TopicPartition("t", number) for number in (4, 0, 3, 1, 2)]
+        for streams, expected in (
+            ("a", "aaaaa"),
+            ("ab", "aaabb"),
+            ("abc", "aabbc"),
+            ("abcdefg", "abcde"),
+            ("", ""),
+        ):
+            owners = ranges(places, list(streams))
+            self.assertEqual("".join(owners[place] for place in sorted(owners)), expected)
+
+    def test_by_topic(self) -> None:
+        """A topic's streams share its partitions; a topic without streams has no owner."""
+        places = [TopicPartition(topic, number) for topic in "tuv" for number in (0, 1)]
+        shares = Shares({"t": ["t1", "t2"], "u": ["u1"]})
+        self.assertEqual(shares.streams(), ["t1", "t2", "u1"])
+        owners = {str(place): owner for place, owner in shares.divide(places).items()}
+        self.assertEqual(owners, {"t-0": "t1", "t-1": "t2", "u-0": "u1", "u-1": "u1"})
+
+    def test_all(self) -> None:
+        """The streams of a filter share all partitions together, also where each topic has only one."""
+        shares = Shares(all=["a", "b"])
+        owners = shares.divide(TopicPartition(topic, 0) for topic in "tuvw")
+        self.assertEqual([owners[TopicPartition(topic, 0)] for topic in "tuvw"], ["a", "a", "b", "b"])

@@ -1,0 +1,48 @@
+"""A partition as a broker has it, for what producers must get right: order, duplicates, gaps."""
+
+from __future__ import annotations
+
+import attrs
+
+from kafkatx.errors import ErrorCode
+from kafkatx.log.partition.producer_state import ProducerBatch, Producers
+from kafkatx.records.batch import check, iter_records, parse_header
+
+
+@attrs.define
+class Partition:
+    """Takes batches as :mod:`kafkatx.log.partition.producer_state` judges them: the broker's own table.
+
+    :ivar old: as before Kafka 2.5 a producer that it does not know has to begin with sequence 0.
+    """
+
+    values: list[bytes | None] = attrs.Factory(list)
+    most_bytes: int = 1 << 30
+    producers: Producers = attrs.Factory(Producers)
+    batches: list[bytes] = attrs.Factory(list)
+    old: bool = False
+
+    def forget(self) -> None:
+        """Retention has deleted all batches: producers are known no more."""
+        self.producers = Producers()
+
+    def append(self, data: bytes) -> tuple[ErrorCode, int]:
+        """Append a batch; return error code and base offset."""
+        header = parse_header(data)
+        check(memoryview(data), 0, header, produced=True)
+        if len(data) > self.most_bytes:
+            return ErrorCode.MESSAGE_TOO_LARGE, -1
+        base = len(self.values)
+        if header.producer_id >= 0:
+            identity = (header.producer_id, header.producer_epoch, header.base_sequence)
+            if self.old and header.base_sequence and header.producer_id not in self.producers.states:
+                return ErrorCode.UNKNOWN_PRODUCER_ID, -1
+            judged = self.producers.check(*identity, header.count)
+            if isinstance(judged, ErrorCode):
+                return judged, -1
+            if isinstance(judged, ProducerBatch):
+                return ErrorCode.NONE, judged.base_offset
+            self.producers.record(*identity, base, base + header.count - 1, 0)
+        self.values += [record.value for record in iter_records(memoryview(data))]
+        self.batches.append(data)
+        return ErrorCode.NONE, base

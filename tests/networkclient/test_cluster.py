@@ -1,0 +1,550 @@
+"""Tests of kafkatx.networkclient.cluster and kafkatx.networkclient.metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed, RequestTimedOut, UnknownTopic
+from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.networkclient.cluster import Cluster
+from kafkatx.wire.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from kafkatx.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafkatx.wire.messages.metadata import MetadataRequest, MetadataResponse
+from tests.blocking.fakes import FakeCluster, Log
+from tests.client.fakes import Network
+
+
+class ClusterTestCase(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Three brokers; topic t has a partition at 1 and one at 2."""
+        self.brokers = FakeCluster({"t": [Log(leader=1), Log(leader=2)]}, brokers=3)
+        self.network = Network(self.brokers.answer)
+        self.network.answers[ListGroupsRequest] = lambda node, *_: ListGroupsResponse(throttle_time_ms=node)
+        self.network.answers[FindCoordinatorRequest] = self.coordinate
+        self.coordinators: list[int] = []
+        self.cluster = self.network.started()
+
+    def coordinate(self, node: int, request: Any, version: int) -> FindCoordinatorResponse:
+        """An error for each that the test prepared, then broker 3."""
+        code = self.coordinators.pop(0) if self.coordinators else 0
+        told = Coordinator(request.coordinator_keys[0], 3, "broker3", 9092, code)
+        return FindCoordinatorResponse(coordinators=[told])
+
+    def run_(self, work: Coroutine[Any, Any, Any], seconds: float = 0.0) -> Any:
+        """Run a coroutine to its end."""
+        return self.network.result(Deferred.fromCoroutine(work), seconds)
+
+    def metadata_requests(self) -> list[Any]:
+        """The topics that each metadata request asked for."""
+        return [
+            None if request.topics is None else [topic.name for topic in request.topics]
+            for request in self.network.sent(MetadataRequest)
+        ]
+
+    def tearDown(self) -> None:
+        """Nothing is left behind."""
+        closed = self.cluster.close()
+        self.network.pump()
+        self.successResultOf(closed)
+        self.assertEqual(self.network.clock.getDelayedCalls(), [])
+        self.assertEqual(self.network.live(), [])
+
+
+class StartTests(ClusterTestCase):
+    def test_start(self) -> None:
+        """The first contact tells the brokers, and asks for no topics."""
+        self.assertEqual(sorted(self.cluster.metadata.brokers), [1, 2, 3])
+        self.assertEqual(self.metadata_requests(), [[]])
+        self.assertIs(self.network.result(self.cluster.start()), self.cluster)
+        self.assertEqual(len(self.metadata_requests()), 1)
+
+    def test_next_server(self) -> None:
+        """Each bootstrap server is tried in turn."""
+        self.network.down.add(2)
+        other = self.network.started(bootstrap_servers="broker2:9092,broker3:9092")
+        self.assertEqual(self.network.dialled[-2:], [("broker2", 9092), ("broker3", 9092)])
+        self.network.result(other.close())
+
+    def test_nobody(self) -> None:
+        """Nobody answers: an error that names the servers, and a later start may succeed."""
+        self.network.down.update({2, 3})
+        other = self.network.cluster(bootstrap_servers="broker2:9092,broker3:9093")
+        error = self.assertRaises(ConnectionFailed, self.network.result, other.start())
+        self.assertIn("broker2:9092, broker3:9093", str(error))
+        self.network.down.clear()
+        self.network.result(other.start(), 1)
+        self.network.result(other.close())
+
+    def test_no_servers(self) -> None:
+        """Without bootstrap servers nothing can be made."""
+        for servers in (None, "", "a:b"):
+            self.assertRaises(SettingError, self.network.cluster, bootstrap_servers=servers)
+
+    def test_ignorant_broker(self) -> None:
+        """A broker that knows of no brokers is not believed."""
+        self.network.answers[MetadataRequest] = lambda *_: MetadataResponse()
+        other = self.network.cluster()
+        self.assertRaises(ConnectionFailed, self.network.result, other.start())
+        self.network.result(other.close())
+
+    def test_oldest_brokers(self) -> None:
+        """A broker of Kafka 0.8 is asked in version 0, where no topics means all of them."""
+        self.network.newest_api_versions = -1
+        other = self.network.cluster()
+        other.track_all(60)
+        self.network.result(other.start())
+        self.assertEqual(self.metadata_requests()[-1], [])
+        self.network.result(other.close())
+
+
+class RequestTests(ClusterTestCase):
+    def test_one_broker(self) -> None:
+        """A request goes to the broker that it names, over the connection that is there."""
+        for number in (1, 2, 1):
+            reply = self.network.result(self.cluster.request(number, ListGroupsRequest()))
+            self.assertEqual(reply.throttle_time_ms, number)
+        self.assertEqual(len(self.network.links), 2)
+
+    def test_lanes(self) -> None:
+        """Another lane is another connection: what waits in one holds up nothing in the other."""
+        held: Deferred[Any] = Deferred()
+        self.network.answers[ListGroupsRequest] = lambda *_: held
+        waiting = self.cluster.request(1, ListGroupsRequest(), lane="group")
+        behind = self.cluster.request(1, FindCoordinatorRequest(coordinator_keys=["g"]), lane="group")
+        beside = self.cluster.request(1, FindCoordinatorRequest(coordinator_keys=["g"]))
+        self.network.pump()
+        self.successResultOf(beside)
+        self.assertNoResult(behind)
+        held.callback(ListGroupsResponse())
+        self.network.pump()
+        self.successResultOf(waiting)
+        self.successResultOf(behind)
+
+    def test_unknown_broker(self) -> None:
+        """A broker that is not in the metadata fails at once, and metadata is asked for again."""
+        self.failureResultOf(self.cluster.request(9, ListGroupsRequest()), ConnectionFailed)
+        self.failureResultOf(self.cluster.version_for(9, ListGroupsRequest), ConnectionFailed)
+        self.network.pump(0.2)
+        self.assertEqual(len(self.metadata_requests()), 2)
+
+    def test_lost_broker(self) -> None:
+        """A broker that dies lets its requests fail, and metadata is asked of another."""
+        self.network.result(self.cluster.request(1, ListGroupsRequest()))
+        waiting = self.cluster.request(1, ListGroupsRequest())
+        self.network.kill(1)
+        self.failureResultOf(waiting, ConnectionFailed)
+        self.network.run(0.5)
+        self.assertEqual(len(self.metadata_requests()), 2)
+        self.assertNotEqual(self.network.requests[-1][0], 1)
+
+    def test_any(self) -> None:
+        """Any broker that answers will do."""
+        self.network.kill(1)
+        self.network.down.add(2)
+        for _ in range(5):
+            reply = self.network.result(self.cluster.request_any(ListGroupsRequest()), 1)
+            self.assertEqual(reply.throttle_time_ms, 3)
+
+    def test_any_but_none(self) -> None:
+        """Where none answers, the error names the bootstrap servers and the last reason."""
+        for number in (1, 2, 3):
+            self.network.kill(number)
+        error = self.assertRaises(
+            ConnectionFailed, self.network.result, self.cluster.request_any(ListGroupsRequest()), 10
+        )
+        self.assertIn("broker1:9092", str(error))
+
+    def test_any_refused(self) -> None:
+        """What a broker refuses for good is not asked of another."""
+        self.network.newest[ListGroupsRequest] = -1
+        other = self.network.started()
+        error = self.failureResultOf(other.request_any(ListGroupsRequest()), RequestError).value
+        self.assertIs(error.code, ErrorCode.UNSUPPORTED_VERSION)
+        self.network.result(other.close())
+
+    def test_controller(self) -> None:
+        """The controller is asked, and any broker if it is unknown."""
+        reply = self.network.result(self.cluster.request_controller(ListGroupsRequest()))
+        self.assertEqual(reply.throttle_time_ms, 1)
+        other = self.network.cluster()
+        self.assertEqual(
+            self.network.result(other.request_controller(ListGroupsRequest())).throttle_time_ms, 1
+        )
+        self.network.result(other.close())
+
+    def test_versions(self) -> None:
+        """A version may be asked for, and given."""
+        self.assertEqual(self.network.result(self.cluster.version_for(2, FindCoordinatorRequest)), 4)
+        self.assertEqual(self.network.result(self.cluster.version_for(2, FindCoordinatorRequest, 3)), 3)
+        versions: list[int] = []
+
+        def note(node: int, request: Any, version: int) -> FindCoordinatorResponse:
+            versions.append(version)
+            return FindCoordinatorResponse()
+
+        self.network.answers[FindCoordinatorRequest] = note
+        choices: list[dict[str, Any]] = [{"version": 1}, {"at_most": 2}, {}]
+        for options in choices:
+            self.network.result(self.cluster.request(2, FindCoordinatorRequest(), **options))
+        self.assertEqual(versions, [1, 2, 4])
+
+    def test_closed(self) -> None:
+        """After close everything fails with ClientClosed; so does what was waiting."""
+        self.network.hanging.add(2)
+        connecting = self.cluster.request(2, ListGroupsRequest())
+        asked = self.cluster.request(1, ListGroupsRequest())
+        looking = Deferred.fromCoroutine(self.cluster.topic("other"))
+        finding = Deferred.fromCoroutine(self.cluster.coordinator("g"))
+        refreshed = self.cluster.refreshed()
+        closed = [self.cluster.close(), self.cluster.close()]
+        self.network.pump()
+        for one in closed:
+            self.successResultOf(one)
+        after = [
+            self.cluster.request(1, ListGroupsRequest()),
+            self.cluster.request_any(ListGroupsRequest()),
+            self.cluster.version_for(1, ListGroupsRequest),
+            self.cluster.refreshed(),
+            Deferred.fromCoroutine(self.cluster.topic("t")),
+            Deferred.fromCoroutine(self.cluster.coordinator("g")),
+        ]
+        for one in (connecting, asked, looking, finding, refreshed, *after):
+            self.failureResultOf(one, ClientClosed)
+
+    def test_closed_in_a_pause(self) -> None:
+        """What waits for its next attempt ends, too."""
+        self.brokers.auto_create = False
+        self.coordinators = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 9
+        looking = Deferred.fromCoroutine(self.cluster.topic("other"))
+        finding = Deferred.fromCoroutine(self.cluster.coordinator("g"))
+        self.network.pump()
+        closed = self.cluster.close()
+        self.failureResultOf(looking, ClientClosed)
+        self.failureResultOf(finding, ClientClosed)
+        self.network.pump()
+        self.successResultOf(closed)
+        self.assertEqual(self.network.clock.getDelayedCalls(), [])
+
+
+class SettingsTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """A broker."""
+        self.network = Network()
+        self.network.answers[ListGroupsRequest] = lambda *_: ListGroupsResponse()
+
+    def ask(self, **settings: Any) -> Deferred[Any]:
+        """Ask a cluster with these settings."""
+        self.cluster = self.network.started(**settings)
+        return self.cluster.request_any(ListGroupsRequest())
+
+    def test_client_id(self) -> None:
+        """Brokers are told it."""
+        for given, told in ((None, "kafkatx"), ("mine", "mine")):
+            self.network.result(self.ask(client_id=given))
+            self.assertEqual(self.network.links[-1].client_id, told)
+
+    def test_request_timeout(self) -> None:
+        """So long a reply may take."""
+        self.network.answers[ListGroupsRequest] = lambda *_: Deferred()
+        waiting = self.ask(request_timeout_ms=2000)
+        self.network.pump(1.9)
+        self.assertNoResult(waiting)
+        self.network.pump(0.2)
+        self.failureResultOf(waiting, ConnectionFailed)
+
+    def test_connection_setup_timeout(self) -> None:
+        """So long connecting may take."""
+        self.network.hanging.add(1)
+        waiting = self.network.cluster(socket_connection_setup_timeout_ms=2000).start()
+        self.network.pump(1.9)
+        self.assertNoResult(waiting)
+        self.network.pump(0.2)
+        self.failureResultOf(waiting, ConnectionFailed)
+
+    def test_idle(self) -> None:
+        """A connection that is not used is closed, unless that is not wanted."""
+        for idle_ms, links in ((5000, 0), (-1, 1)):
+            self.network.result(self.ask(connections_max_idle_ms=idle_ms))
+            self.network.run(10, step=1)
+            self.assertEqual(len(self.network.live()), links)
+
+    def test_metadata_age(self) -> None:
+        """So old metadata may grow."""
+        self.network.result(self.ask(metadata_max_age_ms=7000))
+        self.network.run(8, step=1)
+        self.assertEqual(len(self.network.sent(MetadataRequest)), 2)
+
+    def test_metadata_idle(self) -> None:
+        """So long a topic is asked for that nobody uses."""
+        self.network.result(self.ask(metadata_max_idle_ms=7000))
+        self.network.result(Deferred.fromCoroutine(self.cluster.topic("t")))
+        for seconds, topics in ((1, 1), (6, 1), (2, 0)):
+            self.network.pump(seconds)
+            self.network.result(self.cluster.refreshed(), 1)
+            self.assertEqual(len(self.cluster.metadata.topics), topics)
+
+    def test_sizes(self) -> None:
+        """The socket's buffers, and the largest reply."""
+        self.network.result(self.ask(send_buffer_bytes=1000, receive_buffer_bytes=2000))
+        self.assertEqual([value for _, _, value in self.network.links[-1].options], [1000, 2000])
+        waiting = self.ask(kafkatx_response_max_bytes=1 << 16)
+        self.network.links[-1].protocol.dataReceived(b"\0\2\0\0")
+        self.assertIn("65536", str(self.failureResultOf(waiting, ConnectionFailed).value))
+
+
+class RetryingTests(ClusterTestCase):
+    def setUp(self) -> None:
+        """Attempts that fail as the test prepares."""
+        super().setUp()
+        self.errors: list[Exception] = []
+        self.attempts = 0
+
+    async def attempt(self) -> str:
+        """One attempt."""
+        self.attempts += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return "done"
+
+    def test_until_it_works(self) -> None:
+        """What may pass is tried again, with pauses, and metadata is asked for meanwhile."""
+        self.errors = [ConnectionFailed("x"), RequestError(ErrorCode.NOT_CONTROLLER)]
+        self.assertEqual(self.run_(self.cluster.retrying(self.attempt), 1), "done")
+        self.assertEqual(self.attempts, 3)
+        self.assertGreaterEqual(len(self.metadata_requests()), 2)
+
+    def test_for_good(self) -> None:
+        """What will not pass is raised at once."""
+        self.errors = [RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)]
+        self.assertRaises(RequestError, self.run_, self.cluster.retrying(self.attempt))
+        self.assertEqual(self.attempts, 1)
+
+    def test_time_is_up(self) -> None:
+        """After the time that a call may take the last error is raised."""
+        self.errors = [ConnectionFailed(str(number)) for number in range(1000)]
+        error = self.assertRaises(
+            ConnectionFailed, self.run_, self.cluster.retrying(self.attempt), self.cluster.api_timeout_s
+        )
+        self.assertEqual(str(error), str(self.attempts - 1))
+        self.assertGreater(self.attempts, 50)
+
+    def test_an_attempt_without_end(self) -> None:
+        """An attempt that takes longer than the call may is cancelled."""
+        ends: list[type[BaseException]] = []
+
+        async def for_ever() -> None:
+            try:
+                await Deferred()
+            except BaseException as error:
+                ends.append(type(error))
+                raise
+
+        waiting = Deferred.fromCoroutine(self.cluster.retrying(for_ever))
+        self.network.pump(self.cluster.api_timeout_s + 0.1)
+        self.failureResultOf(waiting, RequestTimedOut)
+        self.assertEqual(ends, [CancelledError])
+
+    def test_cut_off_after_a_failure(self) -> None:
+        """Where time is up while an attempt is under way, what the one before it failed with is raised."""
+        self.errors = [ConnectionFailed("x")]
+
+        async def once_and_then_for_ever() -> None:
+            await self.attempt()
+            await Deferred()
+
+        waiting = Deferred.fromCoroutine(self.cluster.retrying(once_and_then_for_ever))
+        self.network.run(self.cluster.api_timeout_s + 0.1)
+        self.assertEqual(str(self.failureResultOf(waiting, ConnectionFailed).value), "x")
+        self.assertEqual(self.attempts, 2)
+
+    def test_cancel(self) -> None:
+        """Who cancels gets no more attempts."""
+        self.errors = [ConnectionFailed("x")]
+        waiting = Deferred.fromCoroutine(self.cluster.retrying(self.attempt))
+        waiting.cancel()
+        self.failureResultOf(waiting, CancelledError)
+        self.network.run(2)
+        self.assertEqual(self.attempts, 1)
+
+    def test_how_long(self) -> None:
+        """A producer's calls take at most max.block.ms, those of others default.api.timeout.ms."""
+        for kind, name in (("producer", "max_block_ms"), ("consumer", "default_api_timeout_ms")):
+            made: Cluster = self.network.cluster(kind, **{name: 1234})
+            self.assertEqual(made.api_timeout_s, 1.234)
+        made = self.network.cluster("producer", max_block_ms=0, default_api_timeout_ms=5000)
+        self.assertEqual(made.api_timeout_s, 5)
+
+
+class TopicTests(ClusterTestCase):
+    def test_from_memory(self) -> None:
+        """A topic is asked for once, by all who want it at once."""
+        first, second = (Deferred.fromCoroutine(self.cluster.topic("t")) for _ in range(2))
+        self.network.pump()
+        self.assertEqual(list(self.successResultOf(first).partitions), [0, 1])
+        self.successResultOf(second)
+        self.run_(self.cluster.topic("t"))
+        self.assertEqual(self.metadata_requests(), [[], ["t"]])
+
+    def test_leader(self) -> None:
+        """Leaders come from memory; -1 where none is known, or it is no broker that is there."""
+        self.assertEqual(self.cluster.leader("t", 0), -1)
+        self.run_(self.cluster.topic("t"))
+        self.assertEqual([self.cluster.leader("t", number) for number in range(3)], [1, 2, -1])
+        self.brokers.topics["t"][0].leader = 7
+        self.network.result(self.cluster.refreshed(), 1)
+        self.assertEqual(self.cluster.leader("t", 0), -1)
+
+    def test_created(self) -> None:
+        """A producer's question lets the broker create the topic, an administrator's does not."""
+        self.assertEqual(len(self.run_(self.cluster.topic("new")).partitions), 1)
+        admin = self.network.started("admin")
+        error = self.assertRaises(UnknownTopic, self.run_, admin.topic("newer"), 10)
+        self.assertEqual(error.topic, "newer")
+        self.assertEqual([names for names in self.metadata_requests() if names == ["newer"]], [["newer"]] * 6)
+        self.network.result(admin.close())
+
+    def test_allowed(self) -> None:
+        """A consumer lets topics be created if its settings do."""
+        for allowed in (True, False):
+            consumer = self.network.started("consumer", allow_auto_create_topics=allowed)
+            self.run_(consumer.topic("t"))
+            self.assertEqual(self.network.sent(MetadataRequest)[-1].allow_auto_topic_creation, allowed)
+            self.network.result(consumer.close())
+
+    def test_comes_late(self) -> None:
+        """A topic that the first broker does not know yet is asked for again."""
+        self.brokers.auto_create = False
+        waiting = Deferred.fromCoroutine(self.cluster.topic("late"))
+        self.network.run(0.5)
+        self.assertNoResult(waiting)
+        self.brokers.topics["late"] = [Log()]
+        self.network.run(1)
+        self.assertEqual(self.successResultOf(waiting).name, "late")
+
+    def test_bad_name(self) -> None:
+        """What the broker refuses for good is raised."""
+        self.brokers.faults[MetadataRequest].append(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        error = self.assertRaises(RequestError, self.run_, self.cluster.topic("b/d"))
+        self.assertIs(error.code, ErrorCode.INVALID_TOPIC_EXCEPTION)
+
+    def test_tracked(self) -> None:
+        """Refreshes ask for what somebody tracks, each owner by itself, and for what was used."""
+        self.cluster.track(["a"])
+        self.cluster.track(["b"], owner="other")
+        self.run_(self.cluster.topic("t"))
+        self.network.result(self.cluster.refreshed(), 1)
+        self.assertEqual(self.metadata_requests()[-1], ["a", "b", "t"])
+        self.cluster.untrack()
+        self.network.result(self.cluster.refreshed(), 1)
+        self.assertEqual(self.metadata_requests()[-1], ["b", "t"])
+        self.cluster.track_all(60, owner="other")
+        self.network.result(self.cluster.refreshed(), 1)
+        self.assertIsNone(self.metadata_requests()[-1])
+
+    def test_deleted(self) -> None:
+        """Where all topics are tracked, one that is not there any more is forgotten."""
+        self.cluster.track_all(60)
+        self.network.result(self.cluster.refreshed(), 1)
+        self.assertEqual(list(self.cluster.metadata.topics), ["t"])
+        self.brokers.topics = {"u": [Log()]}
+        self.network.result(self.cluster.refreshed(), 1)
+        self.assertEqual(list(self.cluster.metadata.topics), ["u"])
+
+    def test_idle(self) -> None:
+        """A topic that nobody uses is forgotten after a while; one that is used is not."""
+        self.brokers.topics["u"] = [Log()]
+        self.run_(self.cluster.topic("t"))
+        self.run_(self.cluster.topic("u"))
+        for seconds in (1, 299, 2):
+            self.assertEqual(len(self.cluster.metadata.topics), 2)
+            self.network.pump(seconds)
+            self.cluster.leader("u", 0)
+            self.network.result(self.cluster.refreshed(), 1)
+        self.assertEqual(self.metadata_requests()[-1], ["u"])
+        self.assertEqual(list(self.cluster.metadata.topics), ["u"])
+
+    def test_age(self) -> None:
+        """Metadata is asked for again when it is old."""
+        self.network.pump(299)
+        self.assertEqual(len(self.metadata_requests()), 1)
+        self.network.pump(1)
+        self.assertEqual(len(self.metadata_requests()), 2)
+
+    def test_all_brokers_gone(self) -> None:
+        """Metadata is asked for until a broker is back; who waits waits so long."""
+        for number in (1, 2, 3):
+            self.network.kill(number)
+        waiting = self.cluster.refreshed()
+        self.network.run(120, step=0.5)
+        self.assertNoResult(waiting)
+        self.network.down.clear()
+        self.network.run(2)
+        self.successResultOf(waiting)
+
+    def test_listeners(self) -> None:
+        """Who listens is given old and new after each change, until it ends that; its errors are its own."""
+        told: list[tuple[Any, Any]] = []
+
+        def broken(old: Any, new: Any) -> None:
+            raise ValueError("mine")
+
+        self.cluster.on_metadata(broken)
+        end = self.cluster.on_metadata(lambda old, new: told.append((old, new)))
+        before = self.cluster.metadata
+        self.run_(self.cluster.topic("t"))
+        self.assertEqual(told, [(before, self.cluster.metadata)])
+        self.network.result(self.cluster.refreshed(), 1)  # nothing has changed
+        end()
+        self.run_(self.cluster.topic("u"))
+        self.assertEqual(len(told), 1)
+        self.assertEqual(len(self.flushLoggedErrors(ValueError)), 2)
+
+
+class CoordinatorTests(ClusterTestCase):
+    def test_from_memory(self) -> None:
+        """A coordinator is looked for once, until it is forgotten."""
+        for _ in range(2):
+            self.assertEqual(self.run_(self.cluster.coordinator("g")), 3)
+        self.assertEqual(len(self.network.sent(FindCoordinatorRequest)), 1)
+        self.cluster.forget_coordinator("g")
+        self.run_(self.cluster.coordinator("g"))
+        self.assertEqual(len(self.network.sent(FindCoordinatorRequest)), 2)
+
+    def test_retried(self) -> None:
+        """While there is none it is looked for again."""
+        self.coordinators = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3
+        self.assertEqual(self.run_(self.cluster.coordinator("g"), 2), 3)
+
+    def test_refused(self) -> None:
+        """What will not pass is raised, and names the group."""
+        self.coordinators = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
+        error = self.assertRaises(RequestError, self.run_, self.cluster.coordinator("g"))
+        self.assertEqual(str(error), "the coordinator of group 'g': group authorization failed")
+
+    def test_old_brokers(self) -> None:
+        """Before version 4 the reply is not a list."""
+        self.network.newest[FindCoordinatorRequest] = 2
+        self.network.answers[FindCoordinatorRequest] = lambda node, request, version: FindCoordinatorResponse(
+            node_id=2 if request.key == "g" else -1, host="broker2", port=9092
+        )
+        other = self.network.started()
+        self.assertEqual(self.run_(other.coordinator("g")), 2)
+        self.network.result(other.close())
+
+    def test_broker_that_metadata_lacks(self) -> None:
+        """The reply says where the coordinator is, so that it can be asked though metadata is older."""
+        self.network.answers[FindCoordinatorRequest] = lambda *_: FindCoordinatorResponse(
+            coordinators=[Coordinator("g", 8, "broker8", 9092, 0)]
+        )
+        node = self.run_(self.cluster.coordinator("g"))
+        self.assertEqual(node, 8)
+        reply = self.network.result(self.cluster.request(node, ListGroupsRequest(), lane="group"))
+        self.assertEqual(reply.throttle_time_ms, 8)

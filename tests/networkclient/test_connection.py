@@ -1,0 +1,279 @@
+"""Tests of kafkatx.networkclient.connection and kafkatx.networkclient.negotiation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.error import DNSLookupError
+from twisted.internet.testing import MemoryReactorClock
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.backoff import Backoff
+from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed, RequestTimedOut
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.networkclient.connection import Connection
+from kafkatx.networkclient.protocol import Limits
+from kafkatx.wire.api import API_VERSIONS
+from kafkatx.wire.connection import OPENING_VERSION
+from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafkatx.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from tests.client.fakes import Link, Network
+
+
+class ConnectionTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """A connection to a broker, not opened yet."""
+        self.network = Network()
+        self.network.answers[ListGroupsRequest] = lambda *_: ListGroupsResponse()
+        self.network.answers[FindCoordinatorRequest] = self.find
+        self.found: list[tuple[str, int]] = []
+        self.failures = 0
+        self.connection = self.make()
+
+    def make(self, **more: Any) -> Connection:
+        """Another connection."""
+        return Connection(
+            self.network.clock,
+            ("broker1", 9092),
+            client_id="me",
+            limits=Limits(request_s=30.0),
+            connect_s=10.0,
+            backoff=Backoff(first_ms=1000, longest_ms=4000),
+            **{"make_endpoint": self.network.endpoint, "failed": self.count, **more},
+        )
+
+    def count(self) -> None:
+        """The broker failed."""
+        self.failures += 1
+
+    def find(self, node: int, request: Any, version: int) -> FindCoordinatorResponse:
+        """Note the order, and the version."""
+        self.found.append((request.key, version))
+        return FindCoordinatorResponse()
+
+    def ask(self) -> Deferred[Any]:
+        """A request."""
+        return self.connection.request(ListGroupsRequest())
+
+    def test_opens_when_needed(self) -> None:
+        """Nobody is dialled before the first request; all who wait share an attempt, and keep their order."""
+        self.assertEqual(self.network.dialled, [])
+        waiting = [
+            self.connection.request(FindCoordinatorRequest(key=str(number)), at_most=2) for number in range(5)
+        ]
+        self.network.pump()
+        for one in waiting:
+            self.successResultOf(one)
+        self.assertEqual(self.network.dialled, [("broker1", 9092)])
+        self.assertEqual(self.found, [(str(number), 2) for number in range(5)])
+        self.assertTrue(self.connection.connected)
+
+    def test_refused(self) -> None:
+        """Who waits fails with the address and the reason, and whoever cares for the broker is told."""
+        self.network.down.add(1)
+        error = self.failureResultOf(self.ask(), ConnectionFailed).value
+        self.assertIn("no broker answers at broker1:9092 (Connection was refused", str(error))
+        self.assertEqual((self.failures, len(self.network.dialled)), (1, 1))
+        self.assertTrue(self.connection.failing)
+
+    def test_backoff(self) -> None:
+        """The pauses between attempts double up to the longest; what is asked meanwhile waits for the end."""
+        self.network.down.add(1)
+        self.failureResultOf(self.ask(), ConnectionFailed)
+        for pause in (1, 2, 4, 4):
+            waiting = self.ask()
+            self.network.pump(pause - 0.1)
+            self.assertNoResult(waiting)
+            self.network.pump(0.2)
+            self.failureResultOf(waiting, ConnectionFailed)
+        self.network.down.clear()
+        self.network.result(self.ask(), 5)
+        self.assertFalse(self.connection.failing)
+        self.network.kill(1)
+        self.failureResultOf(self.ask(), ConnectionFailed)  # at once: the first attempt after a success
+        self.network.down.clear()
+        self.network.result(self.ask(), 1.1)
+
+    def test_reconnects(self) -> None:
+        """After a connection was lost the next request opens another."""
+        self.network.result(self.ask())
+        self.network.live(1)[0].lose()
+        self.assertEqual((self.connection.connected, self.failures), (False, 1))
+        self.network.result(self.ask())
+        self.assertEqual(len(self.network.links), 2)
+
+    def test_hanging(self) -> None:
+        """An address that swallows everything is given up after the time to connect."""
+        self.network.hanging.add(1)
+        waiting = self.ask()
+        self.network.pump(9.9)
+        self.assertNoResult(waiting)
+        self.network.pump(0.2)
+        error = self.failureResultOf(waiting, ConnectionFailed).value
+        self.assertIn("broker1:9092 (no connection within 10 s)", str(error))
+
+    def test_mute(self) -> None:
+        """A peer that accepts and says nothing is given up after a request's time, and the link with it."""
+        self.network.mute.add(1)
+        waiting = self.ask()
+        self.network.pump(30.1)
+        self.failureResultOf(waiting, RequestTimedOut)
+        self.assertEqual(self.network.live(), [])
+
+    def test_unexpected(self) -> None:
+        """Whatever an endpoint fails with is a failed connection."""
+
+        class Broken:
+            def connect(self, factory: Any) -> Any:
+                raise DNSLookupError("no such host")
+
+        self.connection = self.make(make_endpoint=lambda *_: Broken())
+        self.assertIn("no such host", str(self.failureResultOf(self.ask(), ConnectionFailed).value))
+
+    def test_cancel(self) -> None:
+        """One who does not wait any more leaves the attempt to the others."""
+        first, second = self.ask(), self.ask()
+        first.cancel()
+        self.failureResultOf(first, CancelledError)
+        self.network.pump()
+        self.successResultOf(second)
+        self.assertEqual(len(self.network.requests), 1)
+
+    def test_close_while_connecting(self) -> None:
+        """The attempt ends, who waits is told, and nothing is left behind."""
+        for prepare in (self.network.hanging, self.network.mute, self.network.down):
+            prepare.add(1)
+            self.connection = self.make()
+            waiting = self.ask()
+            if prepare is self.network.down:
+                self.failureResultOf(waiting)
+                waiting = self.ask()
+            self.successResultOf(self.connection.close())
+            self.failureResultOf(waiting, ClientClosed)
+            self.failureResultOf(self.ask(), ClientClosed)
+            prepare.clear()
+            self.network.run(10, step=1)
+            self.assertEqual(self.network.clock.getDelayedCalls(), [])
+            self.assertEqual(self.network.live(), [])
+
+    def test_close(self) -> None:
+        """Requests fail with what the connection was closed for, and that is no failure of the broker."""
+        self.network.result(self.ask())
+        waiting = self.ask()
+        closed = self.connection.close(ConnectionFailed("moved"))
+        self.failureResultOf(waiting, ConnectionFailed)
+        self.network.pump()
+        self.successResultOf(closed)
+        self.assertEqual(str(self.failureResultOf(self.ask(), ConnectionFailed).value), "moved")
+        self.assertEqual(self.failures, 0)
+
+    def test_tcp(self) -> None:
+        """Without another endpoint it is TCP to host and port, IPv6 included."""
+        connection = Connection(
+            MemoryReactorClock(),
+            ("::1", 9093),
+            client_id="me",
+            limits=Limits(),
+            connect_s=10.0,
+            backoff=Backoff(),
+        )
+        self.assertEqual(connection.address, "[::1]:9093")
+        self.assertIsInstance(connection._endpoint, HostnameEndpoint)
+
+
+class NegotiationTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """A broker of any age."""
+        self.network = Network()
+        self.versions: list[int] = []
+        self.network.answers[FindCoordinatorRequest] = self.find
+
+    def find(self, node: int, request: Any, version: int) -> FindCoordinatorResponse:
+        """Note the version."""
+        self.versions.append(version)
+        return FindCoordinatorResponse()
+
+    def ask(self) -> Connection:
+        """Ask over a new connection; the connection."""
+        connection = Connection(
+            self.network.clock,
+            ("broker1", 9092),
+            client_id="me",
+            limits=Limits(),
+            connect_s=10.0,
+            backoff=Backoff(),
+            make_endpoint=self.network.endpoint,
+        )
+        self.network.result(connection.request(FindCoordinatorRequest(key="g")))
+        return connection
+
+    def test_today(self) -> None:
+        """The highest version that both sides speak is used."""
+        self.ask()
+        self.network.newest[FindCoordinatorRequest] = 1
+        self.ask()
+        self.assertEqual(self.versions, [4, 1])
+        self.assertEqual(len(self.network.links), 2)
+
+    def test_old(self) -> None:
+        """A broker that closes the connection on the newest ApiVersions is asked with version 0."""
+        self.network.newest_api_versions = 2
+        self.network.newest[FindCoordinatorRequest] = 3
+        self.ask()
+        self.assertEqual((self.versions, len(self.network.links)), ([3], 2))
+
+    def test_oldest(self) -> None:
+        """One that closes it on any is one of Kafka 0.8: every API in version 0."""
+        self.network.newest_api_versions = -1
+        connection = self.ask()
+        self.assertEqual((self.versions, len(self.network.links)), ([0], 3))
+        self.assertEqual(len(self.network.live()), 1)
+        error = self.failureResultOf(connection.request(ListGroupsRequest()), RequestError).value
+        self.assertIs(error.code, ErrorCode.UNSUPPORTED_VERSION)
+
+    def test_told_which(self) -> None:
+        """A broker may answer a version that is too new with the newest that it speaks (KIP-511)."""
+        asked: list[int] = []
+        whole = Link.versions
+
+        def versions(link: Link, version: int) -> ApiVersionsResponse:
+            asked.append(version)
+            if version < OPENING_VERSION:
+                return whole(link, version)
+            known = [ApiVersion(API_VERSIONS.key, 0, 2)]
+            return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=known)
+
+        self.patch(Link, "versions", versions)
+        self.ask()
+        self.assertEqual((asked, self.versions, len(self.network.links)), ([3, 2], [4], 1))
+
+    def test_refused(self) -> None:
+        """An error in the reply is told, and the connection is closed."""
+        code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        self.patch(Link, "versions", lambda *_: ApiVersionsResponse(error_code=code, api_keys=[]))
+        error = self.assertRaises(KafkaTXError, self.ask)
+        self.assertIn("CLUSTER_AUTHORIZATION_FAILED", str(error))
+        self.network.pump()
+        self.assertEqual(self.network.live(), [])
+
+
+class ImmediateTests(SynchronousTestCase):
+    def test_no_coroutine_on_the_straight_path(self) -> None:
+        """Once connected, a request goes to the protocol itself."""
+        network = Network()
+        connection = Connection(
+            network.clock,
+            ("broker1", 9092),
+            client_id="me",
+            limits=Limits(),
+            connect_s=1.0,
+            backoff=Backoff(),
+            make_endpoint=network.endpoint,
+        )
+        protocol = network.result(connection.ready())
+        marker: Deferred[Any] = succeed(1)
+        self.patch(protocol, "request", lambda message, **options: marker)
+        self.assertIs(connection.request(ListGroupsRequest()), marker)

@@ -1,0 +1,144 @@
+"""Tests of kafkatx.networkclient.metadata_refresh."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
+from twisted.logger import LogLevel, capturedLogs, formatEvent
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.clientcore.backoff import Backoff
+from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed
+from kafkatx.networkclient.metadata_refresh import Refreshing
+
+
+class RefreshingTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Metadata that lives 300 s, asked for at most ten times a second."""
+        self.clock = Clock()
+        self.clock.advance(1000)
+        self.asked: list[float] = []
+        self.replies: list[Deferred[None]] = []
+        backoff = Backoff(first_ms=100, longest_ms=1000)
+        self.refreshing = Refreshing(self.clock, self.ask, backoff, age_s=300)
+
+    async def ask(self) -> None:
+        """Note when, and wait for the test's reply."""
+        self.asked.append(round(self.clock.seconds() - 1000, 3))
+        self.replies.append(Deferred())
+        await self.replies[-1]
+
+    def reply(self) -> None:
+        """The reply comes."""
+        self.replies[-1].callback(None)
+
+    def refuse(self) -> None:
+        """Nobody answers."""
+        self.replies[-1].errback(ConnectionFailed("nobody"))
+
+    def test_age(self) -> None:
+        """It is asked for again when it is old, and that counts from the last reply."""
+        self.refreshing.fresh()
+        self.clock.advance(299)
+        self.refreshing.fresh()
+        self.clock.advance(299)
+        self.assertEqual(self.asked, [])
+        self.clock.advance(1)
+        self.assertEqual(self.asked, [599])
+        self.reply()
+        self.clock.advance(300)
+        self.assertEqual(self.asked, [599, 899])
+
+    def test_age_changes(self) -> None:
+        """A new age counts from the last reply, also for the one that is waited for; 0 is at once."""
+        self.refreshing.fresh()
+        self.clock.advance(100)
+        self.refreshing.set_age(150)
+        self.clock.advance(49)
+        self.assertEqual(self.asked, [])
+        self.clock.advance(1)
+        self.assertEqual(self.asked, [150])
+        self.reply()
+        self.clock.advance(10)
+        self.refreshing.set_age(5)
+        self.clock.advance(0)
+        self.assertEqual(self.asked, [150, 160])
+
+    def test_shared(self) -> None:
+        """All who wait share one question, also one that is under way."""
+        first = self.refreshing.next()
+        self.refreshing.stale()
+        second = self.refreshing.next()
+        self.assertEqual(len(self.asked), 1)
+        self.reply()
+        self.successResultOf(first)
+        self.successResultOf(second)
+
+    def test_not_too_often(self) -> None:
+        """However often somebody says that it is wrong, there is a pause between two questions."""
+        for _ in range(20):
+            self.refreshing.stale()
+            if not self.replies[-1].called:
+                self.reply()
+            self.clock.advance(0.03)
+        self.assertEqual(self.asked, [0, 0.12, 0.24, 0.36, 0.48, 0.6])
+
+    def test_says_that_it_waits(self) -> None:
+        """While nobody answers the log says so after 5 s, and then ever more seldom; and when it is over."""
+        waiting = self.refreshing.next()
+        told: list[int] = []
+        with capturedLogs() as events:
+            for second in range(60):
+                self.refuse()
+                self.clock.advance(1)
+                told += [second + 1] * (len(events) - len(told))
+            self.reply()
+        self.successResultOf(waiting)
+        self.assertEqual([event["log_level"] for event in events[:-1]], [LogLevel.warn] * len(told))
+        self.assertEqual(len(told), 4)
+        self.assertIn("no broker has answered for 5 s", formatEvent(events[0]))
+        self.assertIn("a broker has answered after 60 s", formatEvent(events[-1]))
+
+    def test_until_it_comes(self) -> None:
+        """Failures are followed by more attempts with growing pauses; who waits waits through them."""
+        waiting = self.refreshing.next()
+        for pause in (0.2, 0.4, 0.8, 1.0, 1.0):
+            self.refuse()
+            self.clock.advance(pause - 0.01)
+            self.assertNotIn(round(self.clock.seconds() - 1000, 3), self.asked)
+            self.clock.advance(0.01)
+        self.assertEqual(self.asked, [0, 0.2, 0.6, 1.4, 2.4, 3.4])
+        self.assertNoResult(waiting)
+        self.reply()
+        self.successResultOf(waiting)
+        self.refreshing.stale()
+        self.clock.advance(0.1)
+        self.assertEqual(self.asked[-1], 3.5)  # the pauses are short again
+
+    def test_cancel(self) -> None:
+        """One who does not wait any more leaves the question to the others."""
+        first, second = self.refreshing.next(), self.refreshing.next()
+        first.cancel()
+        self.failureResultOf(first, CancelledError)
+        self.reply()
+        self.successResultOf(second)
+
+    def test_close(self) -> None:
+        """The question is cancelled, timers stop, and who waits or comes later is told."""
+        waiting = self.refreshing.next()
+        self.refreshing.close()
+        self.failureResultOf(waiting, ClientClosed)
+        self.failureResultOf(self.refreshing.next(), ClientClosed)
+        self.refreshing.stale()
+        self.assertEqual((len(self.asked), self.clock.getDelayedCalls()), (1, []))
+
+    def test_close_at_rest(self) -> None:
+        """The timer of the age stops, and so does a pause between two questions."""
+        self.refreshing.fresh()
+        self.refreshing.close()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.setUp()
+        self.refreshing.fresh()
+        self.refreshing.stale()
+        self.refreshing.close()
+        self.assertEqual((self.clock.getDelayedCalls(), self.asked), ([], []))

@@ -13,19 +13,19 @@ import kafkatx
 PACKAGE = os.path.dirname(os.path.abspath(kafkatx.__file__))
 
 TIMESTAMPS = {
-    "blocking/auditing.py": "sent_ms of announcements, and the timestamps of their records",
-    "blocking/encoded.py": "timestamps of records",
-    "blocking/writer.py": "timestamps of records",
+    "blocking/producer/audit.py": "sent_ms of announcements, and the timestamps of their records",
+    "blocking/producer/encoded_writer.py": "timestamps of records",
+    "blocking/producer/writer.py": "timestamps of records",
     "broker/state.py": "timestamps of records, retention by time, expiry of offsets",
-    "cli/audit.py": "the window that is not over yet",
-    "coordination/adopting.py": "a producer id that was not given out before",
-    "cli/reset.py": "a time of day, so long ago",
-    "client/auditing.py": "sent_ms of announcements",
-    "client/intake.py": "timestamps of records",
-    "client/producer.py": "timestamps of records",
+    "cli/pipeline/audit.py": "the window that is not over yet",
+    "coordination/adoption.py": "a producer id that was not given out before",
+    "cli/groups/reset.py": "a time of day, so long ago",
+    "client/producer/audit.py": "sent_ms of announcements",
+    "client/producer/intake.py": "timestamps of records",
+    "client/producer/producer.py": "timestamps of records",
     "net/reactors.py": "WallClock: for a log store, which stamps segments",
     "spark/audit.py": "the window that is not over yet",
-    "spark/ingest/running.py": "when a manifest was written",
+    "spark/ingest/ingestion.py": "when a manifest was written",
 }
 """Modules that may read the wall clock, and what for."""
 

@@ -17,12 +17,10 @@ CLIENTS ?=
 CONTROL ?=
 # make tests TESTS=tests.wire
 TESTS ?=
-# make bench SYSTEMS=kafkatx,kafka-4 EXPERIMENTS=ab ROUNDS=5 CLOSE_ROUNDS=9 SCALE=0.5 MORE=1
+# make bench SYSTEMS=kafkatx,kafka-4 EXPERIMENTS=ab ROUNDS=5 SCALE=0.5
 SYSTEMS ?=
 EXPERIMENTS ?=
 ROUNDS ?=
-CLOSE_ROUNDS ?=
-MORE ?=
 SCALE ?=
 # make bench-guard BASE=v0.1
 BASE ?=
@@ -42,8 +40,7 @@ help:
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
 	@echo 'make bench                the experiments of docs/performance.md, into docs/performance (hours; SYSTEMS=kafkatx,kafka-4'
-	@echo '                          EXPERIMENTS=ab ROUNDS=5 CLOSE_ROUNDS=9 SCALE=0.5 change that, MORE=1 adds rounds;'
-	@echo '                          needs gcc, librdkafka, Java and Maven)'
+	@echo '                          EXPERIMENTS=ab ROUNDS=5 SCALE=0.5 change that; needs gcc, librdkafka, Java and Maven)'
 	@echo 'make bench-quick          some of them, small and once, into .interop/bench/quick (under ten minutes)'
 	@echo 'make bench-guard [BASE=COMMIT]  is the tree slower than a commit, by 10%? (some minutes; valgrind, too, where it is)'
 	@echo 'make lint                 ruff, mypy --strict, import-linter'
@@ -126,8 +123,7 @@ attack: install
 bench: install
 	@$(BIN)/python -m benchmarks.compare $(if $(SYSTEMS),--systems $(SYSTEMS)) \
 	  $(if $(EXPERIMENTS),--experiments $(EXPERIMENTS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-	  $(if $(CLOSE_ROUNDS),--close-rounds $(CLOSE_ROUNDS)) $(if $(SCALE),--scale $(SCALE)) \
-	  $(if $(MORE),--more)
+	  $(if $(SCALE),--scale $(SCALE))
 
 # Its figures are too few for docs/performance.
 bench-quick: install

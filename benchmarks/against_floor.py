@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks.running import Measured, free_port, kafkatx_command
+from benchmarks.broker_process import Measured, free_port, kafkatx_command
 
 SINGLE = ["linger.ms=0", "batch.num.messages=1"]
 LOADS = {

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.measuring import Stopwatch, run_twisted
+from benchmarks.measurement import Stopwatch, run_twisted
 from kafkatx.blocking import Cluster, Writer
 
 SIZE = 200

@@ -21,9 +21,9 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.broker_process import Measured, free_port, kafkatx_command
 from benchmarks.clients_consuming import CONSUMERS, LISTS, PART, fill
-from benchmarks.measuring import Stopwatch, run_twisted
-from benchmarks.running import Measured, free_port, kafkatx_command
+from benchmarks.measurement import Stopwatch, run_twisted
 
 SIZE, LIST = 200, 50
 VALUE = b"x" * SIZE

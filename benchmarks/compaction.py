@@ -25,7 +25,7 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from benchmarks.running import free_port, kafkatx_command
+from benchmarks.broker_process import free_port, kafkatx_command
 
 RECORD_BYTES = 200
 KEY_BYTES = 16

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from benchmarks.running import Measured, free_port, kafkatx_command
+from benchmarks.broker_process import Measured, free_port, kafkatx_command
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.api import APIS
 from kafkatx.wire.codec import decode, encode

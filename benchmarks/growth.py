@@ -14,10 +14,10 @@ import sys
 import tempfile
 import time
 
+from benchmarks.broker_process import Measured, free_port, kafkatx_command
 from benchmarks.clients import begin, outcome
 from benchmarks.partitions import start_s
 from benchmarks.replay import drop_pages
-from benchmarks.running import Measured, free_port, kafkatx_command
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.files import Files
 from kafkatx.log.recovery.loader import load

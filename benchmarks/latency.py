@@ -22,8 +22,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from benchmarks.measuring import run_twisted
-from benchmarks.running import Measured, free_port, kafkatx_command
+from benchmarks.broker_process import Measured, free_port, kafkatx_command
+from benchmarks.measurement import run_twisted
 from kafkatx.blocking import Cluster, Writer
 
 SIZE = 200

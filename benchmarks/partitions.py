@@ -11,8 +11,8 @@ import sys
 import tempfile
 import time
 
+from benchmarks.broker_process import Measured, free_port, kafkatx_command
 from benchmarks.clients import begin, outcome
-from benchmarks.running import Measured, free_port, kafkatx_command
 from kafkatx.blocking import Admin, Cluster
 
 FEW, AT_ONCE = 10, 1000

@@ -18,8 +18,8 @@ import statistics
 import sys
 import tempfile
 
+from benchmarks.broker_process import Measured, free_port, kafkatx_command
 from benchmarks.clients import begin, outcome
-from benchmarks.running import Measured, free_port, kafkatx_command
 
 RATE, SLOT_S = 5000, 6
 VALUE_BYTES = 1000

@@ -23,8 +23,8 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.measuring import Stopwatch, run_twisted
-from benchmarks.running import Measured, free_port, kafkatx_command
+from benchmarks.broker_process import Measured, free_port, kafkatx_command
+from benchmarks.measurement import Stopwatch, run_twisted
 
 VALUE = b"x" * 200
 BATCH_SIZES = (16_384, 131_072, 1_000_000)

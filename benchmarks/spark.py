@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from benchmarks.running import TICKS, Measured, free_port, kafkatx_command
+from benchmarks.broker_process import TICKS, Measured, free_port, kafkatx_command
 from kafkatx.blocking import Admin, Cluster, Writer
 from tests.clients.spark import spark_with_jars
 from tests.clients.toolchains import ROOT, SPARK, prepare

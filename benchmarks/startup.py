@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from benchmarks.running import Measured, free_port, kafkatx_command
+from benchmarks.broker_process import Measured, free_port, kafkatx_command
 from kafkatx.blocking import Cluster, Writer
 
 

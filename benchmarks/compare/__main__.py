@@ -11,25 +11,23 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.compare import ceiling, goals, plots, table, ties
+from benchmarks.compare import ceiling, goals, plots, table
 from benchmarks.compare.ballast import ballast, needed
 from benchmarks.compare.experiments import EXPERIMENTS
 from benchmarks.compare.experiments.place import Experiment
 from benchmarks.compare.loads import librdkafka
-from benchmarks.compare.loads.building import NotBuilt
+from benchmarks.compare.loads.build import NotBuilt
 from benchmarks.compare.machine import machine
 from benchmarks.compare.results import Results, read
-from benchmarks.compare.runner import Manner, run, with_cells
+from benchmarks.compare.runner import Manner, run
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOTHING: dict[str, Any] = {"machine": {}, "notes": [], "results": []}
-QUICK = ("abcefh", 1, 1, 0.15)
-CLOSE_ROUNDS_A_START = 4
+QUICK = ("abcefh", 1, 0.15)
 
 
 def _arguments() -> argparse.Namespace:
@@ -37,21 +35,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a few experiments, small, once")
     parser.add_argument("--experiments", default="", help="letters, such as acf; all without it")
     parser.add_argument("--systems", default="", help=f"some of {','.join(SYSTEMS)}")
-    parser.add_argument("--rounds", type=int, default=3, help="each experiment so often, the systems in turn")
-    parser.add_argument(
-        "--close-rounds",
-        type=int,
-        default=25,
-        help="cells whose throughput is within a quarter of a goal so often, if that is more",
-    )
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each experiment")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the counts of messages")
     parser.add_argument("--keep", action="store_true", help="keep what is there of other experiments")
-    parser.add_argument("--more", action="store_true", help="add rounds to those that are there")
     parser.add_argument("--to", default=os.path.join(ROOT, "docs", "performance"), help="where results go")
     asked = parser.parse_args()
-    asked.keep |= asked.more
     if asked.quick:
-        letters, asked.rounds, asked.close_rounds, asked.scale = QUICK
+        letters, asked.rounds, asked.scale = QUICK
         asked.experiments = asked.experiments or letters
     return asked
 
@@ -89,8 +79,7 @@ def _write(folder: str, results: Results) -> None:
         if any(key.experiment == letter for key in figures)
     ]
     with open(os.path.join(folder, "results.json"), "w") as file:
-        json.dump(results.as_json(), file, indent=1)
-        file.write("\n")
+        file.write(results.as_json(table.WORDS))
     with open(os.path.join(folder, "tables.md"), "w") as file:
         file.write(table.page(figures, done, results.machine, results.notes))
     for experiment in done:
@@ -109,9 +98,7 @@ def main() -> int:
     earlier = _earlier(asked.to) if asked.keep else NOTHING
     results = Results(machine(), read(earlier))
     results.notes += earlier["notes"]
-    first = results.resume(letters) if asked.more else 0
-    if not first:
-        results.forget(letters)
+    results.forget(letters)
     systems = _chosen(asked.systems, results)
     told = {system.name: f"{system.version()}; {system.settings()}" for system in systems}
     results.machine |= {
@@ -125,30 +112,18 @@ def main() -> int:
     os.makedirs(asked.to, exist_ok=True)
     begun_s = time.monotonic()
 
-    def measure(
-        experiments: Sequence[Experiment], systems: Sequence[System], rounds: range, how: Manner
-    ) -> None:
+    with ballast():
         run(
-            experiments,
+            [EXPERIMENTS[letter] for letter in letters],
             systems,
-            rounds,
-            how,
+            range(asked.rounds),
+            Manner(asked.scale, pinned),
             results,
             lambda line: print(f"{time.monotonic() - begun_s:6.0f} s  {line}", flush=True),
             lambda: _write(asked.to, results),
         )
-
-    experiments = [EXPERIMENTS[letter] for letter in letters]
-    with ballast():
-        after = first + asked.rounds
-        measure(experiments, systems, range(first, after), Manner(asked.scale, pinned))
-        again, further = goals.lacking(results.figures(), asked.close_rounds)
-        kafkas = [one for one in systems if one.kafka]
-        manner = Manner(asked.scale, pinned, replays=False, rounds_a_start=CLOSE_ROUNDS_A_START)
-        measure(with_cells(experiments, again), kafkas, range(after, after + further), manner)
     print(goals.shown(results.figures()))
     print(ceiling.shown(results.figures()))
-    print(ties.shown(results.figures()))
     print(table.papers_order(results.figures()), end="")
     return 0
 

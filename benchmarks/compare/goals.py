@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from benchmarks.compare.results import Figure, Key, calm_median, ratios
+from benchmarks.compare.results import Figure, Key, calm_median, ratios, within_spread
 
 OURS, FLOOR = "kafkatx", "floor"
 RIVALS = ("kafka-4", "kafka-3.9")
 THROUGHPUT = ("a", "b", "c", "d", "e")
 GROWING = {"partitions": "partitions", "GB": "gigabytes in the log", "connections": "connections"}
 FLAT = 0.9
-CLOSE = 1.25
 
 Figures = Mapping[Key, Figure]
 
@@ -24,6 +23,7 @@ class Goal(NamedTuple):
     :ivar measured: the number that the goal is about.
     :ivar where: which cell that is, if it is one.
     :ivar missing: the cells that miss, with their numbers.
+    :ivar tied: the cells below the goal by less than the spread of their rounds: they hold.
     """
 
     what: str
@@ -32,6 +32,7 @@ class Goal(NamedTuple):
     where: str
     held: bool
     missing: Sequence[str] = ()
+    tied: Sequence[str] = ()
 
 
 def goals(figures: Figures) -> list[Goal]:
@@ -47,42 +48,9 @@ def shown(figures: Figures) -> str:
         where = f" ({goal.where})" if goal.where else ""
         verdict = "held" if goal.held else "**missed**"
         missing = f": {', '.join(goal.missing)}" if goal.missing else ""
-        lines.append(f"| {goal.what} | {goal.goal} | {goal.measured:.2f}{where} | {verdict}{missing} |")
+        tied = f"; ties: {', '.join(goal.tied)}" if goal.tied else ""
+        lines.append(f"| {goal.what} | {goal.goal} | {goal.measured:.2f}{where} | {verdict}{missing}{tied} |")
     return "\n".join(lines) + "\n" if len(lines) > 2 else ""
-
-
-def tied(figures: Figures) -> set[tuple[str, str]]:
-    """The cells, as (experiment, cell), in which we are within a quarter of a rival's throughput.
-
-    There a few rounds do not tell who is ahead. Which of the two seems to be makes no difference here: to
-    measure again only what was lost would make a coin that always shows heads in the end.
-    """
-    return _near(figures, 1.0)
-
-
-def undecided(figures: Figures) -> set[tuple[str, str]]:
-    """The cells that are within a quarter of a goal: of a rival, or of half as fast again."""
-    return _near(figures, 1.0) | _near(figures, 1.5)
-
-
-def lacking(figures: Figures, rounds: int) -> tuple[set[tuple[str, str]], int]:
-    """The undecided cells that have fewer rounds than they are to have, and how many they lack at most."""
-    have = {
-        key[:2]: figure.rounds
-        for key, figure in figures.items()
-        if key.system == OURS and key.metric == "throughput_mb_per_s"
-    }
-    few = {cell: have[cell] for cell in undecided(figures) if have[cell] < rounds}
-    return set(few), rounds - min(few.values(), default=rounds)
-
-
-def _near(figures: Figures, goal: float) -> set[tuple[str, str]]:
-    return {
-        cell
-        for rival in RIVALS
-        for cell, ratio in ratios(figures, OURS, rival, "throughput_mb_per_s").items()
-        if cell[0] in THROUGHPUT and goal / CLOSE <= ratio <= goal * CLOSE
-    }
 
 
 def _found(figures: Figures, rival: str, metric: str, letters: Sequence[str]) -> dict[str, float]:
@@ -93,14 +61,34 @@ def _found(figures: Figures, rival: str, metric: str, letters: Sequence[str]) ->
     }
 
 
+def _ties(figures: Figures, rival: str, metric: str) -> set[str]:
+    """Return the cells in which the rounds do not tell who is ahead: a tie holds a goal of 1.0."""
+    return {
+        f"{key.experiment}: {key.cell}"
+        for key in figures
+        if key.system == OURS and key.metric == metric
+        if within_spread(figures, key, key._replace(system=rival))
+    }
+
+
 def _worst(
-    what: str, goal: str, found: Mapping[str, float], holds: Callable[[float], bool], higher_is_better: bool
+    what: str,
+    goal: str,
+    found: Mapping[str, float],
+    holds: Callable[[float], bool],
+    higher_is_better: bool,
+    ties: Container[str] = (),
 ) -> Iterator[Goal]:
-    """A goal that each cell has to reach."""
+    """A goal that each cell has to reach.
+
+    :param ties: cells whose difference lies within the spread of the rounds: they hold.
+    """
     if found:
         at = (min if higher_is_better else max)(found, key=lambda cell: found[cell])
-        missing = [f"{cell} {ratio:.2f}" for cell, ratio in found.items() if not holds(ratio)]
-        yield Goal(what, goal, found[at], at, not missing, missing)
+        below = {cell: f"{cell} {value:.2f}" for cell, value in found.items() if not holds(value)}
+        missing = [text for cell, text in below.items() if cell not in ties]
+        tied = [text for cell, text in below.items() if cell in ties]
+        yield Goal(what, goal, found[at], at, not missing, missing, tied)
 
 
 def _median(
@@ -116,7 +104,8 @@ def _against_kafka(figures: Figures) -> Iterator[Goal]:
     for rival in RIVALS:
         for metric, client in (("throughput_mb_per_s", "librdkafka"), ("replayed_mb_per_s", "replayed")):
             what, faster = f"throughput ({client}) / {rival}", _found(figures, rival, metric, THROUGHPUT)
-            yield from _worst(f"{what}, worst cell", "at least 1.0", faster, lambda r: r >= 1, True)
+            ties = _ties(figures, rival, metric)
+            yield from _worst(f"{what}, worst cell", "at least 1.0", faster, lambda r: r >= 1, True, ties)
             yield from _median(f"{what}, median", "at least 1.5", faster, lambda r: r >= 1.5)
         for metric, per in (
             ("broker_cpu_s_per_gb", "GB"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -74,36 +75,28 @@ class Results:
             note for note in self.notes if not note.startswith(tuple(f"({one}" for one in experiments))
         ]
 
-    def resume(self, experiments: str) -> int:
-        """Let the rounds to come stand behind the earlier ones of these experiments.
-
-        :return: the number of the first of them.
-        """
-        mine = {key: figure for key, figure in self._earlier.items() if key.experiment in experiments}
-        for key, figure in mine.items():
-            known = {number: value for number, value in enumerate(figure.values) if value is not None}
-            self._values[key].update(known)
-            del self._earlier[key]
-        return max((len(figure.values) for figure in mine.values()), default=0)
-
     def figures(self) -> dict[Key, Figure]:
         """All of them, in the order in which they first came."""
         return self._earlier | {key: Figure.of(by_round) for key, by_round in self._values.items()}
 
-    def as_json(self) -> dict[str, Any]:
-        """As ``results.json`` has it."""
-        rows = [{**key._asdict(), **rounded(figure)} for key, figure in self.figures().items()]
-        return {"machine": self.machine, "notes": self.notes, "results": rows}
+    def as_json(self, metrics: Container[str]) -> str:
+        """Return the text of ``results.json``: one line for each figure of *metrics*."""
+        rows = [
+            json.dumps({**key._asdict(), **_summary(figure)})
+            for key, figure in self.figures().items()
+            if key.metric in metrics
+        ]
+        machine, notes = json.dumps(self.machine, indent=1), json.dumps(self.notes, indent=1)
+        return f'{{"machine": {machine},\n"notes": {notes},\n"results": [\n' + ",\n".join(rows) + "\n]}\n"
 
 
-def rounded(figure: Figure) -> dict[str, Any]:
-    """A figure's numbers with six digits: what is beyond is noise."""
+def _summary(figure: Figure) -> dict[str, float]:
+    """Return a figure's numbers with six digits: what is beyond is noise."""
     return {
         "median": _rounded(figure.median),
         "min": _rounded(figure.min),
         "max": _rounded(figure.max),
         "rounds": figure.rounds,
-        "values": [None if value is None else _rounded(value) for value in figure.values],
     }
 
 
@@ -115,7 +108,7 @@ def read(document: Mapping[str, Any]) -> dict[Key, Figure]:
     """The figures of a ``results.json``."""
     return {
         Key(row["experiment"], row["cell"], row["system"], row["metric"]): Figure(
-            row["median"], row["min"], row["max"], row["rounds"], tuple(row.get("values", ()))
+            row["median"], row["min"], row["max"], row["rounds"]
         )
         for row in document["results"]
     }
@@ -158,6 +151,18 @@ def round_ratios(figures: Mapping[Key, Figure], ours: Key, theirs: Key) -> list[
     }
     disturbed = _disturbed(figures, ours) | _disturbed(figures, theirs)
     return [pairs[number] for number in pairs if number not in disturbed] or list(pairs.values())
+
+
+def within_spread(figures: Mapping[Key, Figure], ours: Key, theirs: Key) -> bool:
+    """Return True if some rounds are above 1 and some below: which of the two is ahead is not known.
+
+    Without rounds in common the whole ranges are compared.
+    """
+    found = round_ratios(figures, ours, theirs)
+    if found:
+        return min(found) <= 1 <= max(found)
+    a, b = figures.get(ours), figures.get(theirs)
+    return a is not None and b is not None and a.min <= b.max and b.min <= a.max
 
 
 def calm_median(figures: Mapping[Key, Figure], key: Key) -> float:

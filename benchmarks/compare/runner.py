@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
+from benchmarks.broker_process import free_port
 from benchmarks.compare.experiments.place import Cell, Experiment, Place, consume, produce
 from benchmarks.compare.machine import Watch
 from benchmarks.compare.results import CALM_PERCENT, STOLEN, Results
 from benchmarks.compare.systems.system import System
-from benchmarks.running import free_port
 
 BROKER_CORE, CLIENT_CORE = 1, 0
 WARM_UPS, WARM_UP, WARM_UP_ALONE = 3, 300_000, 40_000
@@ -26,15 +26,10 @@ class Manner(NamedTuple):
 
     :ivar scale: by what the counts of messages are multiplied.
     :ivar pinned: the broker on one core and its clients on another.
-    :ivar replays: (a) to (e) with requests made beforehand, too.
-    :ivar rounds_a_start: so many are measured before the systems are started anew; one in experiments that
-        have them alone.
     """
 
     scale: float
     pinned: bool
-    replays: bool = True
-    rounds_a_start: int = 1
 
 
 def run(
@@ -62,14 +57,13 @@ def run(
                         one.measure(number)
                 after_round()
             continue
-        for first in rounds[:: manner.rounds_a_start]:
+        for number in rounds:
             with Started(sitting, manner, results, tell) as all_of_them:
                 for system in systems:
                     all_of_them.start(system)
-                for number in range(first, min(first + manner.rounds_a_start, rounds.stop)):
-                    _announce(sitting, number, rounds, tell)
-                    all_of_them.measure(number)
-                    after_round()
+                _announce(sitting, number, rounds, tell)
+                all_of_them.measure(number)
+                after_round()
 
 
 def _announce(sitting: Sequence[Experiment], number: int, rounds: range, tell: Tell) -> None:
@@ -84,15 +78,6 @@ def sittings(experiments: Sequence[Experiment]) -> list[list[Experiment]]:
     """Which experiments are measured with the same running system: all that do not have one of their own."""
     together = [experiment for experiment in experiments if not experiment.alone]
     return [*([together] if together else []), *([one] for one in experiments if one.alone)]
-
-
-def with_cells(experiments: Sequence[Experiment], wanted: Collection[tuple[str, str]]) -> list[Experiment]:
-    """The experiments with some of their cells alone, named by (letter, cell); none without cells."""
-    found = [
-        one._replace(cells=[cell for cell in one.cells if (one.letter, cell.name) in wanted])
-        for one in experiments
-    ]
-    return [one for one in found if one.cells]
 
 
 def taking_part(experiment: Experiment, system: System) -> list[Cell]:
@@ -157,9 +142,7 @@ class Started:
         self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
         try:
             server = self._stack.enter_context(system.start(folder, port, self._broker_core))
-            place = Place(
-                system, server, port, folder, self._client_core, self._manner.scale, self._manner.replays, []
-            )
+            place = Place(system, server, port, folder, self._client_core, self._manner.scale, [])
             if not any(experiment.cold for experiment in self._sitting):
                 _warm_up(place)
                 place.clean()

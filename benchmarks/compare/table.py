@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.compare import ceiling, goals, ties
+from benchmarks.compare import ceiling, goals
 from benchmarks.compare.experiments.place import Experiment
 from benchmarks.compare.results import Figure, Key, cells, ratio, systems
 
@@ -91,7 +91,6 @@ def _summary(figures: Mapping[Key, Figure]) -> list[tuple[str, str]]:
     return [
         ("The goals", goals.shown(figures)),
         ("What the client allows", ceiling.shown(figures)),
-        ("Where two are close", ties.shown(figures)),
         ("The paper's order", papers_order(figures)),
     ]
 

@@ -8,11 +8,11 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from benchmarks.broker_process import free_port, kafkatx_command
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems.kafka_topics import create_topic
 from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
 from benchmarks.guard.loads import API_VERSIONS, FETCHED, PRODUCED, Load, filling, is_success
-from benchmarks.running import free_port, kafkatx_command
 from kafkatx.errors import KafkaTXError
 
 PATIENCE_S = 60.0

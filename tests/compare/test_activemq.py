@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from twisted.trial.unittest import SynchronousTestCase
 
 from benchmarks.compare.loads import openwire
-from benchmarks.compare.loads.building import NotBuilt
+from benchmarks.compare.loads.build import NotBuilt
 from benchmarks.compare.systems import activemq
 from benchmarks.compare.systems.activemq import ActiveMq, command, configuration
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.compare.goals import Goal, goals, lacking, shown, tied, undecided
+from benchmarks.compare.goals import Goal, goals, shown
 from benchmarks.compare.results import Figure, Key
 
 MB, CPU, REQUESTS = "throughput_mb_per_s", "broker_cpu_s_per_gb", "broker_cpu_s_per_million_requests"
@@ -36,25 +36,18 @@ class GoalsTests(SynchronousTestCase):
         self.assertEqual(worst.missing, ["c: x 0.90"])
         self.assertEqual((median.measured, median.held), (2.0, True))
 
-    def test_close(self) -> None:
-        """Close is throughput within a quarter of a rival or of the median's goal, on either side."""
-        ours = {"a": 0.79, "b": 0.81, "c": 1.24, "d": 1.26, "e": 3.0, "f": 1.0}
-        rows = [(letter, "x", "kafkatx", MB, value) for letter, value in ours.items()]
-        rows += [(letter, "x", "kafka-4", MB, 1.0) for letter in ours]
-        rows += [("e", "x", "kafka-3.9", MB, 2.9), ("e", "x", "sink", MB, 3.0), ("a", "x", "sink", MB, 0.79)]
-        self.assertEqual(tied(figures(*rows)), {("b", "x"), ("c", "x"), ("e", "x")})
-        self.assertEqual(undecided(figures(*rows)), {("b", "x"), ("c", "x"), ("d", "x"), ("e", "x")})
-
-    def test_lacking(self) -> None:
-        """Further rounds are for cells that are undecided and have too few."""
-        rounds = {"a": 3, "b": 5, "c": 9, "d": 1}
-        found = {
-            Key(letter, "x", system, MB): Figure(value, value, value, count)
-            for letter, count in rounds.items()
-            for system, value in (("kafkatx", 9.0 if letter == "d" else 1.0), ("kafka-4", 1.0))
+    def test_tie(self) -> None:
+        """A cell below 1 holds as a tie if its rounds are on both sides of 1; else it misses."""
+        rounds = {"a": (0.9, 1.1, 0.95), "b": (0.9, 0.99, 0.95)}
+        measured = {
+            Key(letter, "x", system, MB): Figure.of(dict(enumerate(values)))
+            for letter, ours in rounds.items()
+            for system, values in (("kafkatx", ours), ("kafka-4", (1.0, 1.0, 1.0)))
         }
-        self.assertEqual(lacking(found, 9), ({("a", "x"), ("b", "x")}, 6))
-        self.assertEqual(lacking(found, 3), (set(), 0))
+        worst = {goal.what: goal for goal in goals(measured)}["throughput (librdkafka) / kafka-4, worst cell"]
+        self.assertEqual((worst.held, worst.missing, worst.tied), (False, ["b: x 0.95"], ["a: x 0.95"]))
+        a_alone = {key: figure for key, figure in measured.items() if key.experiment == "a"}
+        self.assertIn("| held; ties: a: x 0.95 |", shown(a_alone))
 
     def test_replayed(self) -> None:
         """What a client that costs nothing makes of the brokers is a goal of its own."""

@@ -8,8 +8,8 @@ import threading
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.compare.loads import building, librdkafka, load
-from benchmarks.compare.loads.building import NotBuilt, built
+from benchmarks.compare.loads import build, librdkafka, load
+from benchmarks.compare.loads.build import NotBuilt, built
 from benchmarks.compare.systems.floor import Floor
 from benchmarks.compare.systems.system import says
 
@@ -20,7 +20,7 @@ class BuildingTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Build in a folder of the test."""
         self.folder = self.mktemp()
-        self.patch(building, "BUILT", self.folder)
+        self.patch(build, "BUILT", self.folder)
         os.mkdir(self.folder)
 
     def path(self, name: str, age: str | None = None) -> str:

@@ -8,7 +8,7 @@ import shutil
 from twisted.trial.unittest import SynchronousTestCase
 
 from benchmarks.compare.loads import amqp
-from benchmarks.compare.loads.building import NotBuilt
+from benchmarks.compare.loads.build import NotBuilt
 from benchmarks.compare.systems import rabbitmq
 from benchmarks.compare.systems.rabbitmq import RabbitMq, environment
 

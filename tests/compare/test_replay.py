@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.compare.experiments import replaying
+from benchmarks.compare.experiments import prepared_requests
 from benchmarks.compare.experiments.place import Metrics, Place
 from benchmarks.compare.loads import replay
 from benchmarks.compare.loads.replay import Batch
@@ -146,14 +146,14 @@ class ProducedTests(SynchronousTestCase):
 
         self.patch(replay, "program", lambda: "/built/replay")
         self.patch(replay, "recorded", lambda size, properties: Batch(RECORDS, 3))
-        self.patch(replaying, "_measured", load)
+        self.patch(prepared_requests, "_measured", load)
         folder = self.mktemp()
         os.mkdir(folder)
         with EmbeddedBroker() as broker:
             port = int(broker.bootstrap.rpartition(":")[2])
             server: Any = None
-            return replaying.produced(
-                Place(Kafkatx(), server, port, folder, None, 1.0, True, []), 1, {"acks": "all"}
+            return prepared_requests.produced(
+                Place(Kafkatx(), server, port, folder, None, 1.0, []), 1, {"acks": "all"}
             )
 
     def test_all_there(self) -> None:

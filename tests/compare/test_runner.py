@@ -8,10 +8,10 @@ from functools import partial
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.compare.experiments import EXPERIMENTS, replaying
+from benchmarks.compare.experiments import EXPERIMENTS, prepared_requests
 from benchmarks.compare.process import Server, _stat
 from benchmarks.compare.results import Results, cells
-from benchmarks.compare.runner import WARM_UPS, Manner, Tell, run, sittings, taking_part, with_cells
+from benchmarks.compare.runner import WARM_UPS, Manner, Tell, run, sittings, taking_part
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System, log_path
 
@@ -132,23 +132,10 @@ class SittingsTests(SynchronousTestCase):
         self.assertEqual([letter for letter, one in EXPERIMENTS.items() if one.cold], ["h"])
 
 
-class WithCellsTests(SynchronousTestCase):
-    def test_some(self) -> None:
-        """What is left are the cells asked for, in their order; what else an experiment says stays."""
-        some = with_cells(
-            list(EXPERIMENTS.values()), {("e", "acks=1 zstd"), ("d", "100"), ("d", "10"), ("c", "10")}
-        )
-        self.assertEqual(
-            [(one.letter, [cell.name for cell in one.cells]) for one in some],
-            [("d", ["10", "100"]), ("e", ["acks=1 zstd"])],
-        )
-        self.assertEqual(some[0]._replace(cells=EXPERIMENTS["d"].cells), EXPERIMENTS["d"])
-
-
 class RunTests(SynchronousTestCase):
     def setUp(self) -> None:
         """What is made beforehand is not sent: nobody would answer."""
-        self.patch(replaying, "produced", lambda place, size, properties: {"replayed_mb_per_s": 1.0})
+        self.patch(prepared_requests, "produced", lambda place, size, properties: {"replayed_mb_per_s": 1.0})
 
     def test_rival_producer(self) -> None:
         """A rival's own client warms it up and empties the queue; a cell of others is no failure."""
@@ -197,46 +184,6 @@ class RunTests(SynchronousTestCase):
             [*starts, "(a) round 2 of 2", *cells[1]],
         ]
         self.assertEqual(shown, [line for lines in expected for line in lines])
-
-    def test_further_rounds(self) -> None:
-        """Rounds that come later stand behind those that were; what was not measured in them has none."""
-        system, results = FakeSystem("kafkatx", kafka=True), Results({})
-        some = with_cells([EXPERIMENTS["a"]], {("a", "50")})
-        for experiments, rounds in (([EXPERIMENTS["a"]], range(2)), (some, range(2, 5))):
-            run(
-                experiments,
-                [system],
-                rounds,
-                Manner(0.001, pinned=False),
-                results,
-                lambda _: None,
-                lambda: None,
-            )
-        found = {key.cell: figure.rounds for key, figure in results.figures().items()}
-        self.assertEqual(found, {"1": 2, "50": 5})
-
-    def test_rounds_of_a_start(self) -> None:
-        """Several rounds may be measured of a start, and without replays."""
-        told: list[str] = []
-        system, results = FakeSystem("kafkatx", kafka=True), Results({})
-        manner = Manner(0.001, pinned=False, replays=False, rounds_a_start=2)
-        run([EXPERIMENTS["a"]], [system], range(1, 4), manner, results, told.append, lambda: None)
-        self.assertEqual(
-            [line for line in told if "round" in line or "starts" in line],
-            [
-                "  kafkatx starts",
-                "(a) round 2 of 4",
-                "(a) round 3 of 4",
-                "  kafkatx starts",
-                "(a) round 4 of 4",
-            ],
-        )
-        figures = results.figures()
-        self.assertEqual(
-            {figure.values[1:] for key, figure in figures.items() if key.metric == "records_per_s"},
-            {(20.0, 20.0, 20.0)},
-        )
-        self.assertEqual([key for key in figures if key.metric.startswith("replayed")], [])
 
     def test_one_runs(self) -> None:
         """Whose turn it is not is stopped, and in the end all are gone; so are the topics."""

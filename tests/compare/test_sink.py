@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.compare.loads.building import NotBuilt
+from benchmarks.broker_process import free_port
+from benchmarks.compare.loads.build import NotBuilt
 from benchmarks.compare.systems import sink
 from benchmarks.compare.systems.sink import Sink
-from benchmarks.running import free_port
 
 WAIT_S = 30.0
 BATCH, VALUE = 50, b"v" * 200

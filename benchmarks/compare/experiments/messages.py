@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from benchmarks.compare.experiments import replaying
+from benchmarks.compare.experiments import prepared_requests
 from benchmarks.compare.experiments.place import Cell, Experiment, Metrics, Place, consume, produce
 
 ALONE = {"linger.ms": 0, "batch.num.messages": 1}
@@ -15,7 +15,7 @@ METRICS = (
     "records_per_s",
     "broker_cpu_s_per_gb",
     "client_busy_percent",
-    *replaying.METRICS,
+    *prepared_requests.METRICS,
 )
 BY_RECORDS = (METRICS[1], METRICS[0], *METRICS[2:])
 KAFKA = ("kafkatx", "kafka-4", "kafka-3.9", "sink")
@@ -31,9 +31,9 @@ def _produced(
 ) -> Metrics:
     """By librdkafka, and then without what librdkafka costs."""
     made = produce(place, place.topic(), count, size, properties, messages_a_request)
-    if not replaying.wanted(place):
+    if not prepared_requests.wanted(place):
         return made
-    return {**made, **replaying.produced(place, size, properties)}
+    return {**made, **prepared_requests.produced(place, size, properties)}
 
 
 def _batch_of(place: Place, messages: int) -> Metrics:
@@ -53,9 +53,9 @@ def _consumer(place: Place) -> Metrics:
     produce(place, topic, count, 200, {**GATHERED, "batch.num.messages": 50})
     most_bytes = 200_000
     taken = consume(place, topic, count, {"fetch.message.max.bytes": most_bytes})
-    if not replaying.wanted(place):
+    if not prepared_requests.wanted(place):
         return taken
-    return {**taken, **replaying.fetched(place, topic, 200, count, most_bytes)}
+    return {**taken, **prepared_requests.fetched(place, topic, 200, count, most_bytes)}
 
 
 def _batch_bytes(place: Place, batch_bytes: int) -> Metrics:

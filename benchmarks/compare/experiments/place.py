@@ -27,7 +27,6 @@ class Place(NamedTuple):
 
     :ivar client_core: what loads run on; None: wherever.
     :ivar scale: by what the counts are multiplied.
-    :ivar replays: whether (a) to (e) are measured with requests made beforehand, too.
     :ivar topics: those that were made and not deleted.
     """
 
@@ -37,7 +36,6 @@ class Place(NamedTuple):
     folder: str
     client_core: int | None
     scale: float
-    replays: bool
     topics: list[str]
 
     def count(self, count: int) -> int:
@@ -137,11 +135,7 @@ def measured(place: Place, done: Mapping[str, float], cpu: Cpu, messages_a_reque
     metrics = {
         "throughput_mb_per_s": done["bytes"] / done["seconds"] / 1e6,
         "records_per_s": done["messages"] / done["seconds"],
-        "broker_cpu_s": cpu.total_s,
-        "broker_cpu_user_s": cpu.user_s,
-        "broker_cpu_system_s": cpu.system_s,
         "broker_cpu_s_per_gb": cpu.total_s / done["bytes"] * 1e9,
-        "client_cpu_s": done["cpu_s"],
         "client_busy_percent": done["cpu_s"] / done["seconds"] * 100,
         "rss_mib": place.server.rss_mib(),
         "peak_rss_mib": place.server.peak_rss_mib(),

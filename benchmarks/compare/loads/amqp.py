@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 
-from benchmarks.compare.loads.building import BUILT, HERE, built
+from benchmarks.compare.loads.build import BUILT, HERE, built
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from benchmarks.compare.loads.building import BUILT, HERE, NotBuilt, built
+from benchmarks.compare.loads.build import BUILT, HERE, NotBuilt, built
 
 COMPILER, PACKAGES = "cc", "gcc librdkafka-dev"
 

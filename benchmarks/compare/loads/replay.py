@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from benchmarks.compare.loads import librdkafka
-from benchmarks.compare.loads.building import BUILT, HERE, built
+from benchmarks.compare.loads.build import BUILT, HERE, built
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.wire import codec
 from kafkatx.wire.headers import encode_request_header

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import quoteattr
 
 from benchmarks.compare.loads import openwire
-from benchmarks.compare.loads.building import NotBuilt
+from benchmarks.compare.loads.build import NotBuilt
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems import java
 from benchmarks.compare.systems.system import START_S, System, log_path, says

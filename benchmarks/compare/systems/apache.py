@@ -8,11 +8,11 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 
+from benchmarks.broker_process import free_port
 from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems import java, kafka_topics
 from benchmarks.compare.systems.system import START_S, System, log_path, serves_kafka
-from benchmarks.running import free_port
 from kafkatx.errors import KafkaTXError
 from tests.clients.toolchains import BUILT, NoToolchain, prepare
 

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import kafkatx
+from benchmarks.broker_process import kafkatx_command
 from benchmarks.compare.loads import librdkafka
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems import kafka_topics
 from benchmarks.compare.systems.system import START_S, System, log_path, serves_kafka
-from benchmarks.running import kafkatx_command
 
 
 class Kafkatx(System):

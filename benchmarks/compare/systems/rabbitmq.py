@@ -8,11 +8,11 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from benchmarks.broker_process import free_port
 from benchmarks.compare.loads import amqp
-from benchmarks.compare.loads.building import NotBuilt
+from benchmarks.compare.loads.build import NotBuilt
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems.system import START_S, System, log_path, says
-from benchmarks.running import free_port
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 # Erlang's port mapper has to be there: a node that finds none starts a daemon, which stays; this one does not

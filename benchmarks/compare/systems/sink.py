@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from benchmarks.compare.loads import librdkafka
-from benchmarks.compare.loads.building import BUILT, NotBuilt, built
+from benchmarks.compare.loads.build import BUILT, NotBuilt, built
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems.system import START_S, System, log_path, serves_kafka
 

@@ -18,7 +18,6 @@ LATEST = -1
 _KEPT = {
     "throughput_mb_per_s": "replayed_mb_per_s",
     "records_per_s": "replayed_records_per_s",
-    "broker_cpu_s": "replayed_broker_cpu_s",
     "broker_cpu_s_per_gb": "replayed_broker_cpu_s_per_gb",
     "client_busy_percent": "replayed_client_busy_percent",
     "peak_rss_mib": "replayed_peak_rss_mib",
@@ -27,7 +26,7 @@ _KEPT = {
 
 def wanted(place: Place) -> bool:
     """Whether a system is measured so: it is to be, speaks Kafka's protocol, and keeps what it is sent."""
-    return place.replays and place.system.kafka and place.system.keeps
+    return place.system.kafka and place.system.keeps
 
 
 def produced(place: Place, size: int, properties: Mapping[str, object]) -> Metrics:

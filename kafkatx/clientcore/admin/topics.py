@@ -26,7 +26,7 @@ from kafkatx.wire.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsResponse
+from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsResponse, DescribeLogDirsResult
 
 _DEFAULTS = 4
 """From which version on CreateTopics takes -1 for the broker's defaults (KIP-464)."""
@@ -57,14 +57,23 @@ class TopicDescription:
 
 @attrs.frozen
 class LogDir:
-    """A directory of a broker, and the bytes of each partition in it.
+    """A log directory of a broker and the partitions in it.
 
-    ``error`` is KAFKA_STORAGE_ERROR where the disk has failed; then nothing else is known.
+    ``error`` is KAFKA_STORAGE_ERROR if the disk has failed; then nothing else is known.
+
+    :ivar sizes: the size of each partition's log, in bytes.
+    :ivar lags: for the same partitions, the number of records that the log lacks of the one it copies.
+    :ivar future: the partitions whose log here is to replace the one in another directory of the broker.
+    :ivar total_bytes: size of the volume, *usable_bytes* what is free of it; -1 if the broker does not say.
     """
 
     path: str
     error: ErrorCode
     sizes: Mapping[TopicPartition, int] = MappingProxyType({})
+    lags: Mapping[TopicPartition, int] = MappingProxyType({})
+    future: frozenset[TopicPartition] = frozenset()
+    total_bytes: int = -1
+    usable_bytes: int = -1
 
 
 class _Result(Protocol):
@@ -163,19 +172,29 @@ def low_watermark(response: DeleteRecordsResponse, at: TopicPartition) -> int:
 
 
 def log_dirs(response: DescribeLogDirsResponse) -> list[LogDir]:
-    """The log dirs of a broker."""
-    return [
-        LogDir(
-            one.log_dir,
-            ErrorCode.of(one.error_code),
-            {
-                TopicPartition(topic.name, part.partition_index): part.partition_size
-                for topic in one.topics
-                for part in topic.partitions
-            },
-        )
-        for one in response.results
-    ]
+    """Return the log directories of a broker.
+
+    :raises RequestError: the broker refused to describe them.
+    """
+    check(response.error_code, "describe the log dirs")
+    return [_log_dir(result) for result in response.results]
+
+
+def _log_dir(result: DescribeLogDirsResult) -> LogDir:
+    found = {
+        TopicPartition(topic.name, partition.partition_index): partition
+        for topic in result.topics
+        for partition in topic.partitions
+    }
+    return LogDir(
+        result.log_dir,
+        ErrorCode.of(result.error_code),
+        {at: partition.partition_size for at, partition in found.items()},
+        {at: partition.offset_lag for at, partition in found.items()},
+        frozenset(at for at, partition in found.items() if partition.is_future_key),
+        result.total_bytes,
+        result.usable_bytes,
+    )
 
 
 def topics_listed(metadata: ClusterMetadata, internal: bool) -> list[TopicMetadata]:

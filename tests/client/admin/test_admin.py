@@ -241,7 +241,7 @@ class LogDirTests(AdminTestCase):
         self.assertEqual(
             self.result(self.admin.describe_log_dirs()),
             {
-                1: [LogDir("/d1", ErrorCode.NONE, {T1: 1234})],
+                1: [LogDir("/d1", ErrorCode.NONE, {T1: 1234}, {T1: 0})],
                 2: [LogDir("/d2", ErrorCode.KAFKA_STORAGE_ERROR)],
             },
         )

@@ -87,20 +87,28 @@ class AnswerTests(SynchronousTestCase):
         self.assertEqual(str(error), "t [0]: offset out of range")
 
     def test_log_dirs(self) -> None:
-        """Bytes by partition; a dir that failed has its error."""
-        topic = dirs.DescribeLogDirsTopic("t", [dirs.DescribeLogDirsPartition(0, 123)])
+        """Sizes and lags are by partition, the volume's bytes by directory; a failed one has its error."""
+        partitions = [dirs.DescribeLogDirsPartition(0, 123), dirs.DescribeLogDirsPartition(1, 5, 7, True)]
         results = [
-            dirs.DescribeLogDirsResult(0, "/a", [topic]),
+            dirs.DescribeLogDirsResult(0, "/a", [dirs.DescribeLogDirsTopic("t", partitions)], 1000, 400),
             dirs.DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, "/b", []),
         ]
         found = admin.log_dirs(dirs.DescribeLogDirsResponse(results=results))
+        t1 = TopicPartition("t", 1)
         self.assertEqual(
             found,
             [
-                admin.LogDir("/a", ErrorCode.NONE, {T0: 123}),
+                admin.LogDir(
+                    "/a", ErrorCode.NONE, {T0: 123, t1: 5}, {T0: 0, t1: 7}, frozenset([t1]), 1000, 400
+                ),
                 admin.LogDir("/b", ErrorCode.KAFKA_STORAGE_ERROR),
             ],
         )
+
+    def test_log_dirs_refused(self) -> None:
+        """An error of the whole reply is raised."""
+        refused = dirs.DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        self.assertRaises(RequestError, admin.log_dirs, refused)
 
 
 class TopicTests(SynchronousTestCase):

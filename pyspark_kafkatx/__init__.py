@@ -1,7 +1,7 @@
-"""Makes ``spark.read.format("kafkatx")`` known: Spark looks for a ``DefaultSource`` in modules ``pyspark_*``.
+"""Registration of the data source ``kafkatx``: Spark looks for a ``DefaultSource`` in modules ``pyspark_*``.
 
-It imports all of them when a program first names a data source, and one that fails takes every Python data
-source with it. So this one imports little, and nothing that may be missing where PySpark is there.
+Spark imports all such modules when a program first names a data source, and one that fails disables every
+Python data source. So this module imports little, and nothing that may be missing where PySpark is installed.
 """
 
 from kafkatx.spark.source.data_source import KafkaSource as DefaultSource

@@ -24,8 +24,8 @@ from typing import Any
 
 import pyspark
 
+from kafkatx.spark import KafkaSource
 from kafkatx.spark.session import spark_session
-from kafkatx.spark.source.data_source import KafkaSource
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MASTER = "local-cluster[2,1,1024]"

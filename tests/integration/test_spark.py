@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Admin, Cluster, Writer
 from kafkatx.records.builder import BatchBuilder
-from kafkatx.spark.source.data_source import KafkaSource
+from kafkatx.spark import KafkaSource
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.integration.clients import new_topic

@@ -17,7 +17,7 @@ SIZE = 100
 WORKER = """
 import resource, sys
 from kafkatx.spark.options.client import ClientSettings
-from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.source.range_reader import read_range
 
 bootstrap, topic, end = sys.argv[1:]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.offsets import OffsetRange
 
 STEPS = ("initialOffset", "latestOffset", "written", "partitions", "delivered", "committed")
 

@@ -7,7 +7,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from kafkatx.spark.source.data_source import KafkaSource
+from kafkatx.spark import KafkaSource
 
 bootstrap, topic, counts_topic = sys.argv[1:]
 spark = SparkSession.builder.appName("count").getOrCreate()

@@ -30,7 +30,7 @@ from kafkatx.spark.arrow.columns import (
     record_batch,
 )
 from kafkatx.spark.arrow.record_fields import Booleans, Fields, Integers, Odd, read_fields, record_starts
-from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.offsets import OffsetRange
 
 GROUP_ROWS = 16_384
 """About so many rows make an Arrow batch: fewer cost Python, more leave the processor's cache."""

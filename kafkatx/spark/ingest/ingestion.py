@@ -29,7 +29,7 @@ from kafkatx.spark.ingest.table.manifest import Manifest, StagedFile
 from kafkatx.spark.ingest.table.table import Table, placed
 from kafkatx.spark.ingest.tasks.jobs import Jobs, disk_error
 from kafkatx.spark.ingest.tasks.task import TaskResult, Work, table_columns
-from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.source.plan import connect
 from kafkatx.types import TopicPartition
 

@@ -13,9 +13,9 @@ from kafkatx.clientcore.metadata import NO_TOPIC_ID
 from kafkatx.spark.ingest.errors import OffsetsLost
 from kafkatx.spark.ingest.options import IngestOptions
 from kafkatx.spark.ingest.table.manifest import Manifest
+from kafkatx.spark.offsets import Available, OffsetRange
 from kafkatx.spark.options.limits import rate_limit
 from kafkatx.spark.options.options import Selection, SubscribePattern
-from kafkatx.spark.source.offsets import Available, OffsetRange
 from kafkatx.spark.source.plan import assigned, available
 from kafkatx.types import TopicPartition
 

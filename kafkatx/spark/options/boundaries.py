@@ -12,7 +12,7 @@ from typing import TypeAlias
 import attrs
 
 from kafkatx.errors import SettingError
-from kafkatx.spark.source.offsets import EARLIEST, LATEST, Offsets, boundary, by_partition, parse_offsets
+from kafkatx.spark.offsets import EARLIEST, LATEST, Offsets, boundary, by_partition, parse_offsets
 from kafkatx.types import TopicPartition
 
 STARTING = "startingOffsets"

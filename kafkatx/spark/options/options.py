@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import attrs
 
 from kafkatx.errors import SettingError
+from kafkatx.spark.offsets import EARLIEST, LATEST, parse_partitions
 from kafkatx.spark.options.boundaries import Boundary, check_batch, parse_ending, parse_starting
 from kafkatx.spark.options.client import ClientSettings, parse_bool, parse_client, parse_int
 from kafkatx.spark.options.limits import Limits, parse_duration_ms
 from kafkatx.spark.options.names import SELECTING, about_groups, check_stream, ignored_in_batch, lowered
-from kafkatx.spark.source.offsets import EARLIEST, LATEST, parse_partitions
 from kafkatx.types import TopicPartition
 
 _MAX_OFFSET = (1 << 63) - 1

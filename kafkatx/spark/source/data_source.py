@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 
 from kafkatx.errors import SettingError
 from kafkatx.spark.options.options import SourceOptions, parse_batch, parse_headers, parse_stream
-from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.source.partition_reader import TopicRange, read_partition
 
 NAME = "kafkatx"
 
@@ -102,14 +102,6 @@ def _check_schema(schema: StructType, options: SourceOptions) -> None:
         )
 
 
-class TopicRange(InputPartition):  # type: ignore[misc]  # as above
-    """One task's work."""
-
-    def __init__(self, wanted: OffsetRange) -> None:
-        super().__init__(wanted)
-        self.value: OffsetRange
-
-
 class TopicReader(DataSourceReader):  # type: ignore[misc]  # as above
     """Fixes the offsets on the driver, reads them in the workers."""
 
@@ -131,15 +123,3 @@ class TopicReader(DataSourceReader):  # type: ignore[misc]  # as above
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The records of one range, as ``pyarrow.RecordBatch`` objects; raises as :func:`read_partition`."""
         return read_partition(self._options, partition)
-
-
-def read_partition(options: SourceOptions, partition: InputPartition) -> Iterator[Any]:
-    """In a worker: the records of one range, as ``pyarrow.RecordBatch`` objects.
-
-    :raises KafkaTXError: as :func:`kafkatx.spark.source.range_reader.read_range`.
-    """
-    from kafkatx.spark.source.range_reader import read_range
-
-    if partition.value is None:  # what Spark puts in the place of an empty list
-        return iter(())
-    return read_range(options.client, partition.value, options.include_headers, options.fail_on_data_loss)

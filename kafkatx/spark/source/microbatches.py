@@ -9,9 +9,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+from kafkatx.spark.offsets import Available, OffsetRange, split
 from kafkatx.spark.options.limits import Limits, rate_limit, too_few
 from kafkatx.spark.options.options import SourceOptions
-from kafkatx.spark.source.offsets import Available, OffsetRange, split
 from kafkatx.spark.source.partition_logs import Logs
 from kafkatx.spark.source.plan import DataLoss, checked
 from kafkatx.spark.source.stream_offsets import Positions, losses, names

@@ -15,10 +15,10 @@ from typing import TypeVar
 from kafkatx.blocking import LATEST
 from kafkatx.clientcore.errors import retriable
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.spark.offsets import Available, OffsetRange, fixed
 from kafkatx.spark.options.boundaries import STARTING
 from kafkatx.spark.options.options import SourceOptions
 from kafkatx.spark.source import plan
-from kafkatx.spark.source.offsets import Available, OffsetRange, fixed
 from kafkatx.types import TopicPartition
 
 T = TypeVar("T")

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable
 
 from kafkatx.blocking import EARLIEST, LATEST, Cluster, TopicMetadata, UnknownTopic
 from kafkatx.errors import KafkaTXError, SettingError
+from kafkatx.spark.offsets import Available, OffsetRange, boundary, clip, fixed, split
 from kafkatx.spark.options.boundaries import ENDING, STARTING, Boundary, ByTimestamp
 from kafkatx.spark.options.client import ClientSettings
 from kafkatx.spark.options.options import Assign, Selection, SourceOptions, Subscribe
-from kafkatx.spark.source.offsets import Available, OffsetRange, boundary, clip, fixed, split
 from kafkatx.types import TopicPartition
 
 # Not Twisted's, which has no place in Spark's processes; Spark shows on stderr what is logged here.

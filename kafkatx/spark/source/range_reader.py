@@ -8,8 +8,8 @@ from typing import Any
 
 from kafkatx.blocking import Cluster, OffsetOutOfRange, Reader, UnknownTopic
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.options.client import ClientSettings
-from kafkatx.spark.source.offsets import OffsetRange
 from kafkatx.spark.source.plan import DataLoss, connect
 
 log = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from kafkatx.spark.options.limits import Limits
 from kafkatx.spark.options.options import SourceOptions
 from kafkatx.spark.options.read_limits import SupportsTriggerAvailableNow, default_limit, limits_of
-from kafkatx.spark.source.data_source import TopicRange, read_partition
 from kafkatx.spark.source.microbatches import MicroBatches
 from kafkatx.spark.source.partition_logs import Logs
+from kafkatx.spark.source.partition_reader import TopicRange, read_partition
 from kafkatx.spark.source.stream_offsets import (
     StrangeOffsets,
     carried_start,

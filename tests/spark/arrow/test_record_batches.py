@@ -20,7 +20,7 @@ from kafkatx.records.varint import encode
 from kafkatx.spark.arrow import record_batches
 from kafkatx.spark.arrow.columns import arrow_schema, record_batch
 from kafkatx.spark.arrow.record_batches import Decoder
-from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.offsets import OffsetRange
 from tests.records.strategies import SAMPLE, built, codecs, quick, record_lists
 from tests.records.test_conversion import MIXED, MIXED_OFFSETS, control_batch
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 
 from kafkatx.spark.arrow.columns import arrow_schema
-from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.offsets import OffsetRange
 
 Failure = Callable[[], None]
 

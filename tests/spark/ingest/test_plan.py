@@ -14,9 +14,9 @@ from kafkatx.spark.ingest.errors import OffsetsLost
 from kafkatx.spark.ingest.options import IngestOptions
 from kafkatx.spark.ingest.plan import Pending, limited, pending, record_bytes, tasks_of, until
 from kafkatx.spark.ingest.table.manifest import Manifest
+from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.options.client import ClientSettings
 from kafkatx.spark.options.options import Subscribe, SubscribePattern
-from kafkatx.spark.source.offsets import OffsetRange
 from kafkatx.types import TopicPartition
 from tests.spark.fakes import FakeCluster
 from tests.spark.ingest.table.test_table import EMPTY

@@ -5,8 +5,8 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
+from kafkatx.spark.offsets import EARLIEST, LATEST
 from kafkatx.spark.options.boundaries import ByTimestamp, check_batch, parse_ending, parse_starting
-from kafkatx.spark.source.offsets import EARLIEST, LATEST
 from kafkatx.types import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
+from kafkatx.spark.offsets import EARLIEST, LATEST
 from kafkatx.spark.options import client as client_options
 from kafkatx.spark.options import names as option_names
 from kafkatx.spark.options.boundaries import ByTimestamp
@@ -21,12 +21,12 @@ from kafkatx.spark.options.options import (
     parse_headers,
     parse_stream,
 )
-from kafkatx.spark.source.offsets import EARLIEST, LATEST
 from kafkatx.types import TopicPartition
+from tests.test_readme import ROOT
 
 BASE = {"kafka.bootstrap.servers": "127.0.0.1:9092"}
 T0 = TopicPartition("t", 0)
-DOCS = Path(__file__).resolve().parent.parent.parent / "docs/spark.md"
+DOCS = ROOT / "docs/spark.md"
 
 
 class ParseBatchTests(SynchronousTestCase):

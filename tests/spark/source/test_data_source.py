@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 from pyspark.sql.datasource import CaseInsensitiveDict, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
@@ -13,12 +12,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 import pyspark_kafkatx
 from kafkatx.errors import SettingError
+from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.source import plan
-from kafkatx.spark.source.data_source import KafkaSource, TopicRange, spark_schema
-from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.source.data_source import KafkaSource, spark_schema
+from kafkatx.spark.source.partition_reader import TopicRange
 from tests.spark.fakes import FakeCluster
+from tests.test_readme import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 WITHOUT_TWISTED = """
 import sys
 import pyspark_kafkatx

@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import UnknownTopic
 from kafkatx.errors import SettingError
+from kafkatx.spark.offsets import Available, OffsetRange
 from kafkatx.spark.options.options import Assign, Subscribe, SubscribePattern, parse_batch
-from kafkatx.spark.source.offsets import Available, OffsetRange
 from kafkatx.spark.source.plan import DataLoss, assigned, checked, connect, plan_batch
 from kafkatx.types import TopicPartition
 from tests.spark.fakes import FakeCluster

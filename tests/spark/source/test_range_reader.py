@@ -11,9 +11,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.blocking import ConnectionFailed, OffsetOutOfRange, UnknownTopic
 from kafkatx.errors import CorruptRecords, ErrorCode, KafkaTXError, RequestError
 from kafkatx.records.batch import CRC_AT
+from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.options.client import ClientSettings
 from kafkatx.spark.source import range_reader
-from kafkatx.spark.source.offsets import OffsetRange
 from kafkatx.spark.source.plan import DataLoss
 from tests.records.strategies import SAMPLE, built
 from tests.spark.fakes import FakeCluster

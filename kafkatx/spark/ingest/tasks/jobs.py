@@ -11,7 +11,7 @@ from kafkatx.spark.ingest.errors import IngestError, OffsetsLost
 from kafkatx.spark.ingest.patience import Patience
 from kafkatx.spark.ingest.progress import watched
 from kafkatx.spark.ingest.tasks.task import AWAY, DISK, LOST, TaskResult, Tasks, Work, parse_result
-from kafkatx.spark.source.offsets import OffsetRange
+from kafkatx.spark.offsets import OffsetRange
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

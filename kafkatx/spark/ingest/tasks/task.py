@@ -24,8 +24,8 @@ from kafkatx.spark.ingest.table.files import Files
 from kafkatx.spark.ingest.table.folders import Partitioning, file_columns
 from kafkatx.spark.ingest.table.manifest import DATA, DEAD, StagedFile
 from kafkatx.spark.ingest.tasks.staged_writer import StagedWriter
+from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.options.client import ClientSettings
-from kafkatx.spark.source.offsets import OffsetRange
 from kafkatx.spark.source.plan import DataLoss
 from kafkatx.spark.source.range_reader import read_range
 

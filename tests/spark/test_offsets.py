@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
-from kafkatx.spark.source.offsets import (
+from kafkatx.spark.offsets import (
     EARLIEST,
     LATEST,
     Available,

@@ -11,7 +11,7 @@ from kafkatx.blocking.connection import Channel, Connection
 from kafkatx.blocking.consumer import offsets as list_offsets
 from kafkatx.blocking.stalls import Waiting
 from kafkatx.clientcore.backoff import Backoff
-from kafkatx.clientcore.bootstrap import Address, parse_bootstrap, shown
+from kafkatx.clientcore.bootstrap import Address, format_address, parse_bootstrap
 from kafkatx.clientcore.errors import ConnectionFailed, UnknownTopic, describe, retriable
 from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata, from_response
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
@@ -147,7 +147,7 @@ class Cluster:
         try:
             connection.open()
         except ConnectionFailed:
-            self._absence.failed(f"no broker at {shown((connection.host, connection.port))}")
+            self._absence.failed(f"no broker at {format_address((connection.host, connection.port))}")
             raise
         self._absence.over()
 

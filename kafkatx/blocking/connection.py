@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from kafkatx import __version__
-from kafkatx.clientcore.bootstrap import shown
+from kafkatx.clientcore.bootstrap import format_address
 from kafkatx.clientcore.errors import ClosedByPeer, ConnectionFailed
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.types import FileSlice
@@ -101,7 +101,7 @@ class Connection:
     @property
     def address(self) -> str:
         """``host:port`` as a person writes it."""
-        return shown((self.host, self.port))
+        return format_address((self.host, self.port))
 
     def open(self) -> None:
         """Connect and negotiate, unless that is done.

@@ -20,9 +20,9 @@ from twisted.internet.defer import Deferred
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
 from kafkatx.client.consumer.iterators import unread
-from kafkatx.client.facades.forwarder import Awaiting, Waits
-from kafkatx.client.facades.future import Answer
-from kafkatx.client.facades.loop_reactor import Lease
+from kafkatx.client.facades.forwarder import AsyncioFacade, ForwardDeferred
+from kafkatx.client.facades.future import DeferredFuture
+from kafkatx.client.facades.loop_reactor import ReactorLease
 from kafkatx.client.facades.methods import (
     AdminMethods,
     ConfigsMethods,
@@ -52,10 +52,10 @@ C = TypeVar(
 F = TypeVar("F", bound="_Client[Any]")
 
 
-class _Side(Awaiting):
+class _Facade(AsyncioFacade):
     """The functions of an application may be coroutine functions of asyncio."""
 
-    def _bridged(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _bridge(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
             result = function(*args)
             if isinstance(result, Deferred) or not inspect.isawaitable(result):
@@ -65,7 +65,7 @@ class _Side(Awaiting):
         return call
 
 
-class _Client(_Side, Generic[C]):
+class _Client(_Facade, Generic[C]):
     """What the clients have in common. Made while the loop runs that it is used in.
 
     :ivar client: the Twisted client.
@@ -87,8 +87,8 @@ class _Client(_Side, Generic[C]):
         :raises SettingError: a setting is unknown or has a bad value.
         :raises RuntimeError: no loop runs.
         """
-        self._lease = Lease(asyncio.get_running_loop())
-        self._closing: Answer[None] | None = None
+        self._lease = ReactorLease(asyncio.get_running_loop())
+        self._closing: DeferredFuture[None] | None = None
         cluster = None if beside is None else beside.client.cluster
         try:
             self.client: C = type(self)._make(settings, reactor=self._lease.reactor, cluster=cluster, **more)
@@ -102,13 +102,13 @@ class _Client(_Side, Generic[C]):
         :return: this client.
         :raises ConnectionFailed: no broker answers; :meth:`close` it then.
         """
-        await Answer(self.client.start())
+        await DeferredFuture(self.client.start())
         return self
 
     async def close(self, **options: Any) -> None:
         """End it, as the Twisted client's ``close`` does; cancelling this does not stop that."""
         if self._closing is None:
-            self._closing = Answer(self._end(**options).addBoth(self._ended))
+            self._closing = DeferredFuture(self._end(**options).addBoth(self._ended))
         await asyncio.shield(self._closing)
 
     def _end(self, **options: Any) -> Deferred[None]:
@@ -139,9 +139,9 @@ class Producer(_Client[producer.Producer]):
 
     _make = producer.Producer
 
-    ready = Waits(producer.Producer.ready)
-    flush = Waits(producer.Producer.flush)
-    send_all = Waits(producer.Producer.send_all)
+    ready = ForwardDeferred(producer.Producer.ready)
+    flush = ForwardDeferred(producer.Producer.flush)
+    send_all = ForwardDeferred(producer.Producer.send_all)
 
     # Written out, for these are called once per record.
 
@@ -153,12 +153,12 @@ class Producer(_Client[producer.Producer]):
         partition: int | None = None,
         headers: Headers = (),
         timestamp_ms: int | None = None,
-    ) -> Answer[RecordMetadata]:
+    ) -> DeferredFuture[RecordMetadata]:
         """Send one record.
 
         :return: gives where it is, or raises why it is nowhere.
         """
-        return Answer(self.client.send(topic, value, key, partition, headers, timestamp_ms))
+        return DeferredFuture(self.client.send(topic, value, key, partition, headers, timestamp_ms))
 
     def produce(
         self,
@@ -184,9 +184,9 @@ class Producer(_Client[producer.Producer]):
         key: Any = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
-    ) -> Answer[BatchMetadata]:
+    ) -> DeferredFuture[BatchMetadata]:
         """Send a list of values at once; otherwise as :meth:`send`."""
-        return Answer(self.client.send_batch(topic, values, key, partition, timestamp_ms))
+        return DeferredFuture(self.client.send_batch(topic, values, key, partition, timestamp_ms))
 
 
 class Consumer(_Client[consumer.Consumer], ConsumerMethods):
@@ -201,7 +201,7 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         self, max_records: int | None = None, timeout_ms: int | None = 0
     ) -> dict[TopicPartition, list[Record]]:
         """The next records, by partition; cancelling it loses none."""
-        answer = Answer(self.client.getmany(max_records, timeout_ms))
+        answer = DeferredFuture(self.client.getmany(max_records, timeout_ms))
         try:
             return await answer
         except asyncio.CancelledError:
@@ -219,7 +219,7 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         """Give records until the consumer is closed."""
         while True:
             try:
-                hand = await Answer(self.client.hand())
+                hand = await DeferredFuture(self.client.hand())
             except ClientClosed:
                 return
             try:
@@ -231,10 +231,10 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
 
     def process(
         self, function: Callable[[Any], Any], *, batches: bool = False, max_records: int | None = None
-    ) -> Answer[None]:
+    ) -> DeferredFuture[None]:
         """Call a function with each record until the consumer is closed."""
-        call = self._bridged(function)
-        return Answer(self.client.process(call, batches=batches, max_records=max_records))
+        call = self._bridge(function)
+        return DeferredFuture(self.client.process(call, batches=batches, max_records=max_records))
 
 
 class SimpleConsumer(_Client[simple_consumer.SimpleConsumer], SimpleConsumerMethods):
@@ -257,10 +257,10 @@ class MessageStream:
         """
         while True:
             try:
-                dealt = await Answer(self._stream.ask())
+                taken = await DeferredFuture(self._stream.ask())
             except ClientClosed:
                 return
-            for record in self._stream.records(dealt, dealt.alive):
+            for record in self._stream.records(taken, taken.alive):
                 yield record
 
 
@@ -280,7 +280,7 @@ class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], Connector
         return MessageStream(stream)
 
 
-class _Part(_Side):
+class _Part(_Facade):
     """A part of :class:`Admin`."""
 
     def __init__(self, client: Any) -> None:

@@ -28,7 +28,7 @@ def deferred(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Deferre
     return call
 
 
-async def together(keys: Iterable[K], call: Callable[[K], Coroutine[Any, Any, T]]) -> dict[K, T]:
+async def gather_by_key(keys: Iterable[K], call: Callable[[K], Coroutine[Any, Any, T]]) -> dict[K, T]:
     """Call with each of the keys, all at once; what each gave.
 
     The first that fails cancels the others, and its error is raised; cancelling it cancels all.

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from kafkatx.clientcore.producer.batch import Batch
+from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.clientcore.producer.values import ProducerRecord
 from kafkatx.interfaces import IEventHandler, IProducerCallbacks
 
@@ -25,10 +25,10 @@ class ProducerCallbacks:
     def after_enqueue(self, record: ProducerRecord, added: bool) -> None:
         """Nothing."""
 
-    def after_dequeue(self, batch: Batch) -> None:
+    def after_dequeue(self, batch: ProducerBatch) -> None:
         """Nothing."""
 
-    def before_sending(self, node_id: int, batches: Sequence[Batch]) -> None:
+    def before_sending(self, node_id: int, batches: Sequence[ProducerBatch]) -> None:
         """Nothing."""
 
     def before_close(self) -> Iterable[ProducerRecord]:
@@ -41,7 +41,7 @@ class EventHandler:
     """Sends each request to the broker."""
 
     def handle(
-        self, node_id: int, batches: Sequence[Batch], send: Callable[[], Deferred[Any]]
+        self, node_id: int, batches: Sequence[ProducerBatch], send: Callable[[], Deferred[Any]]
     ) -> Deferred[Any]:
         """Send it."""
         return send()
@@ -53,7 +53,7 @@ class EventHandler:
 _log = Logger()
 
 
-def tell_enqueued(callbacks: Any, records: Iterable[ProducerRecord], added: bool) -> None:
+def call_after_enqueue(callbacks: Any, records: Iterable[ProducerRecord], added: bool) -> None:
     """Call ``after_enqueue`` of an ``IProducerCallbacks`` with each record; what it raises is logged."""
     for record in records:
         try:
@@ -62,7 +62,7 @@ def tell_enqueued(callbacks: Any, records: Iterable[ProducerRecord], added: bool
             _log.failure("a producer's callback failed")
 
 
-def last_records(callbacks: Any) -> Iterator[ProducerRecord]:
+def records_before_close(callbacks: Any) -> Iterator[ProducerRecord]:
     """Yield the records of ``before_close``; what it raises is logged and ends them."""
     try:
         yield from callbacks.before_close()

@@ -23,7 +23,7 @@ from kafkatx.interfaces import (
 )
 
 
-def part(settings: ClientSettings, setting: Setting[str], interface: InterfaceClass) -> Any:
+def configured_instance(settings: ClientSettings, setting: Setting[str], interface: InterfaceClass) -> Any:
     """The part that a setting names; None where it names none. A class is called for an object of it.
 
     :raises SettingError: no plugin is called so.
@@ -65,12 +65,12 @@ def encoder(settings: ClientSettings, setting: Setting[str]) -> Callable[[str, A
 
     :raises SettingError: no plugin is called so.
     """
-    return _coder(part(settings, setting, IEncoder), "encode")
+    return _coder(configured_instance(settings, setting, IEncoder), "encode")
 
 
 def decoder(settings: ClientSettings, setting: Setting[str]) -> Callable[[str, Any], Any] | None:
     """A function from topic and bytes to an object; as :func:`encoder`."""
-    return _coder(part(settings, setting, IDecoder), "decode")
+    return _coder(configured_instance(settings, setting, IDecoder), "decode")
 
 
 def _coder(found: Any, method: str) -> Callable[[str, Any], Any] | None:

@@ -24,8 +24,8 @@ from twisted.internet.threads import deferToThreadPool
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
 from kafkatx.client.consumer.iterators import unread
-from kafkatx.client.facades.forwarder import Blocking
-from kafkatx.client.facades.handover import Handover
+from kafkatx.client.facades.call_queue import CallQueue
+from kafkatx.client.facades.forwarder import BlockingFacade
 from kafkatx.client.facades.methods import (
     AdminMethods,
     ConfigsMethods,
@@ -57,15 +57,15 @@ C = TypeVar(
 F = TypeVar("F", bound="_Client[Any]")
 
 
-class _Side(Blocking):
+class _Facade(BlockingFacade):
     """The functions of an application may block: they are called in threads of the reactor's pool."""
 
-    def _bridged(self, function: Callable[..., Any]) -> Callable[..., Deferred[Any]]:
+    def _bridge(self, function: Callable[..., Any]) -> Callable[..., Deferred[Any]]:
         reactor = self.thread.reactor
         return lambda *args: deferToThreadPool(reactor, reactor.getThreadPool(), function, *args)
 
 
-class _Client(_Side, Generic[C]):
+class _Client(_Facade, Generic[C]):
     """What the clients have in common.
 
     :ivar client: the Twisted client, for its reactor's thread only.
@@ -155,7 +155,7 @@ class Producer(_Client[producer.Producer]):
 
     def __init__(self, settings: Mapping[str, Any] = MappingProxyType({}), **more: Any) -> None:
         super().__init__(settings, **more)
-        self._handover = Handover(self.thread.reactor, self.client.ready)
+        self._calls = CallQueue(self.thread.reactor, self.client.ready)
 
     def send(
         self,
@@ -172,7 +172,7 @@ class Producer(_Client[producer.Producer]):
         :raises ClientClosed: the producer is closed.
         """
         send = self.client.send
-        return self._handover.put(lambda: send(topic, value, key, partition, headers, timestamp_ms))
+        return self._calls.put(lambda: send(topic, value, key, partition, headers, timestamp_ms))
 
     def produce(
         self,
@@ -192,7 +192,7 @@ class Producer(_Client[producer.Producer]):
         :raises ClientClosed: the producer is closed.
         """
         record = (topic, value, key, partition, headers, timestamp_ms, on_delivery)
-        self._handover.tell(self.client.produce, record, on_delivery)
+        self._calls.tell(self.client.produce, record, on_delivery)
 
     def send_batch(
         self,
@@ -204,12 +204,12 @@ class Producer(_Client[producer.Producer]):
     ) -> Future[BatchMetadata]:
         """Send a list of values at once; otherwise as :meth:`send`."""
         send = self.client.send_batch
-        return self._handover.put(lambda: send(topic, values, key, partition, timestamp_ms))
+        return self._calls.put(lambda: send(topic, values, key, partition, timestamp_ms))
 
     def send_all(self, data: Iterable[ProducerData]) -> Future[list[BatchMetadata]]:
         """Send lists of values for any topics and keys at once; otherwise as :meth:`send`."""
         send, lists = self.client.send_all, list(data)
-        return self._handover.put(lambda: send(lists))
+        return self._calls.put(lambda: send(lists))
 
     def flush(self, timeout_s: float | None = None) -> None:
         """Wait until all that was sent before is in the log or has failed; the futures say which.
@@ -222,24 +222,24 @@ class Producer(_Client[producer.Producer]):
         self.thread.call(lambda: Deferred.fromCoroutine(self._flush()), timeout_s)
 
     async def _flush(self) -> None:
-        await self._handover.rest()
+        await self._calls.rest()
         await self.client.flush()
-        self._handover.check()
+        self._calls.check()
 
     def _end(self, **options: Any) -> Deferred[None]:
         return Deferred.fromCoroutine(self._send_all(**options))
 
     async def _send_all(self, timeout_s: float | None = None) -> None:
         """Close the producer when all is handed over to it, or when that takes too long."""
-        self._handover.close()
+        self._calls.close()
         reactor, before = self.thread.reactor, self.thread.reactor.seconds()
-        resting = self._handover.rest()
+        resting = self._calls.rest()
         if timeout_s is not None:
             resting.addTimeout(timeout_s, reactor, onTimeoutCancel=lambda *_: None)
         await resting
         left = None if timeout_s is None else max(0.0, timeout_s - (reactor.seconds() - before))
         await self.client.close(left)
-        self._handover.check()
+        self._calls.check()
 
 
 class Consumer(_Client[consumer.Consumer], ConsumerMethods):
@@ -299,7 +299,7 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         :param timeout_s: None: for ever; else it ends after that, and raises RequestTimedOut.
         :raises Exception: what the function raised; its record is not done then.
         """
-        call = self._bridged(function)
+        call = self._bridge(function)
         self.thread.call(
             lambda: self.client.process(call, batches=batches, max_records=max_records), timeout_s
         )
@@ -330,10 +330,10 @@ class MessageStream:
         """
         while True:
             try:
-                dealt = self._thread.call(self._stream.ask)
+                taken = self._thread.call(self._stream.ask)
             except ClientClosed:
                 return
-            yield from self._stream.records(dealt, partial(self._thread.tell, dealt.alive))
+            yield from self._stream.records(taken, partial(self._thread.tell, taken.alive))
 
 
 class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], ConnectorMethods[MessageStream]):
@@ -355,10 +355,10 @@ class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], Connector
         return MessageStream(stream, self.thread)
 
 
-class _Part(_Side):
+class _Part(_Facade):
     """A part of :class:`Admin`."""
 
-    def __init__(self, client: Any, whole: Blocking) -> None:
+    def __init__(self, client: Any, whole: BlockingFacade) -> None:
         self.client = client
         self.thread = whole.thread
         self.timeout_s = whole.timeout_s

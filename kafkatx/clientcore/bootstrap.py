@@ -22,7 +22,7 @@ def parse_bootstrap(bootstrap: str | Iterable[str]) -> list[Address]:
     return addresses
 
 
-def shown(address: Address) -> str:
+def format_address(address: Address) -> str:
     """An address as a person writes it: an IPv6 address has brackets."""
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

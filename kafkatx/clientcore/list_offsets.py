@@ -20,7 +20,7 @@ MAX_TIMESTAMP = -3
 NO_OFFSET = (-1, -1)
 
 
-class Found(NamedTuple):
+class OffsetAndTimestamp(NamedTuple):
     """A record's offset, time and leader epoch; -1 each where there is none, or the broker does not say."""
 
     offset: int
@@ -55,9 +55,9 @@ def answers(response: ListOffsetsResponse) -> dict[TopicPartition, tuple[int, in
     return found
 
 
-def results(response: ListOffsetsResponse) -> dict[TopicPartition, Found | RequestError]:
+def results(response: ListOffsetsResponse) -> dict[TopicPartition, OffsetAndTimestamp | RequestError]:
     """What each partition has, or its error; version 0 answers a list of offsets and no timestamp."""
-    found: dict[TopicPartition, Found | RequestError] = {}
+    found: dict[TopicPartition, OffsetAndTimestamp | RequestError] = {}
     for topic in response.topics:
         for partition in topic.partitions:
             place = TopicPartition(topic.name, partition.partition_index)
@@ -69,5 +69,5 @@ def results(response: ListOffsetsResponse) -> dict[TopicPartition, Found | Reque
             else:
                 old = partition.old_style_offsets
                 offset = old[0] if old else partition.offset
-                found[place] = Found(offset, partition.timestamp, partition.leader_epoch)
+                found[place] = OffsetAndTimestamp(offset, partition.timestamp, partition.leader_epoch)
     return found

@@ -18,7 +18,7 @@ def metadata_request(topics: Iterable[str] | None, version: int, auto_create: bo
     return MetadataRequest(topics=wanted, allow_auto_topic_creation=auto_create)
 
 
-def found(name: str, answer: ClusterMetadata) -> TopicMetadata:
+def require_topic(name: str, answer: ClusterMetadata) -> TopicMetadata:
     """The topic in a reply to a request that named it.
 
     :raises UnknownTopic: there is none of this name (yet: asking may create it).

@@ -11,7 +11,7 @@ from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.internet.task import deferLater
 
 from kafkatx.clientcore.backoff import JITTER, Backoff
-from kafkatx.clientcore.bootstrap import Address, parse_bootstrap, shown
+from kafkatx.clientcore.bootstrap import Address, format_address, parse_bootstrap
 from kafkatx.clientcore.errors import (
     ClientClosed,
     ConnectionFailed,
@@ -24,12 +24,12 @@ from kafkatx.clientcore.metadata_request import metadata_request
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer, producer
 from kafkatx.errors import KafkaTXError
-from kafkatx.networkclient.connection import Connection
+from kafkatx.networkclient.connection import BrokerConnection
 from kafkatx.networkclient.forks import check_process
-from kafkatx.networkclient.metadata import Listener, Topics
+from kafkatx.networkclient.metadata import Listener, Metadata
 from kafkatx.networkclient.nodes import Lane, Nodes
-from kafkatx.networkclient.protocol import Limits
-from kafkatx.networkclient.shared_call import Shared
+from kafkatx.networkclient.protocol import ConnectionLimits
+from kafkatx.networkclient.shared_call import SharedCall
 from kafkatx.networkclient.waiters import Waiters
 from kafkatx.types import BrokerNode
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -56,16 +56,16 @@ class Cluster:
         self._bootstrap = parse_bootstrap(settings[common.BOOTSTRAP_SERVERS])
         self._backoff = _backoff(settings, common.RETRY_BACKOFF_MS, common.RETRY_BACKOFF_MAX_MS)
         self._nodes = Nodes(self._bootstrap, self._connection)
-        self._topics = Topics(
+        self._metadata = Metadata(
             reactor,
-            self._ask,
+            self._fetch_metadata_creating,
             self.retrying,
             self._backoff,
             age_s=settings[common.METADATA_MAX_AGE_MS] / 1000,
             idle_s=settings[common.METADATA_MAX_IDLE_MS] / 1000,
         )
         self._coordinators: dict[str, int] = {}
-        self._finding: Shared[int] = Shared()
+        self._finding: SharedCall[int] = SharedCall()
         self._closing: Deferred[Any] | None = None
         self._pid = os.getpid()
         self._ended: Waiters[Any] = Waiters()
@@ -89,7 +89,7 @@ class Cluster:
         return Deferred.fromCoroutine(self._start())
 
     async def _start(self) -> Cluster:
-        await self._topics.start()
+        await self._metadata.start()
         return self
 
     def close(self) -> Deferred[None]:
@@ -97,7 +97,7 @@ class Cluster:
         if self._closing is None:
             self._closing = succeed(None)
             error = ClientClosed("the client was closed")
-            self._topics.close(error)
+            self._metadata.close(error)
             self._finding.close(error)
             self._closing = self._nodes.close()
             self._closing.addBoth(self._ended.fire)
@@ -115,7 +115,7 @@ class Cluster:
             RequestError (UNSUPPORTED_VERSION). Cancelling it drops the reply.
         """
         try:
-            connection = self._at(node_id, lane)
+            connection = self._connection_to(node_id, lane)
         except KafkaTXError as error:
             return fail(error)
         return connection.request(message, **options)
@@ -123,10 +123,10 @@ class Cluster:
     def request_any(self, message: Any, *, lane: Lane = "", **options: Any) -> Deferred[Any]:
         """Ask whichever broker answers; as :meth:`request`."""
 
-        async def ask(connection: Connection) -> Any:
+        async def ask(connection: BrokerConnection) -> Any:
             return await connection.request(message, **options)
 
-        return Deferred.fromCoroutine(self._any(ask, lane))
+        return Deferred.fromCoroutine(self._request_any(ask, lane))
 
     def request_controller(self, message: Any, *, lane: Lane = "", **options: Any) -> Deferred[Any]:
         """Ask the broker that creates and deletes topics, or any if it is unknown; as :meth:`request`."""
@@ -139,7 +139,7 @@ class Cluster:
     ) -> Deferred[int]:
         """Fires with the highest version of an API that a broker and we speak; fails as :meth:`request`."""
         try:
-            ready = self._at(node_id, lane).ready()
+            ready = self._connection_to(node_id, lane).ready()
         except KafkaTXError as error:
             return fail(error)
         return ready.addCallback(lambda protocol: protocol.version_for(request_type, at_most))
@@ -177,7 +177,7 @@ class Cluster:
         except TimedOut:
             raise RequestTimedOut(f"not done within {self.api_timeout_s:g} s") from None
 
-    def _at(self, node_id: int, lane: Lane) -> Connection:
+    def _connection_to(self, node_id: int, lane: Lane) -> BrokerConnection:
         self._check_open()
         if not self._nodes.known(node_id):
             self.stale()
@@ -188,7 +188,7 @@ class Cluster:
             raise ClientClosed("the client is closed")
         check_process(self._pid)  # else it would write to the connections of the other process
 
-    async def _any(self, ask: Callable[[Connection], Awaitable[T]], lane: Lane = "") -> T:
+    async def _request_any(self, ask: Callable[[BrokerConnection], Awaitable[T]], lane: Lane = "") -> T:
         """Ask one broker after the other until one answers."""
         self._check_open()
         failure: ConnectionFailed | None = None
@@ -198,17 +198,17 @@ class Cluster:
             except ConnectionFailed as error:
                 failure = error
             self._check_open()
-        names = ", ".join(map(shown, self._bootstrap))
+        names = ", ".join(map(format_address, self._bootstrap))
         raise ConnectionFailed(f"no broker of the cluster at {names} can be asked; the last: {failure}")
 
-    def _connection(self, address: Address) -> Connection:
+    def _connection(self, address: Address) -> BrokerConnection:
         settings = self.settings
         idle_ms = settings[common.CONNECTIONS_MAX_IDLE_MS]
-        return Connection(
+        return BrokerConnection(
             self.reactor,
             address,
             client_id=settings[common.CLIENT_ID],
-            limits=Limits(
+            limits=ConnectionLimits(
                 response_bytes=settings[common.RESPONSE_MAX_BYTES],
                 request_s=settings[common.REQUEST_TIMEOUT_MS] / 1000,
                 idle_s=idle_ms / 1000 if idle_ms >= 0 else None,
@@ -230,44 +230,44 @@ class Cluster:
     @property
     def metadata(self) -> ClusterMetadata:
         """As the last reply has it; replaced as a whole."""
-        return self._topics.metadata
+        return self._metadata.metadata
 
     def stale(self) -> None:
         """Metadata is wrong: ask again soon, but not more often than ``retry.backoff.ms`` says."""
-        self._topics.stale()
+        self._metadata.stale()
 
     def refreshed(self) -> Deferred[None]:
         """Fires after the next reply with metadata, however long that takes; fails with ClientClosed.
 
         Asked for at once if nobody has; cancelling it lets the others wait.
         """
-        return self._topics.refreshed()
+        return self._metadata.refreshed()
 
     def track(self, topics: Iterable[str], owner: object = None) -> None:
         """Ask for these topics, too, whenever metadata is refreshed.
 
         :param owner: whose topics they are: a call replaces what was tracked for the same owner.
         """
-        self._topics.track(topics, owner)
+        self._metadata.track(topics, owner)
 
     def track_all(self, age_s: float, owner: object = None) -> None:
         """Ask for all topics whenever metadata is refreshed, and refresh it at this age at the latest."""
-        self._topics.track_all(age_s, owner)
+        self._metadata.track_all(age_s, owner)
 
     def untrack(self, owner: object = None) -> None:
         """Forget what :meth:`track` or :meth:`track_all` was told."""
-        self._topics.untrack(owner)
+        self._metadata.untrack(owner)
 
     def on_metadata(self, listener: Listener) -> Callable[[], None]:
         """Call *listener* with the old and the new metadata after each change; returns what ends that."""
-        return self._topics.listen(listener)
+        return self._metadata.listen(listener)
 
     def leader(self, topic: str, partition: int) -> int:
         """The node id of a partition's leader.
 
         -1: unknown, or there is none. Call :meth:`stale` then and await :meth:`refreshed`.
         """
-        return self._topics.leader(topic, partition)
+        return self._metadata.leader(topic, partition)
 
     async def topic(self, name: str) -> TopicMetadata:
         """A topic, from memory if it is known; created by the asking where settings and broker allow that.
@@ -276,26 +276,26 @@ class Cluster:
         :raises RequestError: something else is wrong with it, INVALID_TOPIC_EXCEPTION say.
         """
         self._check_open()
-        return await self._topics.topic(name)
+        return await self._metadata.topic(name)
 
     async def describe(self, topics: list[str] | None) -> ClusterMetadata:
         """What a broker says now of these topics, or of all; it creates none, and is not remembered.
 
         :raises ConnectionFailed: no broker answers.
         """
-        return await self._asked(topics, auto_create=False)
+        return await self._fetch_metadata(topics, auto_create=False)
 
-    async def _ask(self, topics: list[str] | None) -> ClusterMetadata:
-        return await self._asked(topics, self._auto_create)
+    async def _fetch_metadata_creating(self, topics: list[str] | None) -> ClusterMetadata:
+        return await self._fetch_metadata(topics, self._auto_create)
 
-    async def _asked(self, topics: list[str] | None, auto_create: bool) -> ClusterMetadata:
-        async def ask(connection: Connection) -> Any:
+    async def _fetch_metadata(self, topics: list[str] | None, auto_create: bool) -> ClusterMetadata:
+        async def ask(connection: BrokerConnection) -> Any:
             protocol = await connection.ready()
             version = protocol.version_for(MetadataRequest)
             request = metadata_request(topics, version, auto_create)
             return await protocol.request(request, version=version)
 
-        answer = from_response(await self._any(ask))
+        answer = from_response(await self._request_any(ask))
         if not answer.brokers:
             raise ConnectionFailed("the broker that was asked knows of no brokers yet, itself included")
         self._check_open()

@@ -17,18 +17,18 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from kafkatx.clientcore.backoff import Backoff
-from kafkatx.clientcore.bootstrap import Address, shown
+from kafkatx.clientcore.bootstrap import Address, format_address
 from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed
 from kafkatx.errors import KafkaTXError
-from kafkatx.networkclient.negotiation import negotiated
-from kafkatx.networkclient.protocol import BrokerProtocol, Limits
+from kafkatx.networkclient.negotiation import connect_and_negotiate
+from kafkatx.networkclient.protocol import BrokerProtocol, ConnectionLimits
 from kafkatx.networkclient.waiters import Waiters
 
 MakeEndpoint = Callable[[Any, str, int], Any]
 """From (reactor, host, port) to an ``IStreamClientEndpoint``."""
 
 
-class Connection:
+class BrokerConnection:
     """Requests to one broker at one address.
 
     What is asked while there is no connection waits for the next attempt to connect, and fails if that
@@ -45,14 +45,14 @@ class Connection:
         address: Address,
         *,
         client_id: str,
-        limits: Limits,
+        limits: ConnectionLimits,
         connect_s: float,
         backoff: Backoff,
         make_endpoint: MakeEndpoint | None = None,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
         host, port = address
-        self.address = shown(address)
+        self.address = format_address(address)
         self._reactor = reactor
         self._client_id = client_id
         self._limits = limits
@@ -111,19 +111,19 @@ class Connection:
             pause_s = self._not_before - self._reactor.seconds()
             if pause_s > 0:
                 await deferLater(self._reactor, pause_s)
-            protocol = await negotiated(self._connect, self.address)
+            protocol = await connect_and_negotiate(self._connect, self.address)
         except CancelledError:
             raise
         except KafkaTXError as error:
             self._opening = None
-            self._retreat(error)
+            self._connect_failed(error)
         except Exception as error:
             self._opening = None
             self._log.failure("connecting to {address}", address=self.address)
-            self._retreat(error)
+            self._connect_failed(error)
         else:
             self._opening = None
-            self._adopt(protocol)
+            self._connect_succeeded(protocol)
 
     def _connect(self) -> Deferred[BrokerProtocol]:
         def make() -> BrokerProtocol:
@@ -137,14 +137,14 @@ class Connection:
     def _too_late(self, value: object, timeout_s: float) -> NoReturn:
         raise TimedOut(f"no connection within {timeout_s:g} s")
 
-    def _adopt(self, protocol: BrokerProtocol) -> None:
+    def _connect_succeeded(self, protocol: BrokerProtocol) -> None:
         self._failures = 0
         self._protocol = protocol
         protocol.on_lost = self._lost
         self._log.debug("connected to {address}", address=self.address)
         self._waiting.fire(protocol)
 
-    def _retreat(self, error: Exception) -> None:
+    def _connect_failed(self, error: Exception) -> None:
         self._not_before = self._reactor.seconds() + self._backoff.pause_s(self._failures)
         self._failures += 1
         self._log.debug("{error}", error=error)

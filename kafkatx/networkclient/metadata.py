@@ -12,9 +12,9 @@ from twisted.logger import Logger
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.errors import UnknownTopic
 from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata
-from kafkatx.clientcore.metadata_request import found
-from kafkatx.networkclient.metadata_refresh import Refreshing
-from kafkatx.networkclient.shared_call import Shared
+from kafkatx.clientcore.metadata_request import require_topic
+from kafkatx.networkclient.metadata_refresh import MetadataRefresh
+from kafkatx.networkclient.shared_call import SharedCall
 
 Listener = Callable[[ClusterMetadata, ClusterMetadata], None]
 Ask = Callable[["list[str] | None"], Awaitable[ClusterMetadata]]
@@ -26,7 +26,7 @@ UNKNOWN_TOPIC_ATTEMPTS = 6
 """How often a topic that a broker does not know is asked for: it may be on its way to that broker."""
 
 
-class Topics:
+class Metadata:
     """Metadata in memory: replaced as a whole by each reply, and asked for again when it is old or wrong.
 
     :ivar metadata: as the last reply has it.
@@ -46,8 +46,8 @@ class Topics:
         self._backoff = backoff
         self._idle_s = idle_s
         self._most_age_s = age_s
-        self._refreshing = Refreshing(reactor, self._refresh, backoff, age_s)
-        self._lookups: Shared[TopicMetadata] = Shared()
+        self._refresh_loop = MetadataRefresh(reactor, self._refresh, backoff, age_s)
+        self._lookups: SharedCall[TopicMetadata] = SharedCall()
         self._tracked: dict[object, frozenset[str]] = {}
         self._all: dict[object, float] = {}
         self._used: dict[str, float] = {}
@@ -58,19 +58,19 @@ class Topics:
         """Ask the first time, once."""
         if not self.metadata.brokers:
             await self._refresh()
-            self._refreshing.fresh()
+            self._refresh_loop.fresh()
 
     def stale(self) -> None:
         """Ask again soon, and until a reply comes."""
-        self._refreshing.stale()
+        self._refresh_loop.stale()
 
     def refreshed(self) -> Deferred[None]:
         """Fires after the next reply, which is asked for if it is not yet."""
-        return self._refreshing.next()
+        return self._refresh_loop.next()
 
     def close(self, error: Exception) -> None:
         """Ask no more; what waits fails with *error*."""
-        self._refreshing.close()
+        self._refresh_loop.close()
         self._lookups.close(error)
 
     # -- which topics
@@ -93,7 +93,7 @@ class Topics:
             self._set_age()
 
     def _set_age(self) -> None:
-        self._refreshing.set_age(min(self._all.values(), default=self._most_age_s))
+        self._refresh_loop.set_age(min(self._all.values(), default=self._most_age_s))
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call with old and new metadata after each change; returns what ends that."""
@@ -136,7 +136,7 @@ class Topics:
         attempts = 0
         while True:
             try:
-                return found(name, await self._ask([name]))
+                return require_topic(name, await self._ask([name]))
             except UnknownTopic:
                 attempts += 1
                 if attempts == UNKNOWN_TOPIC_ATTEMPTS:

@@ -18,7 +18,7 @@ FIRST_TOLD_S = 5.0
 """After so long without an answer the log says so; again each time that it has lasted twice as long."""
 
 
-class Refreshing:
+class MetadataRefresh:
     """Calls *ask*, never twice at once, and not again before the pause of *backoff* is over."""
 
     _log = Logger()

@@ -17,7 +17,7 @@ from kafkatx.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsRe
 Connect = Callable[[], "Deferred[BrokerProtocol]"]
 
 
-async def negotiated(connect: Connect, address: str) -> BrokerProtocol:
+async def connect_and_negotiate(connect: Connect, address: str) -> BrokerProtocol:
     """Connect, and ask the broker for its versions.
 
     A broker that closes the connection on the newest ApiVersions is asked with version 0, and if it closes

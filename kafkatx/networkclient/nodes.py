@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from kafkatx.clientcore.bootstrap import Address, shown
+from kafkatx.clientcore.bootstrap import Address, format_address
 from kafkatx.clientcore.errors import ConnectionFailed
-from kafkatx.networkclient.connection import Connection
+from kafkatx.networkclient.connection import BrokerConnection
 from kafkatx.types import BrokerNode
 
 Lane = str
@@ -26,13 +26,13 @@ class Nodes:
     :param make: makes the connection to an address.
     """
 
-    def __init__(self, bootstrap: Iterable[Address], make: Callable[[Address], Connection]) -> None:
+    def __init__(self, bootstrap: Iterable[Address], make: Callable[[Address], BrokerConnection]) -> None:
         self._bootstrap = list(bootstrap)
         self._make = make
         self._brokers: Mapping[int, BrokerNode] = {}
         self._told: dict[int, BrokerNode] = {}
-        self._connections: dict[tuple[Address, Lane], Connection] = {}
-        self._by_id: dict[tuple[int, Lane], Connection] = {}
+        self._connections: dict[tuple[Address, Lane], BrokerConnection] = {}
+        self._by_id: dict[tuple[int, Lane], BrokerConnection] = {}
 
     def update(self, brokers: Mapping[int, BrokerNode]) -> None:
         """The cluster has these brokers now; connections to others are closed."""
@@ -43,7 +43,7 @@ class Nodes:
         self._by_id.clear()
         wanted = {*self._bootstrap, *((node.host, node.port) for node in brokers.values())}
         for key in [key for key in self._connections if key[0] not in wanted]:
-            gone = ConnectionFailed(f"the broker at {shown(key[0])} is not in the cluster any more")
+            gone = ConnectionFailed(f"the broker at {format_address(key[0])} is not in the cluster any more")
             self._connections.pop(key).close(gone)
 
     def told(self, node: BrokerNode) -> None:
@@ -56,7 +56,7 @@ class Nodes:
         """Whether it is known where this broker is."""
         return node_id in self._brokers or node_id in self._told
 
-    def at(self, node_id: int, lane: Lane = "") -> Connection:
+    def at(self, node_id: int, lane: Lane = "") -> BrokerConnection:
         """The connection to a broker.
 
         :raises ConnectionFailed: there is no such broker.
@@ -69,7 +69,7 @@ class Nodes:
             connection = self._by_id[node_id, lane] = self._to((node.host, node.port), lane)
         return connection
 
-    def candidates(self, lane: Lane = "") -> list[Connection]:
+    def candidates(self, lane: Lane = "") -> list[BrokerConnection]:
         """Where to ask what any broker can answer, the best first.
 
         Brokers that are connected and have the least to do, then others, then those that failed last time,
@@ -81,7 +81,7 @@ class Nodes:
         bootstrap = [self._to(address, lane) for address in self._bootstrap]
         return list(dict.fromkeys([*brokers, *bootstrap]))
 
-    def _to(self, address: Address, lane: Lane) -> Connection:
+    def _to(self, address: Address, lane: Lane) -> BrokerConnection:
         connection = self._connections.get((address, lane))
         if connection is None:
             connection = self._connections[address, lane] = self._make(address)

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from kafkatx.clientcore import list_offsets
 from kafkatx.clientcore.consumer import leader_epochs
 from kafkatx.clientcore.consumer.leader_epochs import Doubt, EpochEnd
-from kafkatx.clientcore.list_offsets import NO_OFFSET, Found
+from kafkatx.clientcore.list_offsets import NO_OFFSET, OffsetAndTimestamp
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.types import TopicPartition
@@ -19,7 +19,7 @@ from kafkatx.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRe
 
 T = TypeVar("T")
 
-Outcome: TypeAlias = "Found | KafkaTXError"
+Outcome: TypeAlias = "OffsetAndTimestamp | KafkaTXError"
 Send: TypeAlias = Callable[[int, Any], Awaitable[Any]]
 """Sends a request to a node id; gives the reply."""
 
@@ -34,10 +34,10 @@ async def look_up(
     :return: an offset with its timestamp for each partition, or what failed there.
     """
     leaders, found = _known_leaders(cluster, timestamps)
-    return {**found, **await found_by(leaders, cluster.request, timestamps, isolation_level)}
+    return {**found, **await look_up_at(leaders, cluster.request, timestamps, isolation_level)}
 
 
-async def found_by(
+async def look_up_at(
     leaders: Mapping[int, Collection[TopicPartition]],
     send: Send,
     timestamps: Mapping[TopicPartition, int],
@@ -48,7 +48,7 @@ async def found_by(
     async def ask(leader: int) -> Mapping[TopicPartition, Outcome]:
         wanted = {place: timestamps[place] for place in leaders[leader]}
         told = list_offsets.results(await send(leader, list_offsets.request(wanted, isolation_level)))
-        return {place: told.get(place, Found(*NO_OFFSET)) for place in wanted}
+        return {place: told.get(place, OffsetAndTimestamp(*NO_OFFSET)) for place in wanted}
 
     return await _of_each(leaders, ask)
 
@@ -128,7 +128,7 @@ def all_found(outcomes: Mapping[TopicPartition, T | KafkaTXError]) -> dict[Topic
 
 async def offsets_of(
     cluster: Cluster, timestamps: Mapping[TopicPartition, int], isolation_level: int = 0
-) -> dict[TopicPartition, Found]:
+) -> dict[TopicPartition, OffsetAndTimestamp]:
     """As :func:`look_up`, tried again for as long as a call may take.
 
     :raises UnknownTopic: there is no such topic.
@@ -137,7 +137,7 @@ async def offsets_of(
     for topic in {place.topic for place in timestamps}:
         await cluster.topic(topic)
 
-    async def attempt() -> dict[TopicPartition, Found]:
+    async def attempt() -> dict[TopicPartition, OffsetAndTimestamp]:
         return all_found(await look_up(cluster, timestamps, isolation_level))
 
     return await cluster.retrying(attempt)

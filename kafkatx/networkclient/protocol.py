@@ -33,7 +33,7 @@ CLOSE_S = 5.0
 
 
 @attrs.frozen
-class Limits:
+class ConnectionLimits:
     """What a connection may take.
 
     :ivar response_bytes: the largest reply.
@@ -50,7 +50,7 @@ class Limits:
 
 
 @attrs.define(eq=False)
-class _Pending:
+class _InFlight:
     """A request whose reply is expected. ``deferred`` is None once nobody waits for it any more."""
 
     deferred: Deferred[Any] | None
@@ -74,7 +74,7 @@ class BrokerProtocol(Protocol):
 
     _log = Logger()
 
-    def __init__(self, reactor: Any, address: str, client_id: str, limits: Limits) -> None:
+    def __init__(self, reactor: Any, address: str, client_id: str, limits: ConnectionLimits) -> None:
         """:param address: the broker's, for messages."""
         self.wire = ClientConnection(client_id, limits.response_bytes)
         self.error: KafkaTXError | None = None
@@ -82,11 +82,11 @@ class BrokerProtocol(Protocol):
         self._reactor = reactor
         self._address = address
         self._limits = limits
-        self._pending: dict[int, _Pending] = {}
-        self._room: Waiters[None] = Waiters()
+        self._pending: dict[int, _InFlight] = {}
+        self._writable: Waiters[None] = Waiters()
         self._full_since: float | None = None
-        self._gone: Waiters[None] = Waiters()
-        self._is_gone = False
+        self._disconnected: Waiters[None] = Waiters()
+        self._is_disconnected = False
         self._used = 0.0
         self._timer: Any = None
         self._timer_at = float("inf")
@@ -108,7 +108,7 @@ class BrokerProtocol(Protocol):
         transport.registerProducer(self, True)
         self._used = self._reactor.seconds()
         if self._limits.idle_s is not None:
-            self._watch(self._used + self._limits.idle_s)
+            self._set_timer(self._used + self._limits.idle_s)
 
     def _set_buffers(self) -> None:
         get_socket = getattr(self.transport, "getHandle", None)
@@ -149,7 +149,7 @@ class BrokerProtocol(Protocol):
         now = self._used = self._reactor.seconds()
         if timeout_s is None:
             timeout_s = self._limits.request_s
-        pending = _Pending(None, now + timeout_s, timeout_s, api.name)
+        pending = _InFlight(None, now + timeout_s, timeout_s, api.name)
 
         def forget(_: Deferred[Any]) -> None:
             pending.deferred = None
@@ -158,10 +158,10 @@ class BrokerProtocol(Protocol):
         if expect_reply:
             pending.deferred = waiting
             self._pending[self.wire.correlation_id] = pending
-            self._watch(pending.deadline)
+            self._set_timer(pending.deadline)
         transport: Any = self.transport
         transport.writeSequence(chunks)
-        return waiting if expect_reply else self._when_room()
+        return waiting if expect_reply else self._when_writable()
 
     def version_for(self, message: type[Any], at_most: int | None = None) -> int:
         """The highest version of a request's API that both sides speak.
@@ -170,20 +170,20 @@ class BrokerProtocol(Protocol):
         """
         return self.wire.version_for(api_for(message.API_KEY), at_most)
 
-    def _when_room(self) -> Deferred[None]:
+    def _when_writable(self) -> Deferred[None]:
         if self.error is not None:
             return fail(self.error)
-        return succeed(None) if self._full_since is None else self._room.wait()
+        return succeed(None) if self._full_since is None else self._writable.wait()
 
     def pauseProducing(self) -> None:
         """The transport holds as much as it should: who expects no reply waits."""
         self._full_since = self._reactor.seconds()
-        self._watch(self._full_since + self._limits.request_s)
+        self._set_timer(self._full_since + self._limits.request_s)
 
     def resumeProducing(self) -> None:
         """There is room again."""
         self._full_since = None
-        self._room.fire(None)
+        self._writable.fire(None)
 
     def stopProducing(self) -> None:
         """The transport is gone; connectionLost tells of it."""
@@ -203,26 +203,26 @@ class BrokerProtocol(Protocol):
         for correlation_id, reply in replies:
             pending = self._pending.pop(correlation_id, None)
             if getattr(reply, "throttle_time_ms", 0):
-                self._forbear(reply.throttle_time_ms / 1000)  # type: ignore[attr-defined]
+                self._extend_deadlines(reply.throttle_time_ms / 1000)  # type: ignore[attr-defined]
             if pending is not None and pending.deferred is not None:
                 pending.deferred.callback(reply)
 
-    def _forbear(self, throttle_s: float) -> None:
+    def _extend_deadlines(self, throttle_s: float) -> None:
         """The broker will not look at the next requests before that (KIP-219): it has as much longer."""
         until = self._reactor.seconds() + throttle_s
         for pending in self._pending.values():
             pending.deadline = max(pending.deadline, until + pending.timeout_s)
 
-    def _watch(self, at: float) -> None:
+    def _set_timer(self, at: float) -> None:
         """Look for what is late at this time, if not before."""
         if at >= self._timer_at:
             return
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at
-        self._timer = self._reactor.callLater(max(0.0, at - self._reactor.seconds()), self._look)
+        self._timer = self._reactor.callLater(max(0.0, at - self._reactor.seconds()), self._check_deadlines)
 
-    def _look(self) -> None:
+    def _check_deadlines(self) -> None:
         self._timer, self._timer_at = None, float("inf")
         now = self._reactor.seconds()
         late = [pending for pending in self._pending.values() if pending.deadline <= now]
@@ -244,7 +244,7 @@ class BrokerProtocol(Protocol):
                 self.close(ClientClosed(f"the connection to {self._address} was idle"))
                 return
         if due:
-            self._watch(min(due))
+            self._set_timer(min(due))
 
     # -- the end
 
@@ -254,21 +254,21 @@ class BrokerProtocol(Protocol):
         Fires when it is closed, at most ``CLOSE_S`` later.
         """
         self._end(error)
-        if self._is_gone:
+        if self._is_disconnected:
             return succeed(None)
         transport: Any = self.transport
         transport.unregisterProducer()
         transport.loseConnection()
         impatient = self._reactor.callLater(CLOSE_S, transport.abortConnection)
-        self._gone.wait().addBoth(lambda _: impatient.active() and impatient.cancel())
-        return self._gone.wait()
+        self._disconnected.wait().addBoth(lambda _: impatient.active() and impatient.cancel())
+        return self._disconnected.wait()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Nothing comes any more."""
-        self._is_gone = True
+        self._is_disconnected = True
         why = "" if reason.check(ConnectionDone) else f" ({reason.getErrorMessage().rstrip('.')})"
         self._end(ClosedByPeer(f"the broker at {self._address} closed the connection{why}: its log says why"))
-        self._gone.fire(None)
+        self._disconnected.fire(None)
 
     def _failed(self, reason: str) -> ConnectionFailed:
         return ConnectionFailed(f"the broker at {self._address} cannot be used: {reason}")
@@ -291,4 +291,4 @@ class BrokerProtocol(Protocol):
         for request in pending:
             if request.deferred is not None:
                 request.deferred.errback(request.error or error)
-        self._room.fail(error)
+        self._writable.fail(error)

@@ -13,7 +13,7 @@ from kafkatx.networkclient.waiters import Waiters
 T = TypeVar("T")
 
 
-class Shared(Generic[T]):
+class SharedCall(Generic[T]):
     """At most one coroutine per key at a time; who asks while it runs gets what it gives."""
 
     def __init__(self) -> None:

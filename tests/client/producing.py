@@ -42,7 +42,7 @@ class ProducerTestCase(SynchronousTestCase):
         self.network = Network(self.metadata.answer)
         self.network.clock.advance(1000)
         self.network.answers[ProduceRequest] = self.answer
-        self.network.answers[InitProducerIdRequest] = self.identify
+        self.network.answers[InitProducerIdRequest] = self.give_producer_id
         self.producer_ids = count(7)
         self.faults: deque[Any] = deque()
         self.logs: dict[tuple[str, int], Partition] = {}
@@ -82,7 +82,7 @@ class ProducerTestCase(SynchronousTestCase):
             return fault.addCallback(lambda _: response)
         return response
 
-    def identify(self, node: int, request: Any, version: int) -> Any:
+    def give_producer_id(self, node: int, request: Any, version: int) -> Any:
         """Each time another producer id."""
         return InitProducerIdResponse(producer_id=next(self.producer_ids), producer_epoch=0)
 
@@ -137,6 +137,6 @@ class ProducerTestCase(SynchronousTestCase):
             for r in self.requests()
         ]
 
-    def identities(self) -> int:
-        """How often an identity was asked for."""
+    def producer_ids_asked(self) -> int:
+        """How often a producer id was asked for."""
         return len(self.network.sent(InitProducerIdRequest))

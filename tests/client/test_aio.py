@@ -11,11 +11,11 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client.aio import Admin, Consumer, ConsumerConnector, MessageStream, _Side
+from kafkatx.client.aio import Admin, Consumer, ConsumerConnector, MessageStream, _Facade
 from kafkatx.client.facades import loop_reactor
 from kafkatx.client.facades.forwarder import Listener
-from kafkatx.client.facades.future import Answer
-from kafkatx.client.facades.loop_reactor import Lease
+from kafkatx.client.facades.future import DeferredFuture
+from kafkatx.client.facades.loop_reactor import ReactorLease
 from kafkatx.client.legacy.message_streams import MessageStream as TwistedStream
 from kafkatx.clientcore.consumer.partition_state import Hand
 from kafkatx.clientcore.consumer.record import Record
@@ -43,7 +43,7 @@ class AnswerTests(SynchronousTestCase):
         async def main() -> tuple[int, int]:
             later: Deferred[int] = Deferred()
             asyncio.get_running_loop().call_soon(later.callback, 2)
-            return await Answer(succeed(1)), await Answer(later)
+            return await DeferredFuture(succeed(1)), await DeferredFuture(later)
 
         self.assertEqual(run(main), (1, 2))
 
@@ -52,7 +52,7 @@ class AnswerTests(SynchronousTestCase):
         error = KafkaTXError("no")
 
         async def main() -> None:
-            await Answer(fail(error))
+            await DeferredFuture(fail(error))
 
         self.assertIs(self.assertRaises(KafkaTXError, run, main), error)
 
@@ -62,7 +62,7 @@ class AnswerTests(SynchronousTestCase):
         waiting: Deferred[None] = Deferred(cancelled.append)
 
         async def wait() -> None:
-            await Answer(waiting)
+            await DeferredFuture(waiting)
 
         async def main() -> int:
             task = asyncio.ensure_future(wait())
@@ -79,7 +79,7 @@ class AnswerTests(SynchronousTestCase):
 
         async def main() -> bool:
             deferred: Deferred[None] = Deferred()
-            answer = Answer(deferred)
+            answer = DeferredFuture(deferred)
             deferred.cancel()
             return answer.cancelled()
 
@@ -89,7 +89,7 @@ class AnswerTests(SynchronousTestCase):
         """What is done cannot be cancelled."""
 
         async def main() -> bool:
-            return Answer(succeed(1)).cancel()
+            return DeferredFuture(succeed(1)).cancel()
 
         self.assertFalse(run(main))
 
@@ -104,9 +104,9 @@ class BridgeTests(SynchronousTestCase):
 
         async def main() -> list[Any]:
             deferred = succeed(7)
-            self.assertIs(_Side()._bridged(lambda: deferred)(), deferred)
-            self.assertEqual(_Side()._bridged(lambda value: value)(1), 1)
-            return [await Answer(_Side()._bridged(slow)(2)), await Answer(deferred)]
+            self.assertIs(_Facade()._bridge(lambda: deferred)(), deferred)
+            self.assertEqual(_Facade()._bridge(lambda value: value)(1), 1)
+            return [await DeferredFuture(_Facade()._bridge(slow)(2)), await DeferredFuture(deferred)]
 
         self.assertEqual(run(main), [3, 7])
 
@@ -117,9 +117,9 @@ class BridgeTests(SynchronousTestCase):
             return len(places)
 
         async def main() -> int:
-            listener = Listener(SimpleNamespace(on_partitions_assigned=told), _Side()._bridged)
+            listener = Listener(SimpleNamespace(on_partitions_assigned=told), _Facade()._bridge)
             self.assertFalse(hasattr(listener, "on_partitions_revoked"))
-            return await Answer(listener.on_partitions_assigned({PLACE}))
+            return await DeferredFuture(listener.on_partitions_assigned({PLACE}))
 
         self.assertEqual(run(main), 1)
 
@@ -130,7 +130,7 @@ class LeaseTests(SynchronousTestCase):
 
         async def main() -> None:
             loop = asyncio.get_running_loop()
-            one, two = Lease(loop), Lease(loop)
+            one, two = ReactorLease(loop), ReactorLease(loop)
             reactor = one.reactor
             self.assertIs(reactor, two.reactor)
             self.assertTrue(reactor.running)
@@ -142,7 +142,7 @@ class LeaseTests(SynchronousTestCase):
             await asyncio.sleep(0)
             self.assertNotIn(loop, loop_reactor._reactors)
             self.assertEqual(reactor.getReaders(), [])
-            third = Lease(loop)
+            third = ReactorLease(loop)
             self.assertIsNot(third.reactor, reactor)
             third.end()
 
@@ -153,9 +153,9 @@ class LeaseTests(SynchronousTestCase):
 
         async def main() -> None:
             loop = asyncio.get_running_loop()
-            one = Lease(loop)
+            one = ReactorLease(loop)
             one.end()
-            two = Lease(loop)
+            two = ReactorLease(loop)
             await asyncio.sleep(0)
             self.assertIs(one.reactor, two.reactor)
             self.assertTrue(two.reactor.getReaders())
@@ -167,7 +167,7 @@ class LeaseTests(SynchronousTestCase):
         """Calls from threads and timers come; pool threads keep no process from ending."""
 
         async def main() -> bool:
-            lease = Lease(asyncio.get_running_loop())
+            lease = ReactorLease(asyncio.get_running_loop())
             pooled: Deferred[bool] = Deferred()
             pool = lease.reactor.getThreadPool()
 
@@ -179,7 +179,7 @@ class LeaseTests(SynchronousTestCase):
 
             pool.callInThread(work)
             try:
-                return await Answer(pooled)
+                return await DeferredFuture(pooled)
             finally:
                 lease.end()
 
@@ -192,7 +192,7 @@ class LeaseTests(SynchronousTestCase):
             loop = asyncio.get_running_loop()
             installed = SimpleNamespace(_asyncioEventloop=loop)
             self.patch(sys, "modules", {**sys.modules, "twisted.internet.reactor": installed})
-            lease = Lease(loop)
+            lease = ReactorLease(loop)
             self.assertIs(lease.reactor, installed)
             lease.end()
 

@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client.deferreds import client_cluster, deferred, together
+from kafkatx.client.deferreds import client_cluster, deferred, gather_by_key
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common
 from kafkatx.errors import SettingError
@@ -49,7 +49,7 @@ class TogetherTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Two calls that wait."""
         self.waiting: dict[str, Deferred[Any]] = {"a": Deferred(), "b": Deferred()}
-        self.running = Deferred.fromCoroutine(together(self.waiting, self.call))
+        self.running = Deferred.fromCoroutine(gather_by_key(self.waiting, self.call))
 
     async def call(self, key: str) -> Any:
         """Wait."""
@@ -85,7 +85,7 @@ class TogetherTests(SynchronousTestCase):
 
     def test_none(self) -> None:
         """Nothing gives nothing."""
-        self.assertEqual(self.successResultOf(Deferred.fromCoroutine(together([], self.call))), {})
+        self.assertEqual(self.successResultOf(Deferred.fromCoroutine(gather_by_key([], self.call))), {})
 
 
 class ClusterTests(SynchronousTestCase):

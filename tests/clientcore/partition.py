@@ -34,15 +34,15 @@ class Partition:
             return ErrorCode.MESSAGE_TOO_LARGE, -1
         base = len(self.values)
         if header.producer_id >= 0:
-            identity = (header.producer_id, header.producer_epoch, header.base_sequence)
+            id_and_epoch = (header.producer_id, header.producer_epoch, header.base_sequence)
             if self.old and header.base_sequence and header.producer_id not in self.producers.states:
                 return ErrorCode.UNKNOWN_PRODUCER_ID, -1
-            judged = self.producers.check(*identity, header.count)
+            judged = self.producers.check(*id_and_epoch, header.count)
             if isinstance(judged, ErrorCode):
                 return judged, -1
             if isinstance(judged, ProducerBatch):
                 return ErrorCode.NONE, judged.base_offset
-            self.producers.record(*identity, base, base + header.count - 1, 0)
+            self.producers.record(*id_and_epoch, base, base + header.count - 1, 0)
         self.values += [record.value for record in iter_records(memoryview(data))]
         self.batches.append(data)
         return ErrorCode.NONE, base

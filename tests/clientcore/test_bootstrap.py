@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.bootstrap import parse_bootstrap, shown
+from kafkatx.clientcore.bootstrap import format_address, parse_bootstrap
 from kafkatx.errors import SettingError
 
 
@@ -25,6 +25,6 @@ class BootstrapTests(SynchronousTestCase):
         self.assertRaises(SettingError, parse_bootstrap, " , ")
 
     def test_shown(self) -> None:
-        """An address is shown as it can be typed again."""
+        """An address is format_address as it can be typed again."""
         for text in ("a:1", "[::1]:3"):
-            self.assertEqual([shown(address) for address in parse_bootstrap(text)], [text])
+            self.assertEqual([format_address(address) for address in parse_bootstrap(text)], [text])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.list_offsets import Found, answers, request, results
+from kafkatx.clientcore.list_offsets import OffsetAndTimestamp, answers, request, results
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages import list_offsets as m
@@ -36,7 +36,7 @@ class ListOffsetsTests(SynchronousTestCase):
         good = m.ListOffsetsPartitionResponse(partition_index=3, offset=5, timestamp=7, leader_epoch=2)
         bad = m.ListOffsetsPartitionResponse(partition_index=4, error_code=6)
         found = results(self.response(good, bad))
-        self.assertEqual(found[T3], Found(5, 7, 2))
+        self.assertEqual(found[T3], OffsetAndTimestamp(5, 7, 2))
         error = found[T4]
         assert isinstance(error, RequestError)
         self.assertEqual(error.code, ErrorCode.NOT_LEADER_OR_FOLLOWER)

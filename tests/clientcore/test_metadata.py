@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.errors import UnknownTopic
 from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata, from_response
-from kafkatx.clientcore.metadata_request import found, metadata_request
+from kafkatx.clientcore.metadata_request import metadata_request, require_topic
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import BrokerNode
 from kafkatx.wire.codec import decode, encode
@@ -125,12 +125,12 @@ class RequestTests(SynchronousTestCase):
 
     def test_found(self) -> None:
         """A topic that can be used is given; else the error says why not."""
-        self.assertEqual(found("t", cluster(topic(1))), topic(1))
-        self.assertRaises(UnknownTopic, found, "u", cluster(topic(1)))
+        self.assertEqual(require_topic("t", cluster(topic(1))), topic(1))
+        self.assertRaises(UnknownTopic, require_topic, "u", cluster(topic(1)))
         for code, expected in (
             (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
             (ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.INVALID_TOPIC_EXCEPTION),
             (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE),
         ):
             answer = cluster(TopicMetadata("t", error=code))
-            self.assertIs(self.assertRaises(RequestError, found, "t", answer).code, expected)
+            self.assertIs(self.assertRaises(RequestError, require_topic, "t", answer).code, expected)

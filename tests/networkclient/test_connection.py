@@ -13,8 +13,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed, RequestTimedOut
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
-from kafkatx.networkclient.connection import Connection
-from kafkatx.networkclient.protocol import Limits
+from kafkatx.networkclient.connection import BrokerConnection
+from kafkatx.networkclient.protocol import ConnectionLimits
 from kafkatx.wire.api import API_VERSIONS
 from kafkatx.wire.connection import OPENING_VERSION
 from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
@@ -33,13 +33,13 @@ class ConnectionTests(SynchronousTestCase):
         self.failures = 0
         self.connection = self.make()
 
-    def make(self, **more: Any) -> Connection:
+    def make(self, **more: Any) -> BrokerConnection:
         """Another connection."""
-        return Connection(
+        return BrokerConnection(
             self.network.clock,
             ("broker1", 9092),
             client_id="me",
-            limits=Limits(request_s=30.0),
+            limits=ConnectionLimits(request_s=30.0),
             connect_s=10.0,
             backoff=Backoff(first_ms=1000, longest_ms=4000),
             **{"make_endpoint": self.network.endpoint, "failed": self.count, **more},
@@ -172,11 +172,11 @@ class ConnectionTests(SynchronousTestCase):
 
     def test_tcp(self) -> None:
         """Without another endpoint it is TCP to host and port, IPv6 included."""
-        connection = Connection(
+        connection = BrokerConnection(
             MemoryReactorClock(),
             ("::1", 9093),
             client_id="me",
-            limits=Limits(),
+            limits=ConnectionLimits(),
             connect_s=10.0,
             backoff=Backoff(),
         )
@@ -196,13 +196,13 @@ class NegotiationTests(SynchronousTestCase):
         self.versions.append(version)
         return FindCoordinatorResponse()
 
-    def ask(self) -> Connection:
+    def ask(self) -> BrokerConnection:
         """Ask over a new connection; the connection."""
-        connection = Connection(
+        connection = BrokerConnection(
             self.network.clock,
             ("broker1", 9092),
             client_id="me",
-            limits=Limits(),
+            limits=ConnectionLimits(),
             connect_s=10.0,
             backoff=Backoff(),
             make_endpoint=self.network.endpoint,
@@ -264,11 +264,11 @@ class ImmediateTests(SynchronousTestCase):
     def test_no_coroutine_on_the_straight_path(self) -> None:
         """Once connected, a request goes to the protocol itself."""
         network = Network()
-        connection = Connection(
+        connection = BrokerConnection(
             network.clock,
             ("broker1", 9092),
             client_id="me",
-            limits=Limits(),
+            limits=ConnectionLimits(),
             connect_s=1.0,
             backoff=Backoff(),
             make_endpoint=network.endpoint,

@@ -10,7 +10,7 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from kafkatx.client.facades.handover import Handover
+from kafkatx.client.facades.call_queue import CallQueue
 from kafkatx.client.facades.reactor_thread import ReactorThread
 from kafkatx.clientcore.errors import ForkedClient
 from tests.client.producing import ProducerTestCase
@@ -75,13 +75,13 @@ class ForksTests(ProducerTestCase):
         """A reactor's thread does not exist in the fork: calls into it fail, and it stops at once."""
         thread = ReactorThread("test")
         self.addCleanup(thread.stop)
-        handover = Handover(thread.reactor, lambda: self.fail("never"))
+        queue = CallQueue(thread.reactor, lambda: self.fail("never"))
 
         def body() -> list[str]:
             calls: list[Callable[[], Any]] = [
                 lambda: thread.do(lambda: None),
-                lambda: handover.put(lambda: self.fail("never")),
-                lambda: handover.tell(self.fail, (), None),
+                lambda: queue.put(lambda: self.fail("never")),
+                lambda: queue.tell(self.fail, (), None),
             ]
             found = [raised(call) for call in calls]
             thread.stop()

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed
-from kafkatx.networkclient.metadata_refresh import Refreshing
+from kafkatx.networkclient.metadata_refresh import MetadataRefresh
 
 
 class RefreshingTests(SynchronousTestCase):
@@ -20,7 +20,7 @@ class RefreshingTests(SynchronousTestCase):
         self.asked: list[float] = []
         self.replies: list[Deferred[None]] = []
         backoff = Backoff(first_ms=100, longest_ms=1000)
-        self.refreshing = Refreshing(self.clock, self.ask, backoff, age_s=300)
+        self.refreshing = MetadataRefresh(self.clock, self.ask, backoff, age_s=300)
 
     async def ask(self) -> None:
         """Note when, and wait for the test's reply."""

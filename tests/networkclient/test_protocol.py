@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.errors import ClientClosed, ClosedByPeer, ConnectionFailed, RequestTimedOut
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.networkclient.protocol import CLOSE_S, READ_BYTES, BrokerProtocol, Limits
+from kafkatx.networkclient.protocol import CLOSE_S, READ_BYTES, BrokerProtocol, ConnectionLimits
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafkatx.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafkatx.wire.messages.produce import ProduceRequest
@@ -33,9 +33,9 @@ class ProtocolTests(SynchronousTestCase):
         self.network.answers[ProduceRequest] = lambda *_: NOTHING
         self.held: dict[str, Deferred[Any]] = {}
         self.lost = 0
-        self.connect(Limits(request_s=30.0))
+        self.connect(ConnectionLimits(request_s=30.0))
 
-    def connect(self, limits: Limits) -> None:
+    def connect(self, limits: ConnectionLimits) -> None:
         """Another connection."""
         clock: Clock = self.network.clock
         self.protocol = BrokerProtocol(clock, "broker1:9092", "me", limits)
@@ -136,7 +136,7 @@ class ProtocolTests(SynchronousTestCase):
     def test_unsupported(self) -> None:
         """What the broker does not speak fails by itself; what does not fit its field, too."""
         self.network.newest[ListGroupsRequest] = -1
-        self.connect(Limits())
+        self.connect(ConnectionLimits())
         error = self.failureResultOf(self.protocol.request(ListGroupsRequest()), RequestError).value
         self.assertIs(error.code, ErrorCode.UNSUPPORTED_VERSION)
         self.failureResultOf(self.protocol.request(FindCoordinatorRequest(key_type=1000)), ValueError)
@@ -182,7 +182,7 @@ class ProtocolTests(SynchronousTestCase):
         """Replies that nobody asked for, or that are too large, end the connection."""
         self.link.protocol.dataReceived(b"\0\0\0\4\0\0\0\7")
         self.assertIn("does not speak Kafka's protocol", str(self.protocol.error))
-        self.connect(Limits(response_bytes=100))
+        self.connect(ConnectionLimits(response_bytes=100))
         waiting = self.ask("x")
         self.link.protocol.dataReceived(b"\0\0\0\x65")
         self.failureResultOf(waiting, ConnectionFailed)
@@ -203,7 +203,7 @@ class ProtocolTests(SynchronousTestCase):
 
     def test_idle(self) -> None:
         """A connection that is not used is closed after its time, without anybody's error."""
-        self.connect(Limits(idle_s=10.0))
+        self.connect(ConnectionLimits(idle_s=10.0))
         self.network.run(9, step=3)
         answered = self.ask("a")
         self.network.run(9, step=3)
@@ -268,10 +268,10 @@ class ProtocolTests(SynchronousTestCase):
 
     def test_buffers(self) -> None:
         """The socket's buffers are set only where a setting says how large."""
-        self.connect(Limits())
+        self.connect(ConnectionLimits())
         self.assertEqual(self.link.options, [])
         self.assertEqual(self.link.bufferSize, READ_BYTES)
-        self.connect(Limits(send_buffer_bytes=1000, receive_buffer_bytes=2000))
+        self.connect(ConnectionLimits(send_buffer_bytes=1000, receive_buffer_bytes=2000))
         self.assertEqual(
             self.link.options,
             [(socket.SOL_SOCKET, socket.SO_SNDBUF, 1000), (socket.SOL_SOCKET, socket.SO_RCVBUF, 2000)],

@@ -7,7 +7,7 @@ from functools import partial
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.networkclient.shared_call import Shared
+from kafkatx.networkclient.shared_call import SharedCall
 from kafkatx.networkclient.waiters import Waiters
 
 
@@ -51,7 +51,7 @@ class WaitersTests(SynchronousTestCase):
 class SharedTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Work that ends when the test says so."""
-        self.shared: Shared[str] = Shared()
+        self.shared: SharedCall[str] = SharedCall()
         self.started: list[str] = []
         self.ends: dict[str, Deferred[str]] = {}
 

@@ -31,5 +31,5 @@ def end_offsets(cluster: Cluster, partitions: Iterable[TopicPartition]) -> dict[
     wanted = list(partitions)
     if not wanted:
         return {}
-    led = lag.led(wanted, cluster.metadata(sorted({at.topic for at in wanted})))
+    led = lag.with_leader(wanted, cluster.metadata(sorted({at.topic for at in wanted})))
     return {at: offset for at, (offset, _) in cluster.offsets_of(dict.fromkeys(led, LATEST)).items()}

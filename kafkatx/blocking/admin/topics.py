@@ -118,7 +118,7 @@ class Admin:
         """
         self._cluster.forget()
         topic = self._cluster.topic(name)
-        led = messages.led(topic)
+        led = messages.partitions_with_leader(topic)
         earliest = self._cluster.offsets(name, dict.fromkeys(led, EARLIEST))
         latest = self._cluster.offsets(name, dict.fromkeys(led, LATEST))
         return messages.topic_description(topic, earliest, latest, self._configs(name))

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.producer.writer import Writer
-from kafkatx.clientcore.audit.counts import DEFAULT_TOPIC, Audit
+from kafkatx.clientcore.audit.counts import DEFAULT_TOPIC, AuditCounter
 from kafkatx.clientcore.audit.server_header import server_name
-from kafkatx.clientcore.producer.batch import Batch
+from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, producer
 from kafkatx.errors import KafkaTXError
@@ -46,9 +46,9 @@ class Announcer:
         self._cluster = cluster
         self._clock = clock
         name = f"{client_id}-{uuid.uuid4()}"
-        self._audit = Audit(name, interval_ms, self._now_ms(), topic, server=server_name(server))
+        self._audit = AuditCounter(name, interval_ms, self._now_ms(), topic, server=server_name(server))
 
-    def count(self, batch: Batch, append_time_ms: int) -> None:
+    def count(self, batch: ProducerBatch, append_time_ms: int) -> None:
         """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
         self._audit.count(batch, append_time_ms)
         if self._audit.due(self._now_ms()):

@@ -11,15 +11,15 @@ from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
 from kafkatx.blocking.retry import Patience
 from kafkatx.blocking.stalls import Waiting
-from kafkatx.clientcore.producer.accumulator import Accumulator, Outcome
-from kafkatx.clientcore.producer.batch import Batch
-from kafkatx.clientcore.producer.partition_queue import Outbox
+from kafkatx.clientcore.producer.accumulator import Outcome, RecordAccumulator
+from kafkatx.clientcore.producer.batch import ProducerBatch
+from kafkatx.clientcore.producer.partition_queue import PartitionQueue
 from kafkatx.clientcore.producer.requests import (
-    answers,
+    can_be_split,
     code_of,
     error_of,
-    given_up,
-    may_be_cut,
+    partition_responses,
+    produce_failure,
     produce_request,
 )
 from kafkatx.errors import KafkaTXError, RequestError
@@ -39,7 +39,7 @@ class Written:
 class _Flight:
     """A produce request whose reply is awaited."""
 
-    batch: Batch
+    batch: ProducerBatch
     channel: Channel
     ticket: int
     append_time_ms: int = NO_TIMESTAMP
@@ -48,7 +48,7 @@ class _Flight:
 class Auditor(Protocol):
     """Who counts what got into the log: :class:`kafkatx.blocking.producer.audit.Announcer`."""
 
-    def count(self, batch: Batch, append_time_ms: int) -> None:
+    def count(self, batch: ProducerBatch, append_time_ms: int) -> None:
         """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
 
     def announce(self) -> None:
@@ -59,14 +59,14 @@ class Delivery:
     """Sends what an accumulator has closed.
 
     Up to *max_in_flight* requests are under way at once. When the oldest fails with an error that may
-    pass, the replies of all the others are taken in first; then each partition's outbox says what is sent
+    pass, the replies of all the others are taken in first; then each partition's queue says what is sent
     again (see :mod:`kafkatx.clientcore.producer.partition_queue`).
     """
 
     def __init__(
         self,
         cluster: Cluster,
-        accumulator: Accumulator,
+        accumulator: RecordAccumulator,
         *,
         acks: int,
         request_timeout_s: float,
@@ -90,7 +90,7 @@ class Delivery:
 
         :raises ProduceFailed: one of these or an earlier batch was refused, or was not delivered in time.
         """
-        while any(outbox.waiting for outbox in self._accumulator.busy):
+        while any(queue.waiting for queue in self._accumulator.busy):
             if not self._pump():
                 self._settle()
 
@@ -115,20 +115,20 @@ class Delivery:
         """Send one batch, if one may be sent; whether that was tried."""
         if len(self._in_flight) >= self._max_in_flight:
             return False
-        for outbox in self._accumulator.busy:
-            if outbox.waiting and outbox.sendable(self._max_in_flight):
-                self._take(outbox)
+        for queue in self._accumulator.busy:
+            if queue.waiting and queue.sendable(self._max_in_flight):
+                self._take(queue)
                 return True
         return False
 
-    def _take(self, outbox: Outbox) -> None:
-        batch = self._accumulator.take(outbox)
+    def _take(self, queue: PartitionQueue) -> None:
+        batch = self._accumulator.take(queue)
         try:
             self._send(batch)
         except KafkaTXError as error:
             self._failed(batch, error)
 
-    def _send(self, batch: Batch) -> None:
+    def _send(self, batch: ProducerBatch) -> None:
         channel = self._leader(batch)
         version = channel.version_for(ProduceRequest)
         request = produce_request([batch], version, self._acks, self._request_timeout_ms)
@@ -138,7 +138,7 @@ class Delivery:
         else:
             self._answered(batch, None)
 
-    def _leader(self, batch: Batch) -> Channel:
+    def _leader(self, batch: ProducerBatch) -> Channel:
         node = self._cluster.leader_node(batch.topic, batch.partition)
         channel = self._channels.get((node.host, node.port))
         if channel is None or channel.closed:
@@ -158,7 +158,7 @@ class Delivery:
         """Wait for one request's reply; None if the batch is in the log."""
         try:
             response: ProduceResponse = flight.channel.receive(flight.ticket)
-            answer = answers([flight.batch], response)[0]
+            answer = partition_responses([flight.batch], response)[0]
         except KafkaTXError as error:
             return error
         if not isinstance(answer, KafkaTXError):
@@ -166,7 +166,7 @@ class Delivery:
         return error_of(answer)
 
     def _answered(
-        self, batch: Batch, error: KafkaTXError | None, append_time_ms: int = NO_TIMESTAMP
+        self, batch: ProducerBatch, error: KafkaTXError | None, append_time_ms: int = NO_TIMESTAMP
     ) -> Outcome:
         outcome = self._accumulator.answered(batch, error, 0.0)
         if outcome is Outcome.DELIVERED:
@@ -178,19 +178,19 @@ class Delivery:
                 self._auditor.count(batch, append_time_ms)
         return outcome
 
-    def _failed(self, batch: Batch, error: KafkaTXError) -> None:
-        """Take in all replies, so that the outboxes know what is to be sent again, and wait a little.
+    def _failed(self, batch: ProducerBatch, error: KafkaTXError) -> None:
+        """Take in all replies, so that the queues know what is to be sent again, and wait a little.
 
         :raises ProduceFailed: *error* is not one that passes, or the time is up.
         """
-        cut = may_be_cut(batch, code_of(error))
-        if self._answered(batch, error) is Outcome.REFUSED:
+        cut = can_be_split(batch, code_of(error))
+        if self._answered(batch, error) is Outcome.FAILED:
             self._give_up(batch, error)
         flights, self._in_flight = self._in_flight, deque()
         for flight in flights:
             later = self._error_of(flight)
             if (
-                self._answered(flight.batch, later, flight.append_time_ms) is Outcome.REFUSED
+                self._answered(flight.batch, later, flight.append_time_ms) is Outcome.FAILED
                 and later is not None
             ):
                 self._give_up(flight.batch, later)
@@ -207,5 +207,5 @@ class Delivery:
         except KafkaTXError:
             self._give_up(batch, error)
 
-    def _give_up(self, batch: Batch, error: KafkaTXError) -> NoReturn:
-        raise given_up(batch, error) from error
+    def _give_up(self, batch: ProducerBatch, error: KafkaTXError) -> NoReturn:
+        raise produce_failure(batch, error) from error

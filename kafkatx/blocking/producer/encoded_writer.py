@@ -14,7 +14,7 @@ from kafkatx.blocking.producer.delivery import Delivery, Written
 from kafkatx.blocking.producer.writer import identity_from
 from kafkatx.blocking.retry import Patience
 from kafkatx.clientcore.errors import retriable
-from kafkatx.clientcore.producer.accumulator import Accumulator
+from kafkatx.clientcore.producer.accumulator import RecordAccumulator
 from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT
 from kafkatx.clientcore.producer.config import acks_of, is_idempotent, limits_of
 from kafkatx.clientcore.settings import ClientSettings
@@ -32,9 +32,8 @@ class EncodedWriter:
     The caller chooses partitions and sizes. Topics are created if the broker creates topics. A context
     manager; leaving it flushes, unless an error is on its way.
 
-    :param settings: a producer's. ``max.block.ms`` is for how long a broker that does not answer is asked
-        for an identity and for a topic's partitions; ``delivery.timeout.ms``, for how long failures in a row
-        are borne afterwards.
+    :param settings: a producer's. ``max.block.ms`` is how long brokers are asked for a producer id and
+        for a topic's partitions; ``delivery.timeout.ms`` is how long failures are retried after that.
     :raises ConnectionFailed: no broker has answered for so long.
     """
 
@@ -45,12 +44,12 @@ class EncodedWriter:
         self._clock = clock
         self._block_s = settings[producer.MAX_BLOCK_MS] / 1000
         idempotent = is_idempotent(settings)
-        identity = self._patiently(lambda: identity_from(cluster)) if idempotent else NOT_IDEMPOTENT
+        id_and_epoch = self._patiently(lambda: identity_from(cluster)) if idempotent else NOT_IDEMPOTENT
         limits = limits_of(settings)
-        if idempotent and identity == NOT_IDEMPOTENT:
+        if idempotent and id_and_epoch == NOT_IDEMPOTENT:
             limits = attrs.evolve(limits, in_flight=1)
-        self._accumulator = Accumulator(
-            limits, codec_named(settings[producer.COMPRESSION_TYPE]), identity=identity
+        self._accumulator = RecordAccumulator(
+            limits, codec_named(settings[producer.COMPRESSION_TYPE]), id_and_epoch=id_and_epoch
         )
         self._delivery = Delivery(
             cluster,
@@ -103,9 +102,9 @@ class EncodedWriter:
         :param payload_bytes: the sum of their keys and values.
         :raises ProduceFailed: a batch was refused or not delivered in time; nothing can be sent any more.
         """
-        outbox = self._accumulator.outbox(*to)
+        queue = self._accumulator.queue(*to)
         now_ms = int(self._clock() * 1000)
-        self._accumulator.append_encoded(outbox, records, count, payload_bytes, now_ms)
+        self._accumulator.append_encoded(queue, records, count, payload_bytes, now_ms)
         self._guarded(self._delivery.send)
 
     def flush(self) -> None:

@@ -9,11 +9,16 @@ from typing import Protocol
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.producer.delivery import Auditor, Delivery, Written
-from kafkatx.clientcore.audit.server_header import Stamp, accumulator
-from kafkatx.clientcore.producer.accumulator import BATCH_BYTES, Limits
-from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Identity, pieces
-from kafkatx.clientcore.producer.partition_queue import Outbox
-from kafkatx.clientcore.producer.requests import identity_request, identity_told
+from kafkatx.clientcore.audit.server_header import Stamp, make_accumulator
+from kafkatx.clientcore.producer.accumulator import BATCH_BYTES, AccumulatorLimits
+from kafkatx.clientcore.producer.batch import (
+    NOT_IDEMPOTENT,
+    RECORD_OVERHEAD_BYTES,
+    ProducerIdAndEpoch,
+    split_to_fit,
+)
+from kafkatx.clientcore.producer.partition_queue import PartitionQueue
+from kafkatx.clientcore.producer.requests import init_producer_id_request, read_producer_id
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.partitioners import DefaultPartitioner
 from kafkatx.records.compression import codec_named
@@ -73,14 +78,14 @@ class Writer:
         self._by_record = partitioner is not None
         self._partitioner: Partitioner = partitioner or DefaultPartitioner()
         self._partitions = len(cluster.topic(topic, allow_auto_create=True).partitions)
-        identity = identity_from(cluster) if idempotent and acks == -1 else NOT_IDEMPOTENT
-        pipelined = identity != NOT_IDEMPOTENT or acks == 0
-        self._accumulator = accumulator(
+        id_and_epoch = identity_from(cluster) if idempotent and acks == -1 else NOT_IDEMPOTENT
+        pipelined = id_and_epoch != NOT_IDEMPOTENT or acks == 0
+        self._accumulator = make_accumulator(
             stamp,
-            Limits(batch_bytes, batch_bytes, in_flight=max_in_flight if pipelined else 1),
+            AccumulatorLimits(batch_bytes, batch_bytes, in_flight=max_in_flight if pipelined else 1),
             codec_named(compression),
             self._partitioner.batch_sent,
-            identity,
+            id_and_epoch,
         )
         self._delivery = Delivery(
             cluster,
@@ -123,9 +128,9 @@ class Writer:
             alone = self._partitions == 1 and not self._by_record
             partition = 0 if alone else self._partitioner.partition(self.topic, key, self._partitions)
         now_ms = int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms
-        outbox = self._outbox(partition)
-        self._accumulator.append(outbox, key, value, now_ms, headers, None, 0.0)
-        if outbox.waiting:
+        queue = self._queue(partition)
+        self._accumulator.append(queue, key, value, now_ms, headers, None, 0.0)
+        if queue.waiting:
             self._guarded(self._delivery.send)
 
     def send_values(
@@ -146,13 +151,13 @@ class Writer:
         self._accumulator.close_all()
         self._guarded(self._delivery.send)
         now_ms = int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms
-        for piece, _ in pieces(values, self._limit_bytes()):
+        for piece, _ in split_to_fit(values, self._limit_bytes()):
             target = partition
             if target is None:
                 target = self._partitioner.partition(self.topic, None, self._partitions)
-            outbox = self._outbox(target)
-            self._accumulator.append_values(outbox, piece, now_ms, None, 0.0)
-            self._accumulator.close(outbox)
+            queue = self._queue(target)
+            self._accumulator.append_values(queue, piece, now_ms, None, 0.0)
+            self._accumulator.close(queue)
             self._guarded(self._delivery.send)
 
     def send_lines(self, lines: Iterable[bytes], partition: int | None = None) -> None:
@@ -177,8 +182,8 @@ class Writer:
         finally:
             self._delivery.close()
 
-    def _outbox(self, partition: int) -> Outbox:
-        return self._accumulator.outbox(self.topic, partition)
+    def _queue(self, partition: int) -> PartitionQueue:
+        return self._accumulator.queue(self.topic, partition)
 
     def _limit_bytes(self) -> int:
         """How large a batch may be: less than was asked for once the broker has refused that."""
@@ -195,11 +200,11 @@ class Writer:
             raise
 
 
-def identity_from(cluster: Cluster) -> Identity:
+def identity_from(cluster: Cluster) -> ProducerIdAndEpoch:
     """Ask for a producer id and epoch; a broker that has none to give is written to without."""
 
-    def attempt() -> Identity:
-        return identity_told(cluster.any().request(identity_request()))
+    def attempt() -> ProducerIdAndEpoch:
+        return read_producer_id(cluster.any().request(init_producer_id_request()))
 
     try:
         return cluster.retrying(attempt)

@@ -9,16 +9,16 @@ from typing import Any
 from twisted.internet.defer import Deferred, succeed
 
 from kafkatx.client.admin.configs import Configs
-from kafkatx.client.admin.destinations import Asking
+from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.admin.groups import Groups
 from kafkatx.client.admin.quotas import Quotas
-from kafkatx.client.deferreds import client_cluster, deferred, together
+from kafkatx.client.deferreds import client_cluster, deferred, gather_by_key
 from kafkatx.clientcore.admin import topics as messages
 from kafkatx.clientcore.admin.configs import ConfigEntry, Resource, ResourceType
 from kafkatx.clientcore.admin.topics import LogDir, TopicDescription
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
 from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata
-from kafkatx.clientcore.metadata_request import found
+from kafkatx.clientcore.metadata_request import require_topic
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.types import TopicPartition
@@ -63,10 +63,10 @@ class Admin:
         """
         self.settings, self.cluster = client_cluster("admin", {**settings, **more}, reactor, cluster)
         self._owned = cluster is None
-        self._asking = Asking(self.cluster, lane="" if self._owned else "admin")
-        self.groups = Groups(self._asking)
-        self.configs = Configs(self._asking)
-        self.quotas = Quotas(self._asking)
+        self._destinations = Destinations(self.cluster, lane="" if self._owned else "admin")
+        self.groups = Groups(self._destinations)
+        self.configs = Configs(self._destinations)
+        self.quotas = Quotas(self._destinations)
 
     @deferred
     async def start(self) -> Admin:
@@ -98,11 +98,11 @@ class Admin:
         """
 
         async def attempt() -> None:
-            version = await self._asking.controller_version(CreateTopicsRequest)
+            version = await self._destinations.controller_version(CreateTopicsRequest)
             request = messages.create_topic_request(
-                name, partitions, replication, configs, self._asking.timeout_ms, version, validate_only
+                name, partitions, replication, configs, self._destinations.timeout_ms, version, validate_only
             )
-            messages.check_created((await self._asking.controller(request)).topics)
+            messages.check_created((await self._destinations.controller(request)).topics)
 
         async def known() -> None:
             messages.check_known(name, await self.cluster.describe([name]))
@@ -118,10 +118,10 @@ class Admin:
 
         Fails with UnknownTopic, or RequestError TOPIC_DELETION_DISABLED, ...
         """
-        request = messages.delete_topic_request(name, self._asking.timeout_ms)
+        request = messages.delete_topic_request(name, self._destinations.timeout_ms)
 
         async def attempt() -> None:
-            messages.check_changed((await self._asking.controller(request)).responses)
+            messages.check_changed((await self._destinations.controller(request)).responses)
 
         await self.cluster.retrying(attempt)
         self.cluster.stale()
@@ -132,10 +132,10 @@ class Admin:
 
         Fails with UnknownTopic, or RequestError INVALID_PARTITIONS (it has as many or more), ...
         """
-        request = messages.create_partitions_request(name, count, self._asking.timeout_ms)
+        request = messages.create_partitions_request(name, count, self._destinations.timeout_ms)
 
         async def attempt() -> None:
-            messages.check_changed((await self._asking.controller(request)).results)
+            messages.check_changed((await self._destinations.controller(request)).results)
 
         await self.cluster.retrying(attempt)
         self.cluster.stale()
@@ -143,12 +143,12 @@ class Admin:
     @deferred
     async def metadata(self) -> ClusterMetadata:
         """Every broker and every topic, as one broker sees them now."""
-        return await self._asking.describe(None)
+        return await self._destinations.describe(None)
 
     @deferred
     async def list_topics(self, internal: bool = False) -> list[TopicMetadata]:
         """Every topic by name; those that the cluster keeps for itself only with *internal*."""
-        return messages.topics_listed(await self._asking.describe(None), internal)
+        return messages.topics_listed(await self._destinations.describe(None), internal)
 
     @deferred
     async def describe_topic(self, name: str) -> TopicDescription:
@@ -158,12 +158,12 @@ class Admin:
         """
 
         async def attempt() -> TopicMetadata:
-            return found(name, await self.cluster.describe([name]))
+            return require_topic(name, await self.cluster.describe([name]))
 
         topic = await self.cluster.retrying(attempt)
-        led = [TopicPartition(name, number) for number in messages.led(topic)]
-        offsets = await together(
-            (EARLIEST, LATEST), lambda time: self._asking.offsets(dict.fromkeys(led, time))
+        led = [TopicPartition(name, number) for number in messages.partitions_with_leader(topic)]
+        offsets = await gather_by_key(
+            (EARLIEST, LATEST), lambda time: self._destinations.offsets(dict.fromkeys(led, time))
         )
         earliest, latest = (
             {at.partition: answer for at, answer in offsets[time].items()} for time in (EARLIEST, LATEST)
@@ -194,7 +194,7 @@ class Admin:
             timestamp; -1 and -1 where there is none. Fails with UnknownTopic, or RequestError: a partition
             does not exist.
         """
-        return await self._asking.offsets(timestamps, isolation_level)
+        return await self._destinations.offsets(timestamps, isolation_level)
 
     @deferred
     async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -206,15 +206,15 @@ class Admin:
         """
 
         async def delete(at: TopicPartition) -> int:
-            request = messages.delete_records_request(at, offsets[at], self._asking.timeout_ms)
+            request = messages.delete_records_request(at, offsets[at], self._destinations.timeout_ms)
 
             async def attempt() -> int:
-                (leader,) = await self._asking.leaders([at])
-                return messages.low_watermark(await self._asking.node(leader, request), at)
+                (leader,) = await self._destinations.leaders([at])
+                return messages.low_watermark(await self._destinations.node(leader, request), at)
 
             return await self.cluster.retrying(attempt)
 
-        return await together(offsets, delete)
+        return await gather_by_key(offsets, delete)
 
     # -- log dirs
 
@@ -224,10 +224,10 @@ class Admin:
 
         async def describe(node_id: int) -> list[LogDir]:
             async def attempt() -> list[LogDir]:
-                return messages.log_dirs(await self._asking.node(node_id, DescribeLogDirsRequest(None)))
+                return messages.log_dirs(await self._destinations.node(node_id, DescribeLogDirsRequest(None)))
 
             return await self.cluster.retrying(attempt)
 
         if node_ids is None:
-            node_ids = (await self._asking.describe([])).brokers
-        return await together(node_ids, describe)
+            node_ids = (await self._destinations.describe([])).brokers
+        return await gather_by_key(node_ids, describe)

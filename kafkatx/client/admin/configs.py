@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from kafkatx.client.admin.destinations import Asking
+from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.deferreds import deferred
 from kafkatx.clientcore.admin import configs as messages
 from kafkatx.clientcore.admin.configs import ConfigEntry, Resource
@@ -15,8 +15,8 @@ from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
 class Configs:
     """Administration of settings: :attr:`kafkatx.client.admin.admin.Admin.configs`."""
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, destinations: Destinations) -> None:
+        self._destinations = destinations
 
     @deferred
     async def describe(self, resource: Resource, synonyms: bool = False) -> dict[str, ConfigEntry]:
@@ -28,10 +28,12 @@ class Configs:
 
         async def attempt() -> dict[str, ConfigEntry]:
             node_id = await self._node(resource)
-            version = await self._asking.version(node_id, DescribeConfigsRequest)
-            return messages.entries(await self._asking.node(node_id, request, version), resource, version)
+            version = await self._destinations.version(node_id, DescribeConfigsRequest)
+            return messages.entries(
+                await self._destinations.node(node_id, request, version), resource, version
+            )
 
-        return await self._asking.cluster.retrying(attempt)
+        return await self._destinations.cluster.retrying(attempt)
 
     @deferred
     async def alter(
@@ -50,12 +52,12 @@ class Configs:
 
         async def attempt() -> None:
             node_id = await self._node(resource)
-            messages.check_altered(await self._asking.node(node_id, request), resource)
+            messages.check_altered(await self._destinations.node(node_id, request), resource)
 
-        await self._asking.cluster.retrying(attempt)
+        await self._destinations.cluster.retrying(attempt)
 
     async def _node(self, resource: Resource) -> int:
         """Only a broker itself knows its settings; what is the cluster's, any broker knows."""
-        brokers = (await self._asking.cluster.describe([])).brokers
+        brokers = (await self._destinations.cluster.describe([])).brokers
         node_id = resource.broker_id
-        return node_id if node_id is not None and node_id in brokers else self._asking.some(brokers)
+        return node_id if node_id is not None and node_id in brokers else self._destinations.some(brokers)

@@ -12,13 +12,13 @@ from kafkatx.clientcore.metadata import ClusterMetadata
 from kafkatx.clientcore.tables import common
 from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.cluster import Cluster
-from kafkatx.networkclient.offsets import all_found, found_by
+from kafkatx.networkclient.offsets import all_found, look_up_at
 from kafkatx.types import TopicPartition
 
 T = TypeVar("T")
 
 
-class Asking:
+class Destinations:
     """Asks a cluster over connections of its own lane.
 
     Metadata is asked for anew with each call: a person who looks wants to see what is, not what was.
@@ -94,7 +94,7 @@ class Asking:
 
         async def attempt() -> dict[TopicPartition, tuple[int, int]]:
             leaders = await self.leaders(timestamps)
-            found = all_found(await found_by(leaders, self.node, timestamps, isolation_level))
+            found = all_found(await look_up_at(leaders, self.node, timestamps, isolation_level))
             return {at: (found[at].offset, found[at].timestamp_ms) for at in timestamps}
 
         return await self.cluster.retrying(attempt) if timestamps else {}

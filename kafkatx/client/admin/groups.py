@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kafkatx.client.admin.destinations import Asking
-from kafkatx.client.deferreds import deferred, together
+from kafkatx.client.admin.destinations import Destinations
+from kafkatx.client.deferreds import deferred, gather_by_key
 from kafkatx.clientcore.admin import groups as messages
 from kafkatx.clientcore.admin import lag
 from kafkatx.clientcore.admin.group_description import GroupDescription, from_classic, from_consumer
@@ -24,8 +24,8 @@ from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest
 class Groups:
     """Administration of groups: :attr:`kafkatx.client.admin.admin.Admin.groups`."""
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, destinations: Destinations) -> None:
+        self._destinations = destinations
 
     @deferred
     async def listings(self) -> list[GroupListing]:
@@ -36,11 +36,11 @@ class Groups:
 
         async def ask(node_id: int) -> list[GroupListing]:
             async def attempt() -> list[GroupListing]:
-                return messages.listings(await self._asking.node(node_id, ListGroupsRequest()), node_id)
+                return messages.listings(await self._destinations.node(node_id, ListGroupsRequest()), node_id)
 
-            return await self._asking.cluster.retrying(attempt)
+            return await self._destinations.cluster.retrying(attempt)
 
-        told = await together((await self._asking.describe([])).brokers, ask)
+        told = await gather_by_key((await self._destinations.describe([])).brokers, ask)
         found = {group.group_id: group for groups in told.values() for group in groups}
         return [found[group_id] for group_id in sorted(found)]
 
@@ -56,18 +56,18 @@ class Groups:
 
     async def _describe(self, group_id: str) -> GroupDescription:
         async def attempt(node_id: int) -> GroupDescription:
-            brokers = self._asking.cluster.metadata.brokers
+            brokers = self._destinations.cluster.metadata.brokers
             node = brokers.get(node_id) or BrokerNode(node_id, "", -1)
             try:
-                told = await self._asking.node(node_id, ConsumerGroupDescribeRequest([group_id]))
+                told = await self._destinations.node(node_id, ConsumerGroupDescribeRequest([group_id]))
                 return from_consumer(told.groups[0], node)
             except RequestError as error:
                 if error.code not in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION):
                     raise
-            told = await self._asking.node(node_id, DescribeGroupsRequest([group_id]))
+            told = await self._destinations.node(node_id, DescribeGroupsRequest([group_id]))
             return from_classic(told.groups[0], node)
 
-        return await self._asking.coordinator(group_id, attempt)
+        return await self._destinations.coordinator(group_id, attempt)
 
     @deferred
     async def delete(self, group_id: str) -> None:
@@ -75,9 +75,9 @@ class Groups:
         request = messages.delete_request(group_id)
 
         async def attempt(node_id: int) -> None:
-            messages.check_deleted(await self._asking.node(node_id, request), group_id)
+            messages.check_deleted(await self._destinations.node(node_id, request), group_id)
 
-        await self._asking.coordinator(group_id, attempt)
+        await self._destinations.coordinator(group_id, attempt)
 
     # -- offsets
 
@@ -91,11 +91,11 @@ class Groups:
 
     async def _offsets(self, group_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
         async def attempt(node_id: int) -> dict[TopicPartition, OffsetAndMetadata]:
-            version = await self._asking.version(node_id, OffsetFetchRequest)
+            version = await self._destinations.version(node_id, OffsetFetchRequest)
             request = messages.offsets_request(group_id, version)
-            return fetched(group_id, await self._asking.node(node_id, request, version))
+            return fetched(group_id, await self._destinations.node(node_id, request, version))
 
-        return dict(sorted((await self._asking.coordinator(group_id, attempt)).items()))
+        return dict(sorted((await self._destinations.coordinator(group_id, attempt)).items()))
 
     @deferred
     async def commit(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
@@ -107,9 +107,9 @@ class Groups:
         request = messages.set_offsets_request(group_id, offsets)
 
         async def attempt(node_id: int) -> None:
-            messages.check_offsets_set(await self._asking.node(node_id, request), group_id)
+            messages.check_offsets_set(await self._destinations.node(node_id, request), group_id)
 
-        await self._asking.coordinator(group_id, attempt)
+        await self._destinations.coordinator(group_id, attempt)
 
     @deferred
     async def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
@@ -121,9 +121,9 @@ class Groups:
         request = messages.delete_offsets_request(group_id, partitions)
 
         async def attempt(node_id: int) -> None:
-            messages.check_offsets_deleted(await self._asking.node(node_id, request), group_id)
+            messages.check_offsets_deleted(await self._destinations.node(node_id, request), group_id)
 
-        await self._asking.coordinator(group_id, attempt)
+        await self._destinations.coordinator(group_id, attempt)
 
     @deferred
     async def progress(self, group_id: str) -> list[Progress]:
@@ -134,6 +134,6 @@ class Groups:
         committed = await self._offsets(group_id)
         partitions = lag.partitions_of(group, committed)
         topics = sorted({at.topic for at in partitions})
-        led = lag.led(partitions, await self._asking.describe(topics)) if topics else []
-        found = await self._asking.offsets(dict.fromkeys(led, LATEST))
+        with_leader = lag.with_leader(partitions, await self._destinations.describe(topics)) if topics else []
+        found = await self._destinations.offsets(dict.fromkeys(with_leader, LATEST))
         return lag.progress(partitions, committed, {at: offset for at, (offset, _) in found.items()})

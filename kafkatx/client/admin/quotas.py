@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from kafkatx.client.admin.destinations import Asking
+from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.deferreds import deferred
 from kafkatx.clientcore.admin import quotas as messages
 from kafkatx.clientcore.admin.quotas import Entity, EntityQuotas
@@ -14,8 +14,8 @@ from kafkatx.clientcore.admin.quotas import Entity, EntityQuotas
 class Quotas:
     """Administration of quotas: :attr:`kafkatx.client.admin.admin.Admin.quotas`."""
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, destinations: Destinations) -> None:
+        self._destinations = destinations
 
     @deferred
     async def describe(self, entity: Entity | None = None) -> list[EntityQuotas]:
@@ -26,9 +26,9 @@ class Quotas:
         request = messages.describe_request(entity)
 
         async def attempt() -> list[EntityQuotas]:
-            return messages.entity_quotas(await self._asking.any(request))
+            return messages.entity_quotas(await self._destinations.any(request))
 
-        return await self._asking.cluster.retrying(attempt)
+        return await self._destinations.cluster.retrying(attempt)
 
     @deferred
     async def alter(
@@ -45,6 +45,6 @@ class Quotas:
         request = messages.alter_request(entity, values, deleted, validate_only)
 
         async def attempt() -> None:
-            messages.check_altered(await self._asking.any(request), entity)
+            messages.check_altered(await self._destinations.any(request), entity)
 
-        await self._asking.cluster.retrying(attempt)
+        await self._destinations.cluster.retrying(attempt)

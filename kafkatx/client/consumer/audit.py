@@ -9,9 +9,9 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from kafkatx.client.producer.audit import Auditor
+from kafkatx.client.producer.audit import AuditAnnouncer
 from kafkatx.client.producer.producer import Producer
-from kafkatx.clientcore.audit.counts import Audit
+from kafkatx.clientcore.audit.counts import AuditCounter
 from kafkatx.clientcore.audit.server_header import server_name
 from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.clientcore.settings import ClientSettings
@@ -44,7 +44,7 @@ class ConsumerAuditor:
         self._client_id = settings[common.CLIENT_ID]
         self._producer: Producer | None = None
         reactor = cluster.reactor
-        audit = Audit(
+        audit = AuditCounter(
             f"{self._client_id}-{uuid.uuid4()}",
             interval_ms,
             int(reactor.seconds() * 1000),
@@ -52,7 +52,7 @@ class ConsumerAuditor:
             server=server_name(settings[consumer.AUDIT_SERVER]),
             group=group,
         )
-        self._auditor = Auditor(audit, reactor, self._put)
+        self._auditor = AuditAnnouncer(audit, reactor, self._put)
 
     def count(self, topic: str, times_ms: Sequence[int]) -> None:
         """Count records that the application is done with, by their timestamps."""

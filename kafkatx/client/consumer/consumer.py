@@ -18,12 +18,12 @@ from kafkatx.clientcore.consumer.partition_state import Hand
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import ClientClosed, CommitFailed
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
-from kafkatx.clientcore.list_offsets import EARLIEST, LATEST, Found
+from kafkatx.clientcore.list_offsets import EARLIEST, LATEST, OffsetAndTimestamp
 from kafkatx.clientcore.tables import consumer
 from kafkatx.errors import ErrorCode, KafkaTXError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.networkclient.offsets import offsets_of
-from kafkatx.networkclient.shared_call import Shared
+from kafkatx.networkclient.shared_call import SharedCall
 from kafkatx.types import TopicPartition
 
 CLOSE_S = 30.0
@@ -68,7 +68,7 @@ class Consumer:
         self._most = self.settings[consumer.MAX_POLL_RECORDS]
         self._isolation_level = int(self.settings[consumer.ISOLATION_LEVEL] == "read_committed")
         self._subscribed = False
-        self._ending: Shared[None] = Shared()
+        self._ending: SharedCall[None] = SharedCall()
         self._closed = self._ended = False
 
     # -- beginning and end
@@ -302,7 +302,7 @@ class Consumer:
     @deferred
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, Found | None]:
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record of each partition at or after a time (ms); None where there is none."""
         self._check_open()
         found = await offsets_of(self.cluster, timestamps, self._isolation_level)

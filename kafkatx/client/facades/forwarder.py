@@ -2,11 +2,11 @@
 
 A method is named once, in a class that both facades inherit (:mod:`kafkatx.client.facades.methods`)::
 
-    class ConsumerMethods(Side):
-        commit = Waits(consumer.Consumer.commit)
+    class ConsumerMethods(Facade):
+        commit = ForwardDeferred(consumer.Consumer.commit)
 
-Its type depends on the side: for asyncio ``commit()`` gives an :class:`Answer`, in a thread what that comes
-to. Parameters, docstring and signature are the Twisted method's.
+Its type depends on the facade: for asyncio ``commit()`` returns a :class:`DeferredFuture`, in a thread the
+result itself. Parameters, docstring and signature are the Twisted method's.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.client.facades.future import Answer
+from kafkatx.client.facades.future import DeferredFuture
 from kafkatx.client.facades.reactor_thread import ReactorThread
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Side:
+class Facade:
     """What stands before a Twisted client, or before a part of one.
 
     :ivar client: that, for the reactor's thread only.
@@ -41,22 +41,22 @@ class Side:
         """Call a function that waits for nothing in the reactor's thread."""
         raise NotImplementedError
 
-    def _bridged(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _bridge(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of the application's, as Twisted is to call it."""
         raise NotImplementedError
 
 
-class Awaiting(Side):
+class AsyncioFacade(Facade):
     """The side of asyncio: the loop's thread is the reactor's."""
 
-    def _wait(self, call: Callable[[], Deferred[Any]]) -> Answer[Any]:
-        return Answer(call())
+    def _wait(self, call: Callable[[], Deferred[Any]]) -> DeferredFuture[Any]:
+        return DeferredFuture(call())
 
     def _do(self, call: Callable[[], T]) -> T:
         return call()
 
 
-class Blocking(Side):
+class BlockingFacade(Facade):
     """The side of programs that block.
 
     :ivar thread: where the client runs.
@@ -73,46 +73,46 @@ class Blocking(Side):
         return self.thread.do(call, self.timeout_s)
 
 
-class Same(Generic[P, T]):
+class ForwardCall(Generic[P, T]):
     """A method of the client that waits for nothing."""
 
     def __init__(self, method: Callable[Concatenate[Any, P], T]) -> None:
         @wraps(method)
-        def call(self: Side, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        def call(self: Facade, /, *args: P.args, **kwargs: P.kwargs) -> T:
             return self._do(lambda: method(self.client, *args, **kwargs))
 
         self._call = call
 
     @overload
-    def __get__(self, at: None, owner: type[Side]) -> Callable[Concatenate[Any, P], T]: ...
+    def __get__(self, at: None, owner: type[Facade]) -> Callable[Concatenate[Any, P], T]: ...
 
     @overload
-    def __get__(self, at: Side, owner: type[Side]) -> Callable[P, T]: ...
+    def __get__(self, at: Facade, owner: type[Facade]) -> Callable[P, T]: ...
 
-    def __get__(self, at: Side | None, owner: type[Side]) -> Any:
+    def __get__(self, at: Facade | None, owner: type[Facade]) -> Any:
         return self._call if at is None else MethodType(self._call, at)
 
 
-class Waits(Generic[P, T]):
+class ForwardDeferred(Generic[P, T]):
     """A method of the client that returns a Deferred."""
 
     def __init__(self, method: Callable[Concatenate[Any, P], Deferred[T]]) -> None:
         @wraps(method)
-        def call(self: Side, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+        def call(self: Facade, /, *args: P.args, **kwargs: P.kwargs) -> Any:
             return self._wait(lambda: method(self.client, *args, **kwargs))
 
         self._call = call
 
     @overload
-    def __get__(self, at: None, owner: type[Side]) -> Callable[Concatenate[Any, P], Any]: ...
+    def __get__(self, at: None, owner: type[Facade]) -> Callable[Concatenate[Any, P], Any]: ...
 
     @overload
-    def __get__(self, at: Awaiting, owner: type[Side]) -> Callable[P, Answer[T]]: ...
+    def __get__(self, at: AsyncioFacade, owner: type[Facade]) -> Callable[P, DeferredFuture[T]]: ...
 
     @overload
-    def __get__(self, at: Blocking, owner: type[Side]) -> Callable[P, T]: ...
+    def __get__(self, at: BlockingFacade, owner: type[Facade]) -> Callable[P, T]: ...
 
-    def __get__(self, at: Side | None, owner: type[Side]) -> Any:
+    def __get__(self, at: Facade | None, owner: type[Facade]) -> Any:
         return self._call if at is None else MethodType(self._call, at)
 
 
@@ -121,7 +121,7 @@ class Listener:
 
     def __init__(self, listener: Any, bridged: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         self._listener = listener
-        self._bridged = bridged
+        self._bridge = bridged
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        return self._bridged(getattr(self._listener, name))
+        return self._bridge(getattr(self._listener, name))

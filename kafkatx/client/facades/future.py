@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 T = TypeVar("T")
 
 
-class Answer(asyncio.Future[T]):
+class DeferredFuture(asyncio.Future[T]):
     """A Deferred as a future. Cancelling it cancels the Deferred at once."""
 
     def __init__(self, deferred: Deferred[T]) -> None:

@@ -56,7 +56,7 @@ class LoopReactor(AsyncioSelectorReactor):
 _reactors: MutableMapping[asyncio.AbstractEventLoop, LoopReactor] = WeakKeyDictionary()
 
 
-class Lease:
+class ReactorLease:
     """The right to a reactor over a loop, until :meth:`end`.
 
     :ivar reactor: where Twisted's asyncio reactor is installed and runs over this loop, that one.

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from kafkatx.client.admin import admin, configs, groups, quotas
 from kafkatx.client.consumer import consumer
-from kafkatx.client.facades.forwarder import Listener, Same, Side, Waits
+from kafkatx.client.facades.forwarder import Facade, ForwardCall, ForwardDeferred, Listener
 from kafkatx.client.legacy import consumer_connector, simple_consumer
 from kafkatx.client.legacy.message_streams import MessageStream
 from kafkatx.clientcore.legacy.topic_filter import TopicFilter
@@ -16,25 +16,25 @@ from kafkatx.clientcore.legacy.topic_filter import TopicFilter
 S = TypeVar("S")
 
 
-class ConsumerMethods(Side):
+class ConsumerMethods(Facade):
     """Of :class:`kafkatx.client.consumer.consumer.Consumer`, but for those that give records."""
 
-    assign = Same(consumer.Consumer.assign)
-    unsubscribe = Waits(consumer.Consumer.unsubscribe)
-    assignment = Same(consumer.Consumer.assignment)
-    seek = Same(consumer.Consumer.seek)
-    seek_to_beginning = Same(consumer.Consumer.seek_to_beginning)
-    seek_to_end = Same(consumer.Consumer.seek_to_end)
-    pause = Same(consumer.Consumer.pause)
-    resume = Same(consumer.Consumer.resume)
-    paused = Same(consumer.Consumer.paused)
-    position = Waits(consumer.Consumer.position)
-    highwater = Same(consumer.Consumer.highwater)
-    commit = Waits(consumer.Consumer.commit)
-    committed = Waits(consumer.Consumer.committed)
-    beginning_offsets = Waits(consumer.Consumer.beginning_offsets)
-    end_offsets = Waits(consumer.Consumer.end_offsets)
-    offsets_for_times = Waits(consumer.Consumer.offsets_for_times)
+    assign = ForwardCall(consumer.Consumer.assign)
+    unsubscribe = ForwardDeferred(consumer.Consumer.unsubscribe)
+    assignment = ForwardCall(consumer.Consumer.assignment)
+    seek = ForwardCall(consumer.Consumer.seek)
+    seek_to_beginning = ForwardCall(consumer.Consumer.seek_to_beginning)
+    seek_to_end = ForwardCall(consumer.Consumer.seek_to_end)
+    pause = ForwardCall(consumer.Consumer.pause)
+    resume = ForwardCall(consumer.Consumer.resume)
+    paused = ForwardCall(consumer.Consumer.paused)
+    position = ForwardDeferred(consumer.Consumer.position)
+    highwater = ForwardCall(consumer.Consumer.highwater)
+    commit = ForwardDeferred(consumer.Consumer.commit)
+    committed = ForwardDeferred(consumer.Consumer.committed)
+    beginning_offsets = ForwardDeferred(consumer.Consumer.beginning_offsets)
+    end_offsets = ForwardDeferred(consumer.Consumer.end_offsets)
+    offsets_for_times = ForwardDeferred(consumer.Consumer.offsets_for_times)
 
     def subscribe(
         self,
@@ -43,22 +43,22 @@ class ConsumerMethods(Side):
         listener: Any = None,
     ) -> None:
         """Share topics with the members of the group, instead of those before."""
-        told = None if listener is None else Listener(listener, self._bridged)
+        told = None if listener is None else Listener(listener, self._bridge)
         self._do(lambda: self.client.subscribe(topics, pattern, told))
 
 
-class SimpleConsumerMethods(Side):
+class SimpleConsumerMethods(Facade):
     """Of :class:`kafkatx.client.legacy.simple_consumer.SimpleConsumer`."""
 
-    fetch = Waits(simple_consumer.SimpleConsumer.fetch)
-    multifetch = Waits(simple_consumer.SimpleConsumer.multifetch)
-    offsets_before = Waits(simple_consumer.SimpleConsumer.offsets_before)
+    fetch = ForwardDeferred(simple_consumer.SimpleConsumer.fetch)
+    multifetch = ForwardDeferred(simple_consumer.SimpleConsumer.multifetch)
+    offsets_before = ForwardDeferred(simple_consumer.SimpleConsumer.offsets_before)
 
 
-class ConnectorMethods(Side, Generic[S]):
+class ConnectorMethods(Facade, Generic[S]):
     """Methods of :class:`~kafkatx.client.ConsumerConnector`; each facade makes its own streams."""
 
-    commit_offsets = Waits(consumer_connector.ConsumerConnector.commit_offsets)
+    commit_offsets = ForwardDeferred(consumer_connector.ConsumerConnector.commit_offsets)
 
     def _stream(self, stream: MessageStream) -> S:
         """A stream, as this side iterates over it."""
@@ -84,41 +84,41 @@ class ConnectorMethods(Side, Generic[S]):
         return [self._stream(stream) for stream in made]
 
 
-class GroupsMethods(Side):
+class GroupsMethods(Facade):
     """Of :class:`kafkatx.client.admin.groups.Groups`."""
 
-    listings = Waits(groups.Groups.listings)
-    describe = Waits(groups.Groups.describe)
-    delete = Waits(groups.Groups.delete)
-    offsets = Waits(groups.Groups.offsets)
-    commit = Waits(groups.Groups.commit)
-    delete_offsets = Waits(groups.Groups.delete_offsets)
-    progress = Waits(groups.Groups.progress)
+    listings = ForwardDeferred(groups.Groups.listings)
+    describe = ForwardDeferred(groups.Groups.describe)
+    delete = ForwardDeferred(groups.Groups.delete)
+    offsets = ForwardDeferred(groups.Groups.offsets)
+    commit = ForwardDeferred(groups.Groups.commit)
+    delete_offsets = ForwardDeferred(groups.Groups.delete_offsets)
+    progress = ForwardDeferred(groups.Groups.progress)
 
 
-class ConfigsMethods(Side):
+class ConfigsMethods(Facade):
     """Of :class:`kafkatx.client.admin.configs.Configs`."""
 
-    describe = Waits(configs.Configs.describe)
-    alter = Waits(configs.Configs.alter)
+    describe = ForwardDeferred(configs.Configs.describe)
+    alter = ForwardDeferred(configs.Configs.alter)
 
 
-class QuotasMethods(Side):
+class QuotasMethods(Facade):
     """Of :class:`kafkatx.client.admin.quotas.Quotas`."""
 
-    describe = Waits(quotas.Quotas.describe)
-    alter = Waits(quotas.Quotas.alter)
+    describe = ForwardDeferred(quotas.Quotas.describe)
+    alter = ForwardDeferred(quotas.Quotas.alter)
 
 
-class AdminMethods(Side):
+class AdminMethods(Facade):
     """Of :class:`kafkatx.client.admin.admin.Admin`; its parts each side makes of the three above."""
 
-    create_topic = Waits(admin.Admin.create_topic)
-    delete_topic = Waits(admin.Admin.delete_topic)
-    create_partitions = Waits(admin.Admin.create_partitions)
-    metadata = Waits(admin.Admin.metadata)
-    list_topics = Waits(admin.Admin.list_topics)
-    describe_topic = Waits(admin.Admin.describe_topic)
-    list_offsets = Waits(admin.Admin.list_offsets)
-    delete_records = Waits(admin.Admin.delete_records)
-    describe_log_dirs = Waits(admin.Admin.describe_log_dirs)
+    create_topic = ForwardDeferred(admin.Admin.create_topic)
+    delete_topic = ForwardDeferred(admin.Admin.delete_topic)
+    create_partitions = ForwardDeferred(admin.Admin.create_partitions)
+    metadata = ForwardDeferred(admin.Admin.metadata)
+    list_topics = ForwardDeferred(admin.Admin.list_topics)
+    describe_topic = ForwardDeferred(admin.Admin.describe_topic)
+    list_offsets = ForwardDeferred(admin.Admin.list_offsets)
+    delete_records = ForwardDeferred(admin.Admin.delete_records)
+    describe_log_dirs = ForwardDeferred(admin.Admin.describe_log_dirs)

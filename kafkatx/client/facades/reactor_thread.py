@@ -31,7 +31,7 @@ class ReactorThread:
         self.reactor._registerAsIOThread = False  # another reactor may be the process's own
         spare_exit(self.reactor)
         self._lock = threading.Lock()
-        self._asked: set[_Asking] = set()
+        self._asked: set[_ThreadCall] = set()
         self._ended = False
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -56,7 +56,7 @@ class ReactorThread:
         """
         if threading.current_thread() is self._thread:
             raise KafkaTXError("a call that blocks, from a callback in the reactor's own thread")
-        asking = _Asking(function, late)
+        asking = _ThreadCall(function, late)
         self._ask(asking)
         try:
             done = wait([asking.outcome], timeout_s).done
@@ -72,7 +72,7 @@ class ReactorThread:
         result: T = asking.outcome.result()
         return result
 
-    def _ask(self, asking: _Asking) -> None:
+    def _ask(self, asking: _ThreadCall) -> None:
         check_process(self._pid)
         with self._lock:
             if self._ended:
@@ -112,7 +112,7 @@ class ReactorThread:
                 asking.end()
 
 
-class _Asking:
+class _ThreadCall:
     """One call. Its methods are called in the reactor's thread, so that none of them is in between another.
 
     :ivar outcome: what the one who waits gets.

@@ -15,17 +15,17 @@ from twisted.python.failure import Failure
 from kafkatx.client.consumer.consumer import CLOSE_S
 from kafkatx.client.consumer.group.autocommit import AutoCommit
 from kafkatx.client.deferreds import client_cluster, deferred
-from kafkatx.client.legacy.dealer import DealingConsumer
 from kafkatx.client.legacy.message_streams import MessageStream
-from kafkatx.client.plugins import part
+from kafkatx.client.legacy.stream_consumer import StreamConsumer
+from kafkatx.client.plugins import configured_instance
 from kafkatx.clientcore.consumer.partition_state import Hand
 from kafkatx.clientcore.errors import ClientClosed
-from kafkatx.clientcore.legacy.topic_filter import Shares, Subscription, TopicFilter
+from kafkatx.clientcore.legacy.topic_filter import StreamAssignment, Subscription, TopicFilter
 from kafkatx.clientcore.tables import consumer as table
 from kafkatx.errors import KafkaTXError
 from kafkatx.interfaces import IBalancer
 from kafkatx.networkclient.cluster import Cluster
-from kafkatx.networkclient.shared_call import Shared
+from kafkatx.networkclient.shared_call import SharedCall
 from kafkatx.types import TopicPartition
 
 
@@ -70,16 +70,16 @@ class ConsumerConnector:
         # Automatic commits go to the balancer, and are not the consumer's.
         values = {name.replace("_", "."): value for name, value in values.items()}
         values[table.ENABLE_AUTO_COMMIT.name] = False
-        self._consumer = DealingConsumer(values, cluster=self.cluster)
-        self._balancer = part(self.settings, table.BALANCER, IBalancer)
+        self._consumer = StreamConsumer(values, cluster=self.cluster)
+        self._balancer = configured_instance(self.settings, table.BALANCER, IBalancer)
         self._auto_commit: AutoCommit | None = None
         if self.settings[table.ENABLE_AUTO_COMMIT]:
             self._auto_commit = self._consumer.auto_commit(self._balancer.commit)
-        self._shares: Shares[MessageStream] = Shares()
+        self._assignment: StreamAssignment[MessageStream] = StreamAssignment()
         self._owners: dict[TopicPartition, MessageStream] = {}
-        self._dealing: Deferred[Any] | None = None
+        self._distributing: Deferred[Any] | None = None
         self._joined = False
-        self._ending: Shared[None] = Shared()
+        self._ending: SharedCall[None] = SharedCall()
         self._closed = False
 
     @deferred
@@ -101,9 +101,9 @@ class ConsumerConnector:
         :raises KafkaTXError: there are streams already, no ``group.id``, or less than one stream for a topic.
         """
         subscription = Subscription(topics=dict(topics))
-        shares = Shares({topic: self._made(count) for topic, count in topics.items()})
-        self._join(subscription, shares)
-        return dict(shares.by_topic)
+        assignment = StreamAssignment({topic: self._made(count) for topic, count in topics.items()})
+        self._join(subscription, assignment)
+        return dict(assignment.by_topic)
 
     def create_message_streams_by_filter(self, filter: TopicFilter, streams: int = 1) -> list[MessageStream]:
         """Read all topics that a filter wants, now and when they come to be; each stream may have several.
@@ -112,24 +112,24 @@ class ConsumerConnector:
         :raises KafkaTXError: as :meth:`create_message_streams`.
         """
         subscription = Subscription(filter=filter, streams=streams)
-        shares = Shares(all=self._made(streams))
-        self._join(subscription, shares)
-        return list(shares.all)
+        assignment = StreamAssignment(all=self._made(streams))
+        self._join(subscription, assignment)
+        return list(assignment.all)
 
     def _made(self, count: int) -> list[MessageStream]:
         return [MessageStream(self.cluster.reactor, self._consumer.breathe) for _ in range(count)]
 
-    def _join(self, subscription: Subscription, shares: Shares[MessageStream]) -> None:
+    def _join(self, subscription: Subscription, assignment: StreamAssignment[MessageStream]) -> None:
         if self._closed:
             raise ClientClosed("the connector was shut down")
         if self._joined:
             raise KafkaTXError("this connector has its streams already: make another connector for others")
-        self._shares = shares  # partitions may come at once
+        self._assignment = assignment  # partitions may come at once
         listener = _Listener(self._rebalanced, self._leaving)
         joining = self._balancer.join(self._consumer, subscription, listener)
         self._joined = True
-        self._dealing = self._consumer.deal(self._take)
-        self._dealing.addErrback(self._failed)
+        self._distributing = self._consumer.distribute(self._take)
+        self._distributing.addErrback(self._failed)
         joining.addErrback(self._failed)
         if self._auto_commit is not None:
             self._auto_commit.start()
@@ -146,7 +146,7 @@ class ConsumerConnector:
         """Divide what this connector has now; who has a hand of a partition keeps that until it is done."""
         if self._auto_commit is not None:
             self._auto_commit.found(added)
-        self._owners = self._shares.divide(self._consumer.assignment())
+        self._owners = self._assignment.divide(self._consumer.assignment())
 
     async def _leaving(self, partitions: set[TopicPartition], lost: bool) -> None:
         if self._auto_commit is not None and not lost:
@@ -161,7 +161,7 @@ class ConsumerConnector:
         self._end(error)
 
     def _end(self, error: KafkaTXError) -> None:
-        for stream in self._shares.streams():
+        for stream in self._assignment.streams():
             stream.end(error)
 
     # -- offsets, and the end
@@ -208,11 +208,11 @@ class ConsumerConnector:
         # who reads a stream may be what asks for it: the dealing that gave it the record cannot be cancelled
         # before it has returned
         await deferLater(self.cluster.reactor, 0)
-        if self._dealing is not None:
-            self._dealing.cancel()
+        if self._distributing is not None:
+            self._distributing.cancel()
         self._end(ClientClosed("the connector was shut down"))
-        if self._dealing is not None:
-            await self._dealing
+        if self._distributing is not None:
+            await self._distributing
         if self._auto_commit is not None:
             self._auto_commit.stop()
             await self._auto_commit.last()

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from kafkatx.client.admin.destinations import Asking
-from kafkatx.client.deferreds import together
+from kafkatx.client.admin.destinations import Destinations
+from kafkatx.client.deferreds import gather_by_key
 from kafkatx.client.plugins import decoder
 from kafkatx.clientcore.consumer.completed_fetch import Decoding
 from kafkatx.clientcore.errors import retriable
@@ -43,7 +43,7 @@ class MessageSets:
         :raises SettingError: a deserializer is not installed.
         """
         self._cluster = cluster
-        self._asking = Asking(cluster, lane="")
+        self._destinations = Destinations(cluster, lane="")
         self._partition_bytes = settings[consumer.MAX_PARTITION_FETCH_BYTES]
         self._max_bytes = settings[consumer.FETCH_MAX_BYTES]
         self._min_bytes = settings[consumer.FETCH_MIN_BYTES]
@@ -97,7 +97,7 @@ class MessageSets:
         """
         leader = self._cluster.leader(*at)
         if leader < 0:
-            (leader,) = await self._asking.leaders([at])
+            (leader,) = await self._destinations.leaders([at])
             self._cluster.stale()
         return leader
 
@@ -121,7 +121,7 @@ class MessageSets:
         async def ask(key: tuple[int, int]) -> dict[int, MessageSet]:
             return await self._ask_leader(key[0], asked[key], min_bytes, max_wait_ms)
 
-        for answers in (await together(asked, ask)).values():
+        for answers in (await gather_by_key(asked, ask)).values():
             found.update(answers)
         return found
 

@@ -21,7 +21,7 @@ TELL_S = 0.5
 
 
 @attrs.define(eq=False)
-class Dealt:
+class StreamRecords:
     """Some records of one partition on their way through a stream.
 
     :ivar alive: to be called when the application has got on with them.
@@ -53,8 +53,8 @@ class MessageStream:
         """
         self._reactor = reactor
         self._breathe = breathe
-        self._queue: deque[Dealt] = deque()
-        self._current: Dealt | None = None
+        self._queue: deque[StreamRecords] = deque()
+        self._current: StreamRecords | None = None
         self._waiting: Deferred[None] | None = None
         self._asking = False
         self._over: KafkaTXError | None = None
@@ -68,10 +68,10 @@ class MessageStream:
         """
         while True:
             try:
-                dealt = await self._next()
+                taken = await self._next()
             except ClientClosed:
                 return
-            for record in self.records(dealt, dealt.alive):
+            for record in self.records(taken, taken.alive):
                 yield record
 
     def __iter__(self) -> Iterator[Record]:
@@ -79,18 +79,18 @@ class MessageStream:
         reactor = self._reactor
         while True:
             try:
-                dealt: Dealt = blockingCallFromThread(reactor, self.ask)  # type: ignore[arg-type]
+                taken: StreamRecords = blockingCallFromThread(reactor, self.ask)  # type: ignore[arg-type]
             except ClientClosed:
                 return
-            yield from self.records(dealt, partial(reactor.callFromThread, dealt.alive))
+            yield from self.records(taken, partial(reactor.callFromThread, taken.alive))
 
-    def records(self, dealt: Dealt, alive: Callable[[], None]) -> Iterator[Record]:
+    def records(self, taken: StreamRecords, alive: Callable[[], None]) -> Iterator[Record]:
         """Give the records of a hand; for iterations of other kinds.
 
         :param alive: called now and then while the application gets on with them.
         """
         seconds = self._reactor.seconds
-        hand = dealt.hand
+        hand = taken.hand
         told = seconds()
         for record in hand.rest:
             hand.last = record
@@ -99,14 +99,14 @@ class MessageStream:
                 told = seconds()
                 alive()
 
-    def ask(self) -> Deferred[Dealt]:
+    def ask(self) -> Deferred[StreamRecords]:
         """Fires with the next hand; for iterations of other kinds. Who asks is done with the one before.
 
         Fails with ClientClosed where the iteration ends, or with another KafkaTXError, as that does.
         """
         return Deferred.fromCoroutine(self._next())
 
-    async def _next(self) -> Dealt:
+    async def _next(self) -> StreamRecords:
         """The next hand; who asks is done with the one before.
 
         :raises KafkaTXError: there is none any more.
@@ -138,17 +138,17 @@ class MessageStream:
 
     async def take(self, hand: Hand, alive: Callable[[], None]) -> None:
         """Give the application a hand; ends when it is done with it, or others have taken it back unread."""
-        dealt = Dealt(hand, alive)
-        hand.cut = lambda: self._cut(dealt)
-        self._queue.append(dealt)
+        taken = StreamRecords(hand, alive)
+        hand.cut = lambda: self._cut(taken)
+        self._queue.append(taken)
         self._wake()
-        await dealt.done
+        await taken.done
 
-    def _cut(self, dealt: Dealt) -> None:
+    def _cut(self, taken: StreamRecords) -> None:
         """Records were taken out of a hand: one that nobody has begun with is empty now."""
-        if dealt in self._queue:
-            self._queue.remove(dealt)
-            dealt.done.callback(None)
+        if taken in self._queue:
+            self._queue.remove(taken)
+            taken.done.callback(None)
 
     def end(self, error: KafkaTXError) -> None:
         """Give nothing more: who asks gets *error*, and ClientClosed ends the iteration.
@@ -156,8 +156,8 @@ class MessageStream:
         The record that the application has counts as done.
         """
         self._over = self._over or error
-        for dealt in list(self._queue):
-            self._cut(dealt)
+        for taken in list(self._queue):
+            self._cut(taken)
         if isinstance(error, ClientClosed):
             self._finish()
         self._wake()

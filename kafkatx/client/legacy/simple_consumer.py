@@ -8,8 +8,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
-from kafkatx.client.admin.destinations import Asking
-from kafkatx.client.deferreds import client_cluster, deferred, together
+from kafkatx.client.admin.destinations import Destinations
+from kafkatx.client.deferreds import client_cluster, deferred, gather_by_key
 from kafkatx.client.legacy.message_sets import MessageSets
 from kafkatx.clientcore.legacy import simple_consumer as messages
 from kafkatx.clientcore.legacy.simple_consumer import FetchRequest, MessageSet
@@ -57,7 +57,7 @@ class SimpleConsumer:
         chosen, self.cluster = client_cluster("consumer", {**settings, **more}, reactor, cluster)
         self.settings = chosen
         self._owned = cluster is None
-        self._asking = Asking(self.cluster, lane="")
+        self._destinations = Destinations(self.cluster, lane="")
         self._sets = MessageSets(self.cluster, chosen)
 
     @deferred
@@ -139,12 +139,12 @@ class SimpleConsumer:
                     raise
                 return None
             request = messages.offsets_before_request(at, time, max_offsets)
-            return messages.offsets_before(await self._asking.node(leader, request, version), at)
+            return messages.offsets_before(await self._destinations.node(leader, request, version), at)
 
         found = await self.cluster.retrying(attempt)
         if found is not None:
             return found
         times = (EARLIEST, LATEST, time)
-        told = await together(times, lambda one: self._asking.offsets({at: one}))
+        told = await gather_by_key(times, lambda one: self._destinations.offsets({at: one}))
         start, end, first_after = (told[one][at][0] for one in times)
         return messages.offsets_known(time, start, end, first_after, max_offsets)

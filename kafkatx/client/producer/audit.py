@@ -12,9 +12,9 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.clientcore.audit.counts import Announcement, Audit
+from kafkatx.clientcore.audit.counts import Announcement, AuditCounter
 from kafkatx.clientcore.audit.server_header import server_name
-from kafkatx.clientcore.producer.batch import Batch
+from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, producer
 
@@ -22,7 +22,7 @@ Put = Callable[[str, bytes, bytes], "Deferred[Any]"]
 """Sends a record of this topic, key and value past the producer's encoders and limits."""
 
 
-class Auditor:
+class AuditAnnouncer:
     """Counts for one client, and sends its announcements through a producer.
 
     Those that fail are sent again with the next; meanwhile counts go on.
@@ -30,7 +30,7 @@ class Auditor:
 
     _log = Logger()
 
-    def __init__(self, audit: Audit, reactor: Any, put: Put) -> None:
+    def __init__(self, audit: AuditCounter, reactor: Any, put: Put) -> None:
         self._audit = audit
         self._reactor = reactor
         self._put = put
@@ -40,7 +40,7 @@ class Auditor:
 
     def start(self) -> None:
         """From now on announce by time."""
-        self._timer = self._reactor.callLater(self._audit.interval_ms / 1000, self._ring)
+        self._timer = self._reactor.callLater(self._audit.interval_ms / 1000, self._timer_fired)
 
     def stop(self) -> None:
         """Announce nothing more."""
@@ -48,7 +48,7 @@ class Auditor:
             self._timer.cancel()
         self._timer = None
 
-    def count(self, batch: Batch, append_time_ms: int) -> None:
+    def count(self, batch: ProducerBatch, append_time_ms: int) -> None:
         """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
         self._audit.count(batch, append_time_ms)
         if self._audit.due(self._now_ms()):
@@ -89,7 +89,7 @@ class Auditor:
                 error=error,
             )
 
-    def _ring(self) -> None:
+    def _timer_fired(self) -> None:
         self.start()
         self.announce()
 
@@ -97,17 +97,17 @@ class Auditor:
         return int(self._reactor.seconds() * 1000)
 
 
-def auditor(settings: ClientSettings, reactor: Any, put: Put) -> Auditor | None:
+def make_announcer(settings: ClientSettings, reactor: Any, put: Put) -> AuditAnnouncer | None:
     """What a producer's settings ask for; None: nothing."""
     interval_ms = settings[producer.AUDIT_INTERVAL_MS]
     if not interval_ms:
         return None
     name = f"{settings[common.CLIENT_ID]}-{uuid.uuid4()}"
-    audit = Audit(
+    audit = AuditCounter(
         name,
         interval_ms,
         int(reactor.seconds() * 1000),
         settings[producer.AUDIT_TOPIC],
         server=server_name(settings[producer.AUDIT_SERVER]),
     )
-    return Auditor(audit, reactor, put)
+    return AuditAnnouncer(audit, reactor, put)

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 from twisted.internet.defer import Deferred, fail, succeed
 
-from kafkatx.client.producer.receipts import Losses, cancelled, refuse
+from kafkatx.client.producer.receipts import LostRecords, cancelled, reject_records
 from kafkatx.clientcore.errors import BufferExhausted
-from kafkatx.clientcore.producer.accumulator import Accumulator
+from kafkatx.clientcore.producer.accumulator import RecordAccumulator
 from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.forks import watch
 
 READY_BATCHES = 5
 READY_BYTES = 1 << 18
-"""A caller of :meth:`Room.wait` goes on when so many batches, but no more than so many bytes and a quarter of
-the buffer, have room: to go on after each record would cost more than the record."""
+"""Free memory at which a caller of :meth:`BufferPool.wait` continues: this many batches, but at most this
+many bytes and a quarter of the buffer. Continuing after each record would cost more than the record."""
 
-Told = Callable[[bool], None]
+OnEnqueued = Callable[[bool], None]
 """Called with True when a record was enqueued, with False when it was given up."""
 
 
@@ -39,41 +39,41 @@ class _Waiter(NamedTuple):
     receipt: Any
     put: Callable[..., None] | None
     arguments: tuple[Any, ...]
-    told: Told | None
+    told: OnEnqueued | None
 
 
-class Room:
+class BufferPool:
     """Callers that wait for room, first come first served, each for *longest_s* at most.
 
-    While any caller waits nobody else passes without asking here (:attr:`Accumulator.open_below`), and
+    While any caller waits nobody else passes without asking here (:attr:`RecordAccumulator.open_below`), and
     nothing lingers: the batches that others wait for are sent at once, as by Apache Kafka's client. There is
     one timer for all of them, since somebody waits most of the time where much is sent.
 
     :ivar fork: the error of all calls in a fork of the process; None in the process itself.
-    :param press: called with True when the first caller waits, with False when none does any more.
+    :param set_waiting: called with True when the first caller waits, with False when none does any more.
     """
 
     def __init__(
         self,
         reactor: Any,
-        accumulator: Accumulator,
+        accumulator: RecordAccumulator,
         longest_s: float,
-        losses: Losses,
-        press: Callable[[bool], None] = lambda waits: None,
+        lost_records: LostRecords,
+        set_waiting: Callable[[bool], None] = lambda waits: None,
     ) -> None:
         self._longest_s = longest_s
         self._reactor = reactor
         self._accumulator = accumulator
-        self._losses = losses
+        self._lost_records = lost_records
         limits = accumulator.limits
         slack = min(READY_BATCHES * limits.batch_bytes, READY_BYTES, limits.buffer_bytes // 4)
         self._ready_bytes = limits.buffer_bytes - slack
-        self._press = press
+        self._set_waiting = set_waiting
         self._pressed = False
         self._waiting: deque[_Waiter] = deque()
         self._waiting_bytes = 0
         self._timer: Any = None
-        self._shut: KafkaTXError | None = None
+        self._rejected_with: KafkaTXError | None = None
         self._error: KafkaTXError | None = None
         self.fork: KafkaTXError | None = None
         watch(self)
@@ -96,24 +96,29 @@ class Room:
         self._add(0, waiting, None, (), None)
         return waiting
 
-    def enter(
-        self, size: int, receipt: Any, put: Callable[..., None], arguments: tuple[Any, ...], told: Told | None
+    def reserve(
+        self,
+        size: int,
+        receipt: Any,
+        put: Callable[..., None],
+        arguments: tuple[Any, ...],
+        told: OnEnqueued | None,
     ) -> None:
         """Have *put* called when there is room, unless the receipt's Deferred was cancelled by then.
 
         :param size: how many bytes it puts in.
         :param receipt: is told if it is not put in.
-        :raises KafkaTXError: it will not be: :meth:`shut` was called, or no caller may wait.
+        :raises KafkaTXError: it will not be: :meth:`reject_new` was called, or no caller may wait.
         """
         self.check()
         if not self._longest_s:
-            raise self.exhausted("max.block.ms is 0: wait for Producer.ready() before you send more")
+            raise self.exhausted_error("max.block.ms is 0: wait for Producer.ready() before you send more")
         self._add(size, receipt, put, arguments, told)
 
     def check(self) -> None:
-        """Raise the error of :meth:`shut`, if it was called."""
-        if self._shut is not None:
-            raise self._shut
+        """Raise the error of :meth:`reject_new`, if it was called."""
+        if self._rejected_with is not None:
+            raise self._rejected_with
 
     def _add(
         self, size: int, receipt: Any, put: Callable[..., None] | None, arguments: tuple[Any, ...], told: Any
@@ -122,10 +127,10 @@ class Room:
         self._waiting.append(_Waiter(until_s, size, receipt, put, arguments, told))
         self._waiting_bytes += size
         if self._timer is None:
-            self._timer = self._reactor.callLater(self._longest_s, self._look)
-        self._mind()
+            self._timer = self._reactor.callLater(self._longest_s, self._expire_waiters)
+        self._waiting_changed()
 
-    async def entered(self) -> None:
+    async def wait_until_admitted(self) -> None:
         """Wait until all that wait now are in, or have given up."""
         if self._waiting:
             with suppress(KafkaTXError):
@@ -133,16 +138,16 @@ class Room:
 
     def forked(self, error: KafkaTXError) -> None:
         """Fail all callers in a fork of the process; see :mod:`kafkatx.networkclient.forks`."""
-        self.fork = self._shut = self._error = error
+        self.fork = self._rejected_with = self._error = error
         self._accumulator.open_below = 0
         self._waiting.clear()
 
-    def shut(self, error: KafkaTXError) -> None:
+    def reject_new(self, error: KafkaTXError) -> None:
         """Reject new callers with *error*; those that wait may still be admitted."""
-        self._shut = error
-        self._mind()
+        self._rejected_with = error
+        self._waiting_changed()
 
-    def relieve(self) -> None:
+    def admit(self) -> None:
         """Admit as many callers as there is room for, after records were settled.
 
         Each may send at once, and fill it again.
@@ -155,11 +160,11 @@ class Room:
                 break
             waiter = self._next()
             if cancelled(waiter.receipt):
-                self._tell(waiter, False)
+                self._call_told(waiter, False)
                 continue
-            self._let_pass(self._shut is None)
+            self._set_open(self._rejected_with is None)
             self._admit(waiter)
-        self._mind()
+        self._waiting_changed()
 
     def _admit(self, waiter: _Waiter) -> None:
         if waiter.put is None:
@@ -168,12 +173,12 @@ class Room:
         try:
             waiter.put(*waiter.arguments)
         except Exception as error:
-            refuse(waiter.receipt, error, self._losses)
-            self._tell(waiter, False)
+            reject_records(waiter.receipt, error, self._lost_records)
+            self._call_told(waiter, False)
         else:
-            self._tell(waiter, True)
+            self._call_told(waiter, True)
 
-    def _tell(self, waiter: _Waiter, added: bool) -> None:
+    def _call_told(self, waiter: _Waiter, added: bool) -> None:
         if waiter.told is not None:
             waiter.told(added)
 
@@ -182,35 +187,37 @@ class Room:
         self._waiting_bytes -= waiter.size
         return waiter
 
-    def _mind(self) -> None:
+    def _waiting_changed(self) -> None:
         """Keep waiters in first-in, first-out order: nobody overtakes them."""
         waits = bool(self._waiting)
-        self._let_pass(not waits and self._shut is None)
+        self._set_open(not waits and self._rejected_with is None)
         if waits != self._pressed:
             self._pressed = waits
-            self._press(waits)
+            self._set_waiting(waits)
 
-    def _let_pass(self, freely: bool) -> None:
+    def _set_open(self, freely: bool) -> None:
         self._accumulator.open_below = self._accumulator.limits.buffer_bytes if freely else 0
 
-    def _look(self) -> None:
+    def _expire_waiters(self) -> None:
         self._timer = None
         now = self._reactor.seconds()
         late = []
         while self._waiting and self._waiting[0].until_s <= now:
             late.append(self._next())
-        error = self.exhausted(f"none came within {self._longest_s:g} s (max.block.ms)")
-        self._mind()
+        error = self.exhausted_error(f"none came within {self._longest_s:g} s (max.block.ms)")
+        self._waiting_changed()
         self._fail(late, error)
         if self._waiting and self._timer is None:
-            self._timer = self._reactor.callLater(max(0.0, self._waiting[0].until_s - now), self._look)
+            self._timer = self._reactor.callLater(
+                max(0.0, self._waiting[0].until_s - now), self._expire_waiters
+            )
 
     def _fail(self, waiters: list[_Waiter], error: KafkaTXError) -> None:
         for waiter in waiters:
-            refuse(waiter.receipt, error, self._losses)
-            self._tell(waiter, False)
+            reject_records(waiter.receipt, error, self._lost_records)
+            self._call_told(waiter, False)
 
-    def exhausted(self, advice: str) -> BufferExhausted:
+    def exhausted_error(self, advice: str) -> BufferExhausted:
         """The error of a caller that found no room."""
         used, limit = self._accumulator.used_bytes, self._accumulator.limits.buffer_bytes
         others = f", {self._waiting_bytes} more wait" if self._waiting_bytes else ""
@@ -226,4 +233,4 @@ class Room:
             self._timer = None
         waiters = [self._next() for _ in range(len(self._waiting))]
         self._fail(waiters, error)
-        self._mind()
+        self._waiting_changed()

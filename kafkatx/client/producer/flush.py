@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from kafkatx.client.producer.buffer_pool import Room
-from kafkatx.client.producer.receipts import FlushReceipt, Losses
+from kafkatx.client.producer.buffer_pool import BufferPool
+from kafkatx.client.producer.receipts import FlushReceipt, LostRecords
 from kafkatx.client.producer.sender import Sender
-from kafkatx.client.producer.topic_queues import Gathering
-from kafkatx.clientcore.producer.accumulator import Accumulator
+from kafkatx.client.producer.topic_queues import TopicQueues
+from kafkatx.clientcore.producer.accumulator import RecordAccumulator
 
 
-class Drain:
+class Flusher:
     """Empties one producer: its waiters for room, those for topics, and its batches."""
 
     def __init__(
-        self, room: Room, gathering: Gathering, accumulator: Accumulator, sender: Sender, losses: Losses
+        self,
+        pool: BufferPool,
+        topic_queues: TopicQueues,
+        accumulator: RecordAccumulator,
+        sender: Sender,
+        lost_records: LostRecords,
     ) -> None:
-        self._room = room
-        self._gathering = gathering
+        self._pool = pool
+        self._topic_queues = topic_queues
         self._accumulator = accumulator
         self._sender = sender
-        self._losses = losses
+        self._lost_records = lost_records
 
     async def flush(self) -> None:
         """Drain, then tell of records that were given up and had no receipt.
@@ -31,7 +36,7 @@ class Drain:
 
     def check(self) -> None:
         """Raise RecordsLost if records without a receipt were given up since the last time."""
-        lost = self._losses.take()
+        lost = self._lost_records.take()
         if lost is not None:
             raise lost
 
@@ -40,12 +45,12 @@ class Drain:
 
         :raises ForkedClient: this is a fork of the producer's process.
         """
-        if self._room.fork is not None:
-            raise self._room.fork
+        if self._pool.fork is not None:
+            raise self._pool.fork
         self._sender.hurry += 1
         try:
-            await self._room.entered()
-            await self._gathering.learned()
+            await self._pool.wait_until_admitted()
+            await self._topic_queues.wait_for_topics()
             await self._settled()
         finally:
             self._sender.hurry -= 1
@@ -57,5 +62,5 @@ class Drain:
             batch.entries += (receipt, 0, batch.count, 0)
             receipt.cut()
         receipt.delivered()
-        self._sender.turn()
+        self._sender.run_once()
         await receipt.deferred

@@ -8,11 +8,11 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.client.hooks import tell_enqueued
-from kafkatx.client.producer.buffer_pool import Room, Told
+from kafkatx.client.hooks import call_after_enqueue
+from kafkatx.client.producer.buffer_pool import BufferPool, OnEnqueued
 from kafkatx.client.producer.receipts import CallbackReceipt, ListReceipt
-from kafkatx.client.producer.topic_queues import Gathering, Headers
-from kafkatx.clientcore.producer.accumulator import Accumulator
+from kafkatx.client.producer.topic_queues import Headers, TopicQueues
+from kafkatx.clientcore.producer.accumulator import RecordAccumulator
 from kafkatx.clientcore.producer.arguments import (
     check_partition,
     check_timestamp,
@@ -39,9 +39,9 @@ class Intake:
 
     def __init__(
         self,
-        accumulator: Accumulator,
-        gathering: Gathering,
-        room: Room,
+        accumulator: RecordAccumulator,
+        topic_queues: TopicQueues,
+        pool: BufferPool,
         seconds: Callable[[], float],
         *,
         callbacks: Any,
@@ -51,8 +51,8 @@ class Intake:
     ) -> None:
         self.plain = callbacks is None and encode_value is None and not accumulator.stamp_bytes
         self._accumulator = accumulator
-        self._gathering = gathering
-        self._room = room
+        self._topic_queues = topic_queues
+        self._pool = pool
         self._seconds = seconds
         self._callbacks = callbacks
         self._encode_key = encode_key
@@ -81,7 +81,7 @@ class Intake:
             return
         given = ProducerRecord(topic, value, key, partition, headers, timestamp_ms)
         record = self._callbacks.before_enqueue(given)
-        self._told([record], self._enqueue, *record, receipt, may_wait)
+        self._notify([record], self._enqueue, *record, receipt, may_wait)
 
     def _enqueue(
         self,
@@ -93,7 +93,7 @@ class Intake:
         timestamp_ms: int | None,
         receipt: Any,
         may_wait: bool,
-        told: Told | None,
+        told: OnEnqueued | None,
     ) -> bool:
         """Check, encode and enqueue a record.
 
@@ -125,12 +125,12 @@ class Intake:
             )
         record = (topic, key, value, partition, headers, timestamp_ms, size, receipt)
         if self._accumulator.used_bytes < self._accumulator.open_below:
-            self._gathering.put(*record)
+            self._topic_queues.put(*record)
             return True
         if not may_wait:
-            self._room.check()
-            raise self._room.exhausted("wait for Producer.ready() before you send more")
-        self._room.enter(size, receipt, self._gathering.put, (*record, now_s + self._block_s), told)
+            self._pool.check()
+            raise self._pool.exhausted_error("wait for Producer.ready() before you send more")
+        self._pool.reserve(size, receipt, self._topic_queues.put, (*record, now_s + self._block_s), told)
         return False
 
     def send_values(
@@ -149,7 +149,7 @@ class Intake:
         given = [ProducerRecord(topic, value, key, partition, (), timestamp_ms) for value in values]
         records = [self._callbacks.before_enqueue(record) for record in given]
         values = [record.value for record in records]
-        self._told(records, self._enqueue_values, topic, values, key, partition, timestamp_ms, receipt)
+        self._notify(records, self._enqueue_values, topic, values, key, partition, timestamp_ms, receipt)
 
     def _enqueue_values(
         self,
@@ -159,7 +159,7 @@ class Intake:
         partition: int | None,
         timestamp_ms: int | None,
         receipt: ListReceipt,
-        told: Told | None,
+        told: OnEnqueued | None,
     ) -> bool:
         """Check, encode and enqueue a list; as :meth:`_enqueue`."""
         check_topic(topic)
@@ -180,20 +180,22 @@ class Intake:
             check_timestamp(timestamp_ms)
         records = (topic, key, values, partition, timestamp_ms, receipt)
         if self._accumulator.used_bytes < self._accumulator.open_below:
-            self._gathering.put_values(*records)
+            self._topic_queues.put_values(*records)
             return True
         values = list(values)  # the caller may change it meanwhile
         size = sum(map(len, values)) + RECORD_OVERHEAD_BYTES * len(values)
         records = (topic, key, values, partition, timestamp_ms, receipt)
-        self._room.enter(size, receipt, self._gathering.put_values, (*records, now_s + self._block_s), told)
+        self._pool.reserve(
+            size, receipt, self._topic_queues.put_values, (*records, now_s + self._block_s), told
+        )
         return False
 
-    def _told(self, records: list[ProducerRecord], enqueue: Callable[..., bool], *arguments: Any) -> None:
+    def _notify(self, records: list[ProducerRecord], enqueue: Callable[..., bool], *arguments: Any) -> None:
         """Enqueue, and tell the callbacks of each record whether that was done, once it is known."""
         callbacks = self._callbacks
 
         def told(added: bool) -> None:
-            tell_enqueued(callbacks, records, added)
+            call_after_enqueue(callbacks, records, added)
 
         try:
             enqueued = enqueue(*arguments, told)

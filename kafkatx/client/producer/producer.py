@@ -12,26 +12,31 @@ from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.logger import Logger
 
 from kafkatx.client.deferreds import client_cluster
-from kafkatx.client.hooks import last_records
-from kafkatx.client.plugins import encoder, part
-from kafkatx.client.producer.audit import auditor
-from kafkatx.client.producer.buffer_pool import Room
-from kafkatx.client.producer.flush import Drain
+from kafkatx.client.hooks import records_before_close
+from kafkatx.client.plugins import configured_instance, encoder
+from kafkatx.client.producer.audit import make_announcer
+from kafkatx.client.producer.buffer_pool import BufferPool
+from kafkatx.client.producer.flush import Flusher
 from kafkatx.client.producer.intake import Intake
 from kafkatx.client.producer.receipts import (
     CallbackReceipt,
     ListReceipt,
-    Losses,
+    LostRecords,
     OnDelivery,
     all_settled,
     fail_batch,
 )
-from kafkatx.client.producer.sender import Manner, Sender
-from kafkatx.client.producer.topic_queues import Gathering, Headers
-from kafkatx.clientcore.audit.server_header import accumulator, stamp_of
+from kafkatx.client.producer.sender import Sender, SenderConfig
+from kafkatx.client.producer.topic_queues import Headers, TopicQueues
+from kafkatx.clientcore.audit.server_header import make_accumulator, stamp_of
 from kafkatx.clientcore.backoff import JITTER, Backoff
 from kafkatx.clientcore.errors import ClientClosed, RecordsLost
-from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Batch, record_bytes
+from kafkatx.clientcore.producer.batch import (
+    NOT_IDEMPOTENT,
+    RECORD_OVERHEAD_BYTES,
+    ProducerBatch,
+    record_bytes,
+)
 from kafkatx.clientcore.producer.config import acks_of, is_idempotent, limits_of
 from kafkatx.clientcore.producer.values import (
     NO_OFFSET,
@@ -89,61 +94,67 @@ class Producer:
         self.settings, self.cluster = client_cluster("producer", {**settings, **more}, reactor, cluster)
         chosen = self.settings
         self._idempotent = is_idempotent(chosen)
-        partitioner = part(chosen, producer.PARTITIONER_CLASS, IPartitioner)
-        self._callbacks = part(chosen, producer.CALLBACK_HANDLER, IProducerCallbacks)
-        self._handler = part(chosen, producer.EVENT_HANDLER, IEventHandler)
+        partitioner = configured_instance(chosen, producer.PARTITIONER_CLASS, IPartitioner)
+        self._callbacks = configured_instance(chosen, producer.CALLBACK_HANDLER, IProducerCallbacks)
+        self._handler = configured_instance(chosen, producer.EVENT_HANDLER, IEventHandler)
         self._owns_cluster = cluster is None
         self._reactor = self.cluster.reactor
         self._seconds: Callable[[], float] = self._reactor.seconds
         block_s = (chosen[producer.MAX_BLOCK_MS] or chosen[common.DEFAULT_API_TIMEOUT_MS]) / 1000
-        self._losses = Losses()
-        self._accumulator = accumulator(
+        self._lost_records = LostRecords()
+        self._accumulator = make_accumulator(
             stamp_of(chosen),
             limits_of(chosen),
             codec_named(chosen[producer.COMPRESSION_TYPE]),
             backoff=Backoff(1, chosen[common.RETRY_BACKOFF_MS], chosen[common.RETRY_BACKOFF_MAX_MS], JITTER),
         )
-        manner = Manner(
+        config = SenderConfig(
             acks_of(chosen),
             chosen[common.REQUEST_TIMEOUT_MS],
             chosen[producer.MAX_REQUEST_SIZE],
             chosen[producer.MAX_IN_FLIGHT],
         )
-        self._auditor = auditor(chosen, self._reactor, self._put_announcement)
+        self._announcer = make_announcer(chosen, self._reactor, self._send_announcement)
         self._sender = Sender(
             self.cluster,
             self._accumulator,
-            manner,
-            self._losses,
+            config,
+            self._lost_records,
             callbacks=self._callbacks,
             handler=self._handler,
-            auditor=self._auditor,
+            announcer=self._announcer,
         )
-        self._gathering = Gathering(
+        self._topic_queues = TopicQueues(
             self.cluster,
             self._accumulator,
             self._sender,
             partitioner,
-            self._losses,
+            self._lost_records,
             block_s=block_s,
             ignore_keys=chosen[producer.PARTITIONER_IGNORE_KEYS],
             sync=chosen[producer.PRODUCER_TYPE] == "sync",
         )
         longest_s = chosen[producer.MAX_BLOCK_MS] / 1000
-        self._room = Room(self._reactor, self._accumulator, longest_s, self._losses, self._sender.press)
-        self._sender.settled = self._room.relieve
-        self._drain = Drain(self._room, self._gathering, self._accumulator, self._sender, self._losses)
+        self._pool = BufferPool(
+            self._reactor, self._accumulator, longest_s, self._lost_records, self._sender.set_waiting
+        )
+        self._sender.settled = self._pool.admit
+        self._flusher = Flusher(
+            self._pool, self._topic_queues, self._accumulator, self._sender, self._lost_records
+        )
         self._intake = Intake(
             self._accumulator,
-            self._gathering,
-            self._room,
+            self._topic_queues,
+            self._pool,
             self._seconds,
             callbacks=self._callbacks,
             encode_key=encoder(chosen, producer.KEY_SERIALIZER),
             encode_value=encoder(chosen, producer.VALUE_SERIALIZER),
             block_s=block_s,
         )
-        self._open_batches: dict[str, Batch] = self._gathering.open_batches if self._intake.plain else {}
+        self._open_batches: dict[str, ProducerBatch] = (
+            self._topic_queues.open_batches if self._intake.plain else {}
+        )
         self._started = self._closing = self._closed = False
         self._ends: Waiters[None] = Waiters()
 
@@ -160,13 +171,13 @@ class Producer:
     async def _start(self) -> Producer:
         await self.cluster.start()
         if self._idempotent:
-            await self._sender.identities.identify()
+            await self._sender.producer_ids.set_producer_id()
         else:
-            self._accumulator.identify(NOT_IDEMPOTENT)
+            self._accumulator.set_producer_id(NOT_IDEMPOTENT)
         self._started = True
         self._sender.wake()
-        if self._auditor is not None:
-            self._auditor.start()
+        if self._announcer is not None:
+            self._announcer.start()
         return self
 
     # -- sending
@@ -302,9 +313,9 @@ class Producer:
             lists = [ProducerData(*each) for each in data]
         except Exception:
             return fail()
-        self._gathering.hold()
+        self._topic_queues.hold()
         sent = [self.send_batch(topic, values, key) for topic, values, key in lists]
-        self._gathering.release()
+        self._topic_queues.release()
         return all_settled(sent)
 
     def ready(self) -> Deferred[None]:
@@ -313,7 +324,7 @@ class Producer:
         The next call then finds room, whatever its size. Fails with BufferExhausted after ``max.block.ms``,
         or with ClientClosed.
         """
-        return self._room.wait()
+        return self._pool.wait()
 
     # -- the end
 
@@ -324,19 +335,19 @@ class Producer:
         which. Fails with RecordsLost, at that time, if records without a receipt were given up since the last
         flush: those of :meth:`produce` without ``on_delivery``.
         """
-        return Deferred.fromCoroutine(self._drain.flush())
+        return Deferred.fromCoroutine(self._flusher.flush())
 
     async def _drain_all(self) -> None:
-        await self._drain.run()
-        if self._auditor is not None:
-            self._auditor.announce()
-            await self._drain.run()
+        await self._flusher.run()
+        if self._announcer is not None:
+            self._announcer.announce()
+            await self._flusher.run()
 
-    def _put_announcement(self, topic: str, key: bytes, value: bytes) -> Deferred[Any]:
+    def _send_announcement(self, topic: str, key: bytes, value: bytes) -> Deferred[Any]:
         """Send a record for the audit: it is encoded, and small, and sent though the producer is closing."""
         waiting: Deferred[Any] = Deferred()
         now_ms = int(time.time() * 1000)
-        self._gathering.put(topic, key, value, None, (), now_ms, record_bytes(key, value), waiting)
+        self._topic_queues.put(topic, key, value, None, (), now_ms, record_bytes(key, value), waiting)
         return waiting
 
     def close(self, timeout_s: float | None = None) -> Deferred[None]:
@@ -347,23 +358,23 @@ class Producer:
         :return: fires when it is closed; fails with RecordsLost, when it is closed, as :meth:`flush`.
             Cancelling it does not stop the closing.
         """
-        if self._room.fork is not None:
-            return fail(self._room.fork)
+        if self._pool.fork is not None:
+            return fail(self._pool.fork)
         if self._closed:
             return succeed(None)
         waiting = self._ends.wait()
         if not self._closing:
-            Deferred.fromCoroutine(self._close(timeout_s)).addErrback(self._bug).addCallbacks(
+            Deferred.fromCoroutine(self._close(timeout_s)).addErrback(self._log_bug).addCallbacks(
                 self._ends.fire, self._ends.fail
             )
         return waiting
 
     async def _close(self, timeout_s: float | None) -> None:
         if self._callbacks is not None and self._started:
-            for record in last_records(self._callbacks):
+            for record in records_before_close(self._callbacks):
                 self._send_last(record)
         self._closing = True
-        self._room.shut(ClientClosed("the producer is closed"))
+        self._pool.reject_new(ClientClosed("the producer is closed"))
         if self._started and timeout_s != 0:
             flushing = Deferred.fromCoroutine(self._drain_all())
             if timeout_s is not None:
@@ -374,20 +385,20 @@ class Producer:
                 self._log.warn("a producer is closed before all was sent, after {s:g} s", s=timeout_s)
             except Exception:
                 self._log.failure("a producer that is closed could not be flushed")
-        if self._auditor is not None:
-            self._auditor.stop()
+        if self._announcer is not None:
+            self._announcer.stop()
         self._sender.stop()
-        self._room.close(ClientClosed("the producer is closed"))
+        self._pool.close(ClientClosed("the producer is closed"))
         error = ClientClosed("the producer was closed before this was delivered")
-        self._gathering.close(error)
+        self._topic_queues.close(error)
         for batch in self._accumulator.abandon():
-            fail_batch(batch, error, self._losses)
+            fail_batch(batch, error, self._lost_records)
         if self._handler is not None:
             self._handler.close()
         if self._owns_cluster:
             await self.cluster.close()
         self._closed = True
-        self._drain.check()
+        self._flusher.check()
 
     def _send_last(self, record: ProducerRecord) -> None:
         """Send what the callbacks want to be sent before the end."""
@@ -398,7 +409,7 @@ class Producer:
         except Exception:
             self._log.failure("a producer's callback failed")
 
-    def _bug(self, failure: Any) -> Any:
+    def _log_bug(self, failure: Any) -> Any:
         self._closed = True
         if failure.check(RecordsLost):
             return failure

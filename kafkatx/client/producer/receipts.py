@@ -2,7 +2,7 @@
 
 ``send`` gives a bare Deferred for its record. ``send_batch`` has one :class:`ListReceipt`, since a list may
 be put into several batches, and these may be cut. ``produce`` has a :class:`CallbackReceipt` or none:
-:class:`Losses` counts the records of failed batches that have no receipt.
+:class:`LostRecords` counts the records of failed batches that have no receipt.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.clientcore.errors import RecordsLost
-from kafkatx.clientcore.producer.batch import Batch
+from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.clientcore.producer.values import NO_OFFSET, BatchMetadata, RecordMetadata
 
 OnDelivery = Callable[["Exception | None", "RecordMetadata | None"], object]
@@ -34,7 +34,7 @@ class CallbackReceipt:
     def __init__(self, call: OnDelivery) -> None:
         self._call = call
 
-    def delivered(self, batch: Batch, base_offset: int, count: int, timestamp_ms: int) -> None:
+    def delivered(self, batch: ProducerBatch, base_offset: int, count: int, timestamp_ms: int) -> None:
         """The record is in the log."""
         self._call(None, RecordMetadata(batch.topic, batch.partition, base_offset, timestamp_ms))
 
@@ -43,23 +43,23 @@ class CallbackReceipt:
         self._call(error, None)
 
 
-class Losses:
+class LostRecords:
     """Records that were given up and had no receipt, until :meth:`take` gives them to a flush."""
 
     def __init__(self) -> None:
         self._count = 0
-        self._first: BaseException | None = None
+        self._next_batch: BaseException | None = None
 
     def add(self, count: int, error: BaseException) -> None:
         """Count records that were given up because of *error*."""
         if count:
             self._count += count
-            self._first = self._first or error
+            self._next_batch = self._next_batch or error
 
     def take(self) -> RecordsLost | None:
         """Return the error for what was counted, and begin anew; None: nothing was lost."""
-        count, first = self._count, self._first
-        self._count, self._first = 0, None
+        count, first = self._count, self._next_batch
+        self._count, self._next_batch = 0, None
         return None if first is None else RecordsLost(count, first)
 
 
@@ -83,7 +83,7 @@ class ListReceipt:
         """One batch more has some of the records."""
         self._left += 1
 
-    def delivered(self, batch: Batch, base_offset: int, count: int, timestamp_ms: int) -> None:
+    def delivered(self, batch: ProducerBatch, base_offset: int, count: int, timestamp_ms: int) -> None:
         """Some of the records are in the log: *count*, from *base_offset* on, which may be unknown."""
         self._left -= 1
         if base_offset == NO_OFFSET:
@@ -141,7 +141,7 @@ class FlushReceipt:
     failed = delivered
 
 
-def deliver(batch: Batch, base_offset: int, append_time_ms: int) -> None:
+def deliver_batch(batch: ProducerBatch, base_offset: int, append_time_ms: int) -> None:
     """Tell the callers whose records are in a batch that they are in the log.
 
     An error of one caller is logged; the others are told nevertheless.
@@ -163,7 +163,7 @@ def deliver(batch: Batch, base_offset: int, append_time_ms: int) -> None:
             _log.failure("a caller of the producer could not be told of its record")
 
 
-def fail_batch(batch: Batch, error: Exception, losses: Losses) -> None:
+def fail_batch(batch: ProducerBatch, error: Exception, lost_records: LostRecords) -> None:
     """Tell the callers whose records are in a batch that it was given up."""
     entries = batch.entries
     receipts = entries[::4]
@@ -172,7 +172,7 @@ def fail_batch(batch: Batch, error: Exception, losses: Losses) -> None:
         for receipt, count in zip(receipts, entries[2::4], strict=True)
         if receipt.__class__ is not FlushReceipt
     )
-    losses.add(batch.count - waited_for, error)  # before a flush hears that all are settled
+    lost_records.add(batch.count - waited_for, error)  # before a flush hears that all are settled
     failure = Failure(error)  # one for all: it is larger than most records
     for receipt in receipts:
         fail_receipt(receipt, failure)
@@ -196,13 +196,13 @@ def cancelled(receipt: Any) -> bool:
     return receipt.__class__ is ListReceipt and bool(receipt.deferred.called)
 
 
-def refuse(receipt: Any, error: Exception, losses: Losses) -> None:
+def reject_records(receipt: Any, error: Exception, lost_records: LostRecords) -> None:
     """Tell one caller that none of its records was put into a batch; unless it has cancelled that.
 
     :param receipt: None: one record without a receipt.
     """
     if receipt is None:
-        losses.add(1, error)
+        lost_records.add(1, error)
     elif not cancelled(receipt):
         fail_receipt(receipt.deferred if receipt.__class__ is ListReceipt else receipt, Failure(error))
 

@@ -14,15 +14,21 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.client.producer.audit import Auditor
-from kafkatx.client.producer.producer_id import IdentitySource
-from kafkatx.client.producer.receipts import Losses, deliver, fail_batch
-from kafkatx.client.producer.stalls import Stalls
+from kafkatx.client.producer.audit import AuditAnnouncer
+from kafkatx.client.producer.producer_id import ProducerIdSource
+from kafkatx.client.producer.receipts import LostRecords, deliver_batch, fail_batch
+from kafkatx.client.producer.stalls import StallWarning
 from kafkatx.clientcore.errors import ConnectionFailed
-from kafkatx.clientcore.producer.accumulator import Accumulator, Outcome
-from kafkatx.clientcore.producer.batch import Batch
-from kafkatx.clientcore.producer.partition_queue import Outbox
-from kafkatx.clientcore.producer.requests import given_up, moved, produce_request, results_of, too_late
+from kafkatx.clientcore.producer.accumulator import Outcome, RecordAccumulator
+from kafkatx.clientcore.producer.batch import ProducerBatch
+from kafkatx.clientcore.producer.partition_queue import PartitionQueue
+from kafkatx.clientcore.producer.requests import (
+    batch_results,
+    delivery_timed_out,
+    is_metadata_stale,
+    produce_failure,
+    produce_request,
+)
 from kafkatx.clientcore.producer.values import NO_OFFSET
 from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.cluster import Cluster
@@ -34,7 +40,7 @@ _AFTER_A_BUG_S = 0.1
 
 
 @attrs.frozen
-class Manner:
+class SenderConfig:
     """How requests are sent.
 
     :ivar acks: 0 nobody answers, 1 the leader has it, -1 all in-sync replicas have it.
@@ -60,9 +66,9 @@ class _Node:
     not_before_s: float = 0.0
 
 
-def _first(outbox: Outbox) -> Batch:
+def _next_batch(queue: PartitionQueue) -> ProducerBatch:
     """The batch that is sent next."""
-    following = outbox.waiting[0] if outbox.waiting else outbox.open
+    following = queue.waiting[0] if queue.waiting else queue.open
     assert following is not None
     return following
 
@@ -71,7 +77,7 @@ class Sender:
     """Sends what is due, and looks again when something else may be.
 
     :ivar hurry: above 0 nothing lingers.
-    :ivar identities: gets the producer's identity.
+    :ivar producer_ids: gets the producer's id and epoch.
     :ivar settled: called after records were settled: their memory is free.
     """
 
@@ -80,13 +86,13 @@ class Sender:
     def __init__(
         self,
         cluster: Cluster,
-        accumulator: Accumulator,
-        manner: Manner,
-        losses: Losses,
+        accumulator: RecordAccumulator,
+        config: SenderConfig,
+        lost_records: LostRecords,
         *,
         callbacks: Any = None,
         handler: Any = None,
-        auditor: Auditor | None = None,
+        announcer: AuditAnnouncer | None = None,
     ) -> None:
         """:param callbacks: an ``IProducerCallbacks``; *handler*: an ``IEventHandler``."""
         self.hurry = 0
@@ -94,20 +100,20 @@ class Sender:
         self._cluster = cluster
         self._reactor = cluster.reactor
         self._accumulator = accumulator
-        self._manner = manner
-        self._losses = losses
+        self._config = config
+        self._lost_records = lost_records
         self._callbacks = callbacks
         self._handler = handler
-        self._auditor = auditor
-        self._stalls = Stalls(accumulator.limits.delivery_s)
+        self._announcer = announcer
+        self._stall_warning = StallWarning(accumulator.limits.delivery_s)
         self._nodes: dict[int, _Node] = {}
         self._requests: set[Deferred[Any]] = set()
         self._soon: Any = None
         self._timer: Any = None
         self._timer_at = _NEVER
         self._refreshing = False
-        self.identities = IdentitySource(cluster, accumulator, self.wake, self._keep)
-        self._turning = False
+        self.producer_ids = ProducerIdSource(cluster, accumulator, self.wake, self._track)
+        self._running = False
         self._stopped = False
 
     # -- when
@@ -115,9 +121,9 @@ class Sender:
     def wake(self) -> None:
         """Look what is due as soon as what runs now has ended: records that come until then go together."""
         if self._soon is None and not self._stopped:
-            self._soon = self._reactor.callLater(0, self.turn)
+            self._soon = self._reactor.callLater(0, self.run_once)
 
-    def press(self, waits: bool) -> None:
+    def set_waiting(self, waits: bool) -> None:
         """Somebody waits for room, or does no more: as long as one does nothing lingers."""
         self.hurry += 1 if waits else -1
         if waits:
@@ -130,30 +136,30 @@ class Sender:
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at_s
-        self._timer = self._reactor.callLater(max(0.0, at_s - self._reactor.seconds()), self._ring)
+        self._timer = self._reactor.callLater(max(0.0, at_s - self._reactor.seconds()), self._timer_fired)
 
-    def _ring(self) -> None:
+    def _timer_fired(self) -> None:
         self._timer, self._timer_at = None, _NEVER
-        self.turn()
+        self.run_once()
 
-    def turn(self) -> None:
+    def run_once(self) -> None:
         """Give up what is too late, and send what is due. Within itself: once more, soon.
 
         Raises nothing, and never ends without a timer while anything is gathered.
         """
-        if self._turning:
+        if self._running:
             self.wake()
             return
-        self._turning = True
+        self._running = True
         try:
-            self._turn()
+            self._run_once()
         except Exception:
             self._log.failure("a producer could not send, it tries again in {s} s", s=_AFTER_A_BUG_S)
             self.wake_at(self._reactor.seconds() + _AFTER_A_BUG_S)
         finally:
-            self._turning = False
+            self._running = False
 
-    def _turn(self) -> None:
+    def _run_once(self) -> None:
         if self._soon is not None:
             if self._soon.active():
                 self._soon.cancel()
@@ -166,7 +172,9 @@ class Sender:
         if again_s <= now:
             late = accumulator.expire(now)
             for batch in late:
-                fail_batch(batch, too_late(batch, accumulator.limits.delivery_s), self._losses)
+                fail_batch(
+                    batch, delivery_timed_out(batch, accumulator.limits.delivery_s), self._lost_records
+                )
             if late:
                 self.settled()
                 if self._stopped:
@@ -189,76 +197,76 @@ class Sender:
 
     # -- what
 
-    def _send_ready(self, ready: list[Outbox], now: float) -> float:
-        """Send from these outboxes; return when to look at those again that cannot send yet."""
-        by_node: dict[int, list[Outbox]] = {}
-        for outbox in ready:
-            leader = self._cluster.leader(outbox.topic, outbox.partition)
+    def _send_ready(self, ready: list[PartitionQueue], now: float) -> float:
+        """Send from these queues; return when to look at those again that cannot send yet."""
+        by_node: dict[int, list[PartitionQueue]] = {}
+        for queue in ready:
+            leader = self._cluster.leader(queue.topic, queue.partition)
             # What is under way to a former leader is answered first, so that nothing overtakes it.
-            if not outbox.in_flight or outbox.node_id == leader:
-                by_node.setdefault(leader, []).append(outbox)
+            if not queue.in_flight or queue.node_id == leader:
+                by_node.setdefault(leader, []).append(queue)
         again_s = _NEVER
-        for node_id, outboxes in by_node.items():
+        for node_id, queues in by_node.items():
             if node_id < 0:
-                self._stalls.tell(_first(outboxes[0]), "the partition has no leader", now)
+                self._stall_warning.tell(_next_batch(queues[0]), "the partition has no leader", now)
                 self._find_leaders()
                 continue
             node = self._nodes.get(node_id) or self._nodes.setdefault(node_id, _Node(node_id))
             if node.not_before_s > now:
                 again_s = min(again_s, node.not_before_s)
             elif node.version is None:
-                self._ask_version(node)
+                self._request_version(node)
             else:
-                self._fill(node, node.version, outboxes)
+                self._send_to_node(node, node.version, queues)
         return again_s
 
-    def _fill(self, node: _Node, version: int, outboxes: list[Outbox]) -> None:
+    def _send_to_node(self, node: _Node, version: int, queues: list[PartitionQueue]) -> None:
         """Send requests to one broker, as many as it may have: in each at most one batch per partition."""
         limit = self._accumulator.limits.in_flight
-        while outboxes and node.in_flight < self._manner.in_flight:
-            batches: list[Batch] = []
-            again: list[Outbox] = []
+        while queues and node.in_flight < self._config.in_flight:
+            batches: list[ProducerBatch] = []
+            again: list[PartitionQueue] = []
             size = 0
-            for at, outbox in enumerate(outboxes):
-                following = _first(outbox)
+            for at, queue in enumerate(queues):
+                following = _next_batch(queue)
                 size += len(following.data) or following.size_bytes
-                if batches and size > self._manner.request_bytes:
-                    again = outboxes[at:] + again
+                if batches and size > self._config.request_bytes:
+                    again = queues[at:] + again
                     break
-                outbox.node_id = node.node_id
-                batch = self._take(outbox)
+                queue.node_id = node.node_id
+                batch = self._take(queue)
                 if batch is not None:
                     batches.append(batch)
-                if outbox.waiting and outbox.sendable(limit):
-                    again.append(outbox)
-            outboxes = again
+                if queue.waiting and queue.sendable(limit):
+                    again.append(queue)
+            queues = again
             if batches:
                 self._send(node, version, batches)
 
-    def _take(self, outbox: Outbox) -> Batch | None:
+    def _take(self, queue: PartitionQueue) -> ProducerBatch | None:
         """Take a batch; None: it could not be sealed, and was given up."""
         try:
-            return self._accumulator.take(outbox)
+            return self._accumulator.take(queue)
         except Exception as error:
             self._log.failure("a batch could not be encoded")
-            batch = self._accumulator.drop(outbox)
-            fail_batch(batch, given_up(batch, error), self._losses)
+            batch = self._accumulator.drop(queue)
+            fail_batch(batch, produce_failure(batch, error), self._lost_records)
             self.settled()
             return None
 
-    def _send(self, node: _Node, version: int, batches: list[Batch]) -> None:
+    def _send(self, node: _Node, version: int, batches: list[ProducerBatch]) -> None:
         node.in_flight += 1
-        manner = self._manner
+        config = self._config
         if self._callbacks is not None:
             for batch in batches:
                 if batch.attempts == 1:
-                    self._tell(self._callbacks.after_dequeue, batch)
-            self._tell(self._callbacks.before_sending, node.node_id, tuple(batches))
-        message = produce_request(batches, version, manner.acks, manner.timeout_ms)
+                    self._call_told(self._callbacks.after_dequeue, batch)
+            self._call_told(self._callbacks.before_sending, node.node_id, tuple(batches))
+        message = produce_request(batches, version, config.acks, config.timeout_ms)
 
         def send() -> Deferred[Any]:
             return self._cluster.request(
-                node.node_id, message, version=version, expect_reply=manner.acks != 0
+                node.node_id, message, version=version, expect_reply=config.acks != 0
             )
 
         if self._handler is None:
@@ -271,11 +279,13 @@ class Sender:
             self._lost,
             callbackArgs=(request, node, batches),
             errbackArgs=(request, node, batches),
-        ).addErrback(self._bug)
+        ).addErrback(self._log_bug)
 
     # -- answers
 
-    def _answered(self, response: Any, request: Deferred[Any], node: _Node, batches: list[Batch]) -> None:
+    def _answered(
+        self, response: Any, request: Deferred[Any], node: _Node, batches: list[ProducerBatch]
+    ) -> None:
         self._requests.discard(request)
         node.in_flight -= 1
         if self._stopped:
@@ -283,17 +293,19 @@ class Sender:
         if response is None:
             self._settle([(batch, None, NO_OFFSET, NO_TIMESTAMP) for batch in batches])
             return
-        results: Sequence[tuple[Batch, Any, int, int]]
+        results: Sequence[tuple[ProducerBatch, Any, int, int]]
         try:
             if response.throttle_time_ms:
                 node.not_before_s = self._reactor.seconds() + response.throttle_time_ms / 1000
-            results = results_of(batches, response)
+            results = batch_results(batches, response)
         except Exception as error:  # an event handler may fire with anything
             self._log.failure("the answer to a produce request cannot be read")
             results = [(batch, error, NO_OFFSET, NO_TIMESTAMP) for batch in batches]
         self._settle(results)
 
-    def _lost(self, failure: Failure, request: Deferred[Any], node: _Node, batches: list[Batch]) -> None:
+    def _lost(
+        self, failure: Failure, request: Deferred[Any], node: _Node, batches: list[ProducerBatch]
+    ) -> None:
         self._requests.discard(request)
         node.in_flight -= 1
         if self._stopped:
@@ -305,7 +317,7 @@ class Sender:
             self._log.failure("a produce request could not be sent", failure)
         self._settle([(batch, error, NO_OFFSET, NO_TIMESTAMP) for batch in batches])
 
-    def _settle(self, results: Sequence[tuple[Batch, Any, int, int]]) -> None:
+    def _settle(self, results: Sequence[tuple[ProducerBatch, Any, int, int]]) -> None:
         """Act upon all answers of a request, then tell those who wait, then send more.
 
         :param results: of each batch: why it is not in the log, or its base offset and the broker's time.
@@ -314,29 +326,29 @@ class Sender:
         outcomes = []
         for batch, error, _, _ in results:
             outcomes.append(self._accumulator.answered(batch, error, now))
-            if error is not None and moved(error):
+            if error is not None and is_metadata_stale(error):
                 self._cluster.stale()
         for outcome, (batch, error, base_offset, time_ms) in zip(outcomes, results, strict=True):
-            if outcome is Outcome.DELIVERED and self._auditor is not None:
-                self._auditor.count(batch, time_ms)
+            if outcome is Outcome.DELIVERED and self._announcer is not None:
+                self._announcer.count(batch, time_ms)
             if batch.abandoned:
                 continue  # it was given up before its answer came: who waited was told then
             if outcome is Outcome.DELIVERED:
-                deliver(batch, base_offset, time_ms)
-            elif outcome is Outcome.REFUSED:
-                fail_batch(batch, given_up(batch, error), self._losses)
+                deliver_batch(batch, base_offset, time_ms)
+            elif outcome is Outcome.FAILED:
+                fail_batch(batch, produce_failure(batch, error), self._lost_records)
             else:
-                self._stalls.tell(batch, error, now)
-        if Outcome.REFUSED in outcomes or Outcome.AGAIN in outcomes:
-            self.identities.check()
+                self._stall_warning.tell(batch, error, now)
+        if Outcome.FAILED in outcomes or Outcome.RETRY in outcomes:
+            self.producer_ids.check()
         self.settled()
         self.wake()  # several answers come in one read: what they let go leaves together
 
-    def _bug(self, failure: Failure) -> None:
+    def _log_bug(self, failure: Failure) -> None:
         self._log.failure("an answer to a produce request was not handled", failure)
-        self.turn()
+        self.run_once()
 
-    def _tell(self, callback: Callable[..., Any], *arguments: Any) -> None:
+    def _call_told(self, callback: Callable[..., Any], *arguments: Any) -> None:
         try:
             callback(*arguments)
         except Exception:
@@ -356,11 +368,11 @@ class Sender:
                 pause_s = self._accumulator.backoff.longest_ms / 1000 or 1.0
                 self.wake_at(self._reactor.seconds() + pause_s)
             else:
-                self.turn()
+                self.run_once()
 
-        self._keep(self._cluster.refreshed()).addBoth(refreshed)
+        self._track(self._cluster.refreshed()).addBoth(refreshed)
 
-    def _ask_version(self, node: _Node) -> None:
+    def _request_version(self, node: _Node) -> None:
         """Ask which Produce a broker speaks: one before Kafka 0.11 gets message sets."""
         if node.asking:
             return
@@ -369,7 +381,7 @@ class Sender:
         def told(version: int) -> None:
             node.asking = False
             node.version = version
-            self.turn()
+            self.run_once()
 
         def failed(failure: Failure) -> None:
             node.asking = False
@@ -378,13 +390,13 @@ class Sender:
             self._cluster.stale()
             node.not_before_s = self._reactor.seconds() + self._accumulator.backoff.pause_s(0)
             self._log.debug("broker {node} does not answer: {error}", node=node.node_id, error=failure.value)
-            self.turn()
+            self.run_once()
 
-        self._keep(self._cluster.version_for(node.node_id, ProduceRequest)).addCallbacks(
+        self._track(self._cluster.version_for(node.node_id, ProduceRequest)).addCallbacks(
             told, failed
-        ).addErrback(self._bug)
+        ).addErrback(self._log_bug)
 
-    def _keep(self, request: Deferred[Any]) -> Deferred[Any]:
+    def _track(self, request: Deferred[Any]) -> Deferred[Any]:
         """Remember to cancel it if it has not fired when the producer stops."""
 
         def forget(result: Any) -> Any:

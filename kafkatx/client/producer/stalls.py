@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from twisted.logger import Logger
 
-from kafkatx.clientcore.producer.batch import Batch
+from kafkatx.clientcore.producer.batch import ProducerBatch
 
 FIRST_TOLD_S = 5.0
 """So old are records when it is first said that they wait."""
 
 
-class Stalls:
+class StallWarning:
     """Warns of one batch at a time: FIRST_TOLD_S after its records came, and then ever more seldom.
 
     :param delivery_s: how long after they came records are given up.
@@ -22,7 +22,7 @@ class Stalls:
         self._delivery_s = delivery_s
         self._quiet_until_s = 0.0
 
-    def tell(self, batch: Batch, why: object, now_s: float) -> None:
+    def tell(self, batch: ProducerBatch, why: object, now_s: float) -> None:
         """A batch was refused with an error that passes, or nobody can be asked to take it."""
         age_s = now_s - (batch.deadline_s - self._delivery_s)
         if not age_s >= FIRST_TOLD_S or now_s < self._quiet_until_s:

@@ -10,13 +10,13 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.client.producer.receipts import ListReceipt, Losses, refuse
+from kafkatx.client.producer.receipts import ListReceipt, LostRecords, reject_records
 from kafkatx.client.producer.sender import Sender
 from kafkatx.clientcore.errors import RequestTimedOut
 from kafkatx.clientcore.metadata import ClusterMetadata
-from kafkatx.clientcore.producer.accumulator import Accumulator
-from kafkatx.clientcore.producer.batch import RECORD_OVERHEAD_BYTES, Batch
-from kafkatx.clientcore.producer.partition_queue import Outbox
+from kafkatx.clientcore.producer.accumulator import RecordAccumulator
+from kafkatx.clientcore.producer.batch import RECORD_OVERHEAD_BYTES, ProducerBatch
+from kafkatx.clientcore.producer.partition_queue import PartitionQueue
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.names import check_topic_name
 from kafkatx.networkclient.cluster import Cluster
@@ -40,25 +40,34 @@ class Topic:
     """A topic that records are sent to; ``partitions`` is 0 until the cluster has said how many.
 
     :ivar pending: what was to be sent before that, in order.
-    :ivar rest: fires when nothing is pending any more.
-    :ivar error: why it could not be learned.
-    :ivar learned_by_s: when the lookup ends at the latest.
+    :ivar none_pending: fires when nothing is pending any more.
+    :ivar error: why it could not be wait_for_topics.
+    :ivar lookup_deadline_s: when the lookup ends at the latest.
     """
 
-    __slots__ = ("error", "learned_by_s", "name", "outboxes", "partitions", "pending", "rest", "timer")
+    __slots__ = (
+        "error",
+        "lookup_deadline_s",
+        "name",
+        "none_pending",
+        "partitions",
+        "pending",
+        "queues",
+        "timer",
+    )
 
-    def __init__(self, name: str, learned_by_s: float) -> None:
+    def __init__(self, name: str, lookup_deadline_s: float) -> None:
         self.name = name
         self.partitions = 0
-        self.outboxes: dict[int, Outbox] = {}
+        self.queues: dict[int, PartitionQueue] = {}
         self.pending: deque[_Pending] = deque()
-        self.rest: Waiters[None] = Waiters()
+        self.none_pending: Waiters[None] = Waiters()
         self.error: Exception | None = None
-        self.learned_by_s = learned_by_s
+        self.lookup_deadline_s = lookup_deadline_s
         self.timer: Any = None
 
 
-class Gathering:
+class TopicQueues:
     """Puts encoded records into an accumulator.
 
     :ivar open_batches: by topic, the batch that its next record without a key goes to, where the partitioner
@@ -73,30 +82,30 @@ class Gathering:
     def __init__(
         self,
         cluster: Cluster,
-        accumulator: Accumulator,
+        accumulator: RecordAccumulator,
         sender: Sender,
         partitioner: Any,
-        losses: Losses,
+        lost_records: LostRecords,
         *,
         block_s: float,
         ignore_keys: bool = False,
         sync: bool = False,
     ) -> None:
-        self.open_batches: dict[str, Batch] = {}
+        self.open_batches: dict[str, ProducerBatch] = {}
         self._cluster = cluster
         self._reactor = cluster.reactor
         self._accumulator = accumulator
         self._sender = sender
         self._partitioner = partitioner
-        self._sticks = type(partitioner) is DefaultPartitioner and not sync
-        self._losses = losses
+        self._is_sticky = type(partitioner) is DefaultPartitioner and not sync
+        self._lost_records = lost_records
         self._block_s = block_s
         self._ignore_keys = ignore_keys
         self._sync = sync
-        self._held: dict[Outbox, None] | None = None
+        self._held: dict[PartitionQueue, None] | None = None
         self._seconds: Callable[[], float] = cluster.reactor.seconds
         self._topics: dict[str, Topic] = {}
-        self._learning: set[Deferred[Any]] = set()
+        self._lookups: set[Deferred[Any]] = set()
         self._unlisten = cluster.on_metadata(self._changed)
         accumulator.closed = self._batch_closed
 
@@ -124,17 +133,17 @@ class Gathering:
         """
         topic = self._topics.get(name)
         if topic is None or not topic.partitions:
-            topic = topic or self._learn(name)
+            topic = topic or self._look_up(name)
             if not topic.partitions:
                 arguments = (name, key, value, partition, headers, timestamp_ms, size, receipt)
-                self._postpone(topic, size, receipt, self.put, arguments, until_s)
+                self._add_pending(topic, size, receipt, self.put, arguments, until_s)
                 return
-        outbox = self._outbox(topic, key, partition, size)
-        if self._accumulator.append(outbox, key, value, timestamp_ms, headers, receipt, self._seconds()):
-            self._wake(outbox)
-        by_batch = self._sticks and partition is None and (key is None or self._ignore_keys)
-        if by_batch and outbox.open is not None:
-            self.open_batches[name] = outbox.open
+        queue = self._queue(topic, key, partition, size)
+        if self._accumulator.append(queue, key, value, timestamp_ms, headers, receipt, self._seconds()):
+            self._wake(queue)
+        by_batch = self._is_sticky and partition is None and (key is None or self._ignore_keys)
+        if by_batch and queue.open is not None:
+            self.open_batches[name] = queue.open
 
     def put_values(
         self,
@@ -146,54 +155,54 @@ class Gathering:
         receipt: ListReceipt,
         until_s: float | None = None,
     ) -> None:
-        """Add a list to one partition's outbox; as :meth:`put`."""
+        """Add a list to one partition's queue; as :meth:`put`."""
         topic = self._topics.get(name)
         if topic is None or not topic.partitions:
-            topic = topic or self._learn(name)
+            topic = topic or self._look_up(name)
             if not topic.partitions:
                 values = list(values)  # the caller may change it meanwhile
                 size = sum(map(len, values)) + RECORD_OVERHEAD_BYTES * len(values)
                 arguments = (name, key, values, partition, timestamp_ms, receipt)
-                self._postpone(topic, size, receipt, self.put_values, arguments, until_s)
+                self._add_pending(topic, size, receipt, self.put_values, arguments, until_s)
                 return
         accumulator = self._accumulator
         size = sum(map(len, values)) if partition is None and topic.partitions > 1 else 0
-        outbox = self._outbox(topic, key, partition, size)
+        queue = self._queue(topic, key, partition, size)
         now_s = self._seconds()
         if key is None:
-            for _ in range(1, accumulator.append_values(outbox, values, timestamp_ms, receipt, now_s)):
+            for _ in range(1, accumulator.append_values(queue, values, timestamp_ms, receipt, now_s)):
                 receipt.cut()
         else:
             for number, value in enumerate(values):
-                accumulator.append(outbox, key, value, timestamp_ms, (), receipt, now_s)
+                accumulator.append(queue, key, value, timestamp_ms, (), receipt, now_s)
                 if number:
                     receipt.cut()
-        self._wake(outbox)
+        self._wake(queue)
 
-    def _outbox(self, topic: Topic, key: bytes | None, partition: int | None, size: int) -> Outbox:
+    def _queue(self, topic: Topic, key: bytes | None, partition: int | None, size: int) -> PartitionQueue:
         """Where records that take *size* bytes go.
 
         :raises RequestError: there is no such partition.
         """
         if partition is not None:
-            return self._box(topic, partition)
+            return self._queue_at(topic, partition)
         if self._ignore_keys:
             key = None
         name, partitions = topic.name, topic.partitions
-        outbox = self._box(topic, self._partitioner.partition(name, key, partitions))
-        if key is None and partitions > 1 and not self._accumulator.fits(outbox, size):
+        queue = self._queue_at(topic, self._partitioner.partition(name, key, partitions))
+        if key is None and partitions > 1 and not self._accumulator.fits(queue, size):
             # A sticky partitioner chooses anew when a batch is full, and the record goes elsewhere (KIP-480).
-            self._accumulator.close(outbox)
-            self._wake(outbox)
-            outbox = self._box(topic, self._partitioner.partition(name, key, partitions))
-        return outbox
+            self._accumulator.close(queue)
+            self._wake(queue)
+            queue = self._queue_at(topic, self._partitioner.partition(name, key, partitions))
+        return queue
 
-    def _box(self, topic: Topic, partition: int) -> Outbox:
-        outbox = topic.outboxes.get(partition)
-        if outbox is None or partition >= topic.partitions:
+    def _queue_at(self, topic: Topic, partition: int) -> PartitionQueue:
+        queue = topic.queues.get(partition)
+        if queue is None or partition >= topic.partitions:
             _check_partition(topic, partition)
-            outbox = topic.outboxes[partition] = self._accumulator.outbox(topic.name, partition)
-        return outbox
+            queue = topic.queues[partition] = self._accumulator.queue(topic.name, partition)
+        return queue
 
     def _batch_closed(self, name: str) -> None:
         """A batch of the topic is closed: the next record without a key may go elsewhere."""
@@ -212,43 +221,43 @@ class Gathering:
     def release(self) -> None:
         """Send as :meth:`put` would have done since :meth:`hold`."""
         held, self._held = self._held, None
-        for outbox in held or ():
-            self._accumulator.close(outbox)
+        for queue in held or ():
+            self._accumulator.close(queue)
         if held:
-            self._sender.turn()
+            self._sender.run_once()
 
-    def _wake(self, outbox: Outbox) -> None:
+    def _wake(self, queue: PartitionQueue) -> None:
         """See to it that the sender looks in time."""
         if self._sync:
             if self._held is not None:
-                self._held[outbox] = None
+                self._held[queue] = None
                 return
-            self._accumulator.close(outbox)
-            self._sender.turn()
-        elif outbox.waiting or not self._accumulator.limits.linger_s:
+            self._accumulator.close(queue)
+            self._sender.run_once()
+        elif queue.waiting or not self._accumulator.limits.linger_s:
             self._sender.wake()
-        elif outbox.open is not None:
-            if outbox.open.size_bytes >= outbox.open.most_bytes:
+        elif queue.open is not None:
+            if queue.open.size_bytes >= queue.open.most_bytes:
                 self._sender.wake()
             else:
-                self._sender.wake_at(outbox.open.due_s)
+                self._sender.wake_at(queue.open.due_s)
 
     # -- topics
 
-    def _learn(self, name: str) -> Topic:
+    def _look_up(self, name: str) -> Topic:
         """Ask how many partitions a topic has.
 
         :raises RequestError: INVALID_TOPIC_EXCEPTION, no topic can have this name.
-        :raises Exception: it is known at once that it cannot be learned.
+        :raises Exception: it is known at once that it cannot be wait_for_topics.
         """
         check_topic_name(name)
         topic = self._topics[name] = Topic(name, self._seconds() + self._cluster.api_timeout_s)
         asking: Deferred[Any] = Deferred.fromCoroutine(self._cluster.topic(name))
-        self._learning.add(asking)
+        self._lookups.add(asking)
 
         def known(metadata: Any) -> None:
             topic.partitions = len(metadata.partitions)
-            self._put_pending(topic)
+            self._release_pending(topic)
 
         def unknown(failure: Failure) -> None:
             self._topics.pop(name, None)
@@ -261,7 +270,7 @@ class Gathering:
             self._log.failure("records that waited for a topic could not be enqueued", failure)
 
         def over(result: Any) -> Any:
-            self._learning.discard(asking)
+            self._lookups.discard(asking)
             return result
 
         asking.addBoth(over).addCallbacks(known, unknown).addErrback(bug)
@@ -269,7 +278,7 @@ class Gathering:
             raise topic.error
         return topic
 
-    def _postpone(
+    def _add_pending(
         self,
         topic: Topic,
         size: int,
@@ -282,15 +291,15 @@ class Gathering:
             until_s = self._seconds() + self._block_s
         self._accumulator.used_bytes += size
         topic.pending.append(_Pending(until_s, size, receipt, put, arguments))
-        if topic.timer is None and until_s < topic.learned_by_s:
-            self._watch(topic)
+        if topic.timer is None and until_s < topic.lookup_deadline_s:
+            self._set_timer(topic)
 
-    def _watch(self, topic: Topic) -> None:
+    def _set_timer(self, topic: Topic) -> None:
         """Look at a topic's oldest record when it must not wait any longer."""
         seconds = max(0.0, topic.pending[0].until_s - self._seconds())
-        topic.timer = self._reactor.callLater(seconds, self._give_up_late, topic)
+        topic.timer = self._reactor.callLater(seconds, self._expire_pending, topic)
 
-    def _give_up_late(self, topic: Topic) -> None:
+    def _expire_pending(self, topic: Topic) -> None:
         """Give up the records that have waited for ``max.block.ms``; the lookup may take longer."""
         topic.timer = None
         now_s = self._seconds()
@@ -298,25 +307,25 @@ class Gathering:
         while topic.pending and topic.pending[0].until_s <= now_s:
             late.append(topic.pending.popleft())
         if topic.pending:
-            self._watch(topic)
+            self._set_timer(topic)
         error = RequestTimedOut(
-            f"the partitions of topic {topic.name!r} could not be learned within {self._block_s:g} s"
+            f"the partitions of topic {topic.name!r} could not be wait_for_topics within {self._block_s:g} s"
             " (max.block.ms): no broker has told them"
         )
-        self._refuse(topic, late, error)
+        self._fail_pending(topic, late, error)
 
-    def _put_pending(self, topic: Topic) -> None:
+    def _release_pending(self, topic: Topic) -> None:
         for pending in self._take_pending(topic):
             self._accumulator.used_bytes -= pending.size
             try:
                 pending.put(*pending.arguments)
             except Exception as error:
-                refuse(pending.receipt, error, self._losses)
-        topic.rest.fire(None)
+                reject_records(pending.receipt, error, self._lost_records)
+        topic.none_pending.fire(None)
         self._sender.settled()
 
     def _drop_pending(self, topic: Topic, error: Exception) -> None:
-        self._refuse(topic, self._take_pending(topic), error)
+        self._fail_pending(topic, self._take_pending(topic), error)
 
     def _take_pending(self, topic: Topic) -> Sequence[_Pending]:
         pending, topic.pending = topic.pending, deque()
@@ -325,13 +334,13 @@ class Gathering:
             topic.timer = None
         return pending
 
-    def _refuse(self, topic: Topic, given_up: Sequence[_Pending], error: Exception) -> None:
-        for pending in given_up:
+    def _fail_pending(self, topic: Topic, produce_failure: Sequence[_Pending], error: Exception) -> None:
+        for pending in produce_failure:
             self._accumulator.used_bytes -= pending.size
-        for pending in given_up:
-            refuse(pending.receipt, error, self._losses)
+        for pending in produce_failure:
+            reject_records(pending.receipt, error, self._lost_records)
         if not topic.pending:
-            topic.rest.fire(None)
+            topic.none_pending.fire(None)
         self._sender.settled()
 
     def _changed(self, old: ClusterMetadata, new: ClusterMetadata) -> None:
@@ -341,16 +350,16 @@ class Gathering:
             if topic.partitions and told is not None and told.usable:
                 topic.partitions = len(told.partitions)
 
-    async def learned(self) -> None:
+    async def wait_for_topics(self) -> None:
         """Wait until the records that wait for their topic now are put into batches, or given up."""
-        for waiting in [topic.rest.wait() for topic in self._topics.values() if topic.pending]:
+        for waiting in [topic.none_pending.wait() for topic in self._topics.values() if topic.pending]:
             await waiting
 
     def close(self, error: KafkaTXError) -> None:
         """Fail what still waits for its topic."""
         self._unlisten()
         topics = list(self._topics.values())
-        for asking in list(self._learning):
+        for asking in list(self._lookups):
             asking.cancel()
         for topic in topics:
             self._drop_pending(topic, error)

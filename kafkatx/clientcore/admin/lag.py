@@ -46,7 +46,7 @@ def partitions_of(
     return {at: members.get(at) for at in sorted({*committed, *members})}
 
 
-def led(partitions: Iterable[TopicPartition], metadata: ClusterMetadata) -> list[TopicPartition]:
+def with_leader(partitions: Iterable[TopicPartition], metadata: ClusterMetadata) -> list[TopicPartition]:
     """Those of the partitions that are there and have a leader, who can be asked how long they are."""
     return [at for at in partitions if _leader(at, metadata) >= 0]
 

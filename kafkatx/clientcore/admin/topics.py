@@ -14,7 +14,7 @@ from kafkatx.clientcore.admin.configs import ConfigEntry
 from kafkatx.clientcore.errors import UnknownTopic, check
 from kafkatx.clientcore.list_offsets import NO_OFFSET
 from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
-from kafkatx.clientcore.metadata_request import found
+from kafkatx.clientcore.metadata_request import require_topic
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -203,7 +203,7 @@ def topics_listed(metadata: ClusterMetadata, internal: bool) -> list[TopicMetada
     return [topics[name] for name in sorted(topics) if internal or not topics[name].internal]
 
 
-def led(topic: TopicMetadata | None) -> list[int]:
+def partitions_with_leader(topic: TopicMetadata | None) -> list[int]:
     """The partitions that have a leader, who can be asked for their offsets."""
     return [number for number, state in topic.partitions.items() if state.leader >= 0] if topic else []
 
@@ -235,7 +235,7 @@ def by_leader(
     """
     leaders: defaultdict[int, list[TopicPartition]] = defaultdict(list)
     for at in partitions:
-        numbers = found(at.topic, metadata).partitions
+        numbers = require_topic(at.topic, metadata).partitions
         if at.partition not in numbers:
             raise RequestError(
                 ErrorCode.INVALID_PARTITIONS,

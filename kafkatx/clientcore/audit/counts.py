@@ -32,7 +32,7 @@ from typing import Any
 
 import attrs
 
-from kafkatx.clientcore.producer.batch import Batch
+from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.errors import SettingError
 from kafkatx.types import NO_TIMESTAMP
 
@@ -141,7 +141,7 @@ def _is_number(value: Any) -> bool:
     return type(value) is int and abs(value) < _LARGEST
 
 
-class Audit:
+class AuditCounter:
     """The counts of one producer or consumer. Its own clock's time, in ms since the epoch, is an argument.
 
     :ivar topic: where events go; its own records are not counted.
@@ -174,7 +174,7 @@ class Audit:
         self._unconfirmed: dict[int, Announcement] = {}
         self._sequence = 0
 
-    def count(self, batch: Batch, append_time_ms: int = NO_TIMESTAMP) -> None:
+    def count(self, batch: ProducerBatch, append_time_ms: int = NO_TIMESTAMP) -> None:
         """Count a batch that is in the log, once.
 
         :param append_time_ms: the broker's time where it replaced the records', else -1.

@@ -6,11 +6,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-Tally: TypeAlias = "Callable[[str, Sequence[int]], None]"
+CountRecords: TypeAlias = "Callable[[str, Sequence[int]], None]"
 """Called with a topic and the timestamps (ms) of some of its records, which the application is done with."""
 
 
-class Handed:
+class DeliveredRecords:
     """Offsets and timestamps of records that were handed out, in order.
 
     :param tally: hears of those that are done.
@@ -18,7 +18,7 @@ class Handed:
 
     __slots__ = ("_parts", "_tally", "_topic")
 
-    def __init__(self, topic: str, tally: Tally) -> None:
+    def __init__(self, topic: str, tally: CountRecords) -> None:
         self._topic = topic
         self._tally = tally
         self._parts: list[tuple[list[int], list[int]]] = []

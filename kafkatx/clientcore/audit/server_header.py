@@ -11,10 +11,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from kafkatx.clientcore.backoff import Backoff
-from kafkatx.clientcore.producer.accumulator import NO_PAUSE, Accumulator, Limits
+from kafkatx.clientcore.producer.accumulator import NO_PAUSE, AccumulatorLimits, RecordAccumulator
 from kafkatx.clientcore.producer.arguments import check_timestamp, checked_headers, checked_values
-from kafkatx.clientcore.producer.batch import RECORD_OVERHEAD_BYTES, Identity, pieces, record_bytes
-from kafkatx.clientcore.producer.partition_queue import Outbox
+from kafkatx.clientcore.producer.batch import (
+    RECORD_OVERHEAD_BYTES,
+    ProducerIdAndEpoch,
+    record_bytes,
+    split_to_fit,
+)
+from kafkatx.clientcore.producer.partition_queue import PartitionQueue
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import producer
 from kafkatx.errors import SettingError
@@ -51,26 +56,26 @@ def stamp_of(settings: ClientSettings) -> Stamp | None:
     return make_stamp(settings[producer.AUDIT_SERVER_HEADER], settings[producer.AUDIT_SERVER])
 
 
-class StampingAccumulator(Accumulator):
+class StampingAccumulator(RecordAccumulator):
     """An accumulator that adds one header to each record that has none of this name."""
 
     def __init__(
         self,
         stamp: Stamp,
-        limits: Limits,
+        limits: AccumulatorLimits,
         codec: Codec = Codec.NONE,
         closed: Callable[[str], None] = lambda topic: None,
-        identity: Identity | None = None,
+        id_and_epoch: ProducerIdAndEpoch | None = None,
         backoff: Backoff = NO_PAUSE,
     ) -> None:
-        super().__init__(limits, codec, closed, identity, backoff)
+        super().__init__(limits, codec, closed, id_and_epoch, backoff)
         self._stamp = (stamp,)
         self._name = stamp[0]
         self.stamp_bytes = record_bytes(None, None, self._stamp) - RECORD_OVERHEAD_BYTES
 
     def append(
         self,
-        outbox: Outbox,
+        queue: PartitionQueue,
         key: bytes | None,
         value: bytes | None,
         timestamp_ms: int,
@@ -78,28 +83,28 @@ class StampingAccumulator(Accumulator):
         receipt: Any,
         now_s: float,
     ) -> bool:
-        """Add one record with its own headers and the stamp; as :meth:`Accumulator.append`."""
+        """Add one record with its own headers and the stamp; as :meth:`RecordAccumulator.append`."""
         if not headers:
             stamped: Headers = self._stamp
         else:
             stamped = checked_headers(headers)
             if all(name != self._name for name, _ in stamped):
                 stamped = (*stamped, *self._stamp)
-        return super().append(outbox, key, value, timestamp_ms, stamped, receipt, now_s)
+        return super().append(queue, key, value, timestamp_ms, stamped, receipt, now_s)
 
     def append_values(
-        self, outbox: Outbox, values: Sequence[bytes], timestamp_ms: int, receipt: Any, now_s: float
+        self, queue: PartitionQueue, values: Sequence[bytes], timestamp_ms: int, receipt: Any, now_s: float
     ) -> int:
-        """Add records that have a value, and get the stamp; as :meth:`Accumulator.append_values`."""
+        """Add records that have a value, and get the stamp; as :meth:`RecordAccumulator.append_values`."""
         check_timestamp(timestamp_ms)
         values = checked_values(values)
         overhead = RECORD_OVERHEAD_BYTES + self.stamp_bytes
-        parts = list(pieces(values, min(self.limits.most_bytes, outbox.most_bytes), overhead))
+        parts = list(split_to_fit(values, min(self.limits.most_bytes, queue.most_bytes), overhead))
         for piece, payload in parts:
             size = payload + overhead * len(piece)
-            batch = outbox.open
+            batch = queue.open
             if batch is None or batch.size_bytes + size > batch.most_bytes:
-                batch = self._begin(outbox, now_s)
+                batch = self._begin(queue, now_s)
             index = batch.rows.extend(piece, timestamp_ms)
             batch.rows.headers.update(dict.fromkeys(range(index, index + len(piece)), self._stamp))
             batch.entries += (receipt, index, len(piece), timestamp_ms)
@@ -108,15 +113,15 @@ class StampingAccumulator(Accumulator):
         return len(parts)
 
 
-def accumulator(
+def make_accumulator(
     stamp: Stamp | None,
-    limits: Limits,
+    limits: AccumulatorLimits,
     codec: Codec = Codec.NONE,
     closed: Callable[[str], None] = lambda topic: None,
-    identity: Identity | None = None,
+    id_and_epoch: ProducerIdAndEpoch | None = None,
     backoff: Backoff = NO_PAUSE,
-) -> Accumulator:
+) -> RecordAccumulator:
     """Return an accumulator, one that stamps records if there is a stamp."""
     if stamp is None:
-        return Accumulator(limits, codec, closed, identity, backoff)
-    return StampingAccumulator(stamp, limits, codec, closed, identity, backoff)
+        return RecordAccumulator(limits, codec, closed, id_and_epoch, backoff)
+    return StampingAccumulator(stamp, limits, codec, closed, id_and_epoch, backoff)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from kafkatx.clientcore.audit.delivered import Handed
+from kafkatx.clientcore.audit.delivered import DeliveredRecords
 from kafkatx.clientcore.consumer.completed_fetch import Batch, Fetched
 from kafkatx.clientcore.consumer.fetch_buffer import Shelf
 from kafkatx.clientcore.consumer.record import Record
@@ -118,7 +118,7 @@ class Position:
     grown_bytes: int = 0
     queued: bool = False
     queued_bytes: int = 0
-    handed: Handed | None = None
+    handed: DeliveredRecords | None = None
     _fetched: deque[Fetched] = attrs.Factory(deque)
     _returned: list[Record] = attrs.Factory(list)
     _returned_end: int = UNKNOWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kafkatx.clientcore.audit.delivered import Handed, Tally
+from kafkatx.clientcore.audit.delivered import CountRecords, DeliveredRecords
 from kafkatx.clientcore.consumer.fetch_buffer import Shelf
 from kafkatx.clientcore.consumer.partition_state import Hand, Position
 from kafkatx.clientcore.consumer.record import Record
@@ -27,7 +27,7 @@ class Positions:
     :ivar on_told: called when an error that may pass has been handed out: what failed can be tried again.
     """
 
-    def __init__(self, shelf: Shelf, tally: Tally | None = None) -> None:
+    def __init__(self, shelf: Shelf, tally: CountRecords | None = None) -> None:
         """Begin with none.
 
         :param tally: hears of the records that the application is done with.
@@ -74,7 +74,7 @@ class Positions:
             if place not in self._by_place:
                 self._by_place[place] = position = Position(place, self.shelf, begin)
                 if self._tally is not None:
-                    position.handed = Handed(place.topic, self._tally)
+                    position.handed = DeliveredRecords(place.topic, self._tally)
                 position.hand = self._hands.get(place)
                 if position.hand is not None:
                     self._in_hand[place] = position

@@ -89,7 +89,7 @@ class Subscription:
 
 
 @attrs.frozen
-class Shares(Generic[S]):
+class StreamAssignment(Generic[S]):
     """The streams of a subscription.
 
     :ivar by_topic: a list for each topic, or

@@ -20,9 +20,15 @@ from kafkatx.clientcore.producer.arguments import (
     checked_headers,
     checked_values,
 )
-from kafkatx.clientcore.producer.batch import RECORD_OVERHEAD_BYTES, Batch, Identity, pieces, record_bytes
-from kafkatx.clientcore.producer.partition_queue import Outbox
-from kafkatx.clientcore.producer.requests import code_of, may_be_cut
+from kafkatx.clientcore.producer.batch import (
+    RECORD_OVERHEAD_BYTES,
+    ProducerBatch,
+    ProducerIdAndEpoch,
+    record_bytes,
+    split_to_fit,
+)
+from kafkatx.clientcore.producer.partition_queue import PartitionQueue
+from kafkatx.clientcore.producer.requests import can_be_split, code_of
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.records.compression import Codec
 
@@ -33,7 +39,7 @@ NO_PAUSE = Backoff(first_ms=0, longest_ms=0)
 
 
 @attrs.frozen
-class Limits:
+class AccumulatorLimits:
     """When a batch is closed and when it is sent.
 
     :ivar batch_bytes: a batch has at most so much, unless one record or one list has more; it is closed when
@@ -59,14 +65,14 @@ class Outcome(enum.Enum):
     """What an answer means for a batch: it is settled, or will be sent again."""
 
     DELIVERED = "it is in the log"
-    AGAIN = "it is sent again, perhaps in two halves"
-    REFUSED = "it is given up"
+    RETRY = "it is sent again, perhaps in two halves"
+    FAILED = "it is given up"
 
 
-class Accumulator:
-    """The outboxes of all partitions.
+class RecordAccumulator:
+    """The queues of all partitions.
 
-    :ivar busy: the outboxes that hold anything, in the order in which they got it.
+    :ivar busy: the queues that hold anything, in the order in which they got it.
     :ivar used_bytes: what all records that are not settled take.
     :ivar closed: called with the topic whenever a batch is closed; it must not raise.
     :ivar stamp_bytes: what is added to each record; see :mod:`kafkatx.clientcore.audit.server_header`.
@@ -78,42 +84,42 @@ class Accumulator:
 
     def __init__(
         self,
-        limits: Limits,
+        limits: AccumulatorLimits,
         codec: Codec = Codec.NONE,
         closed: Callable[[str], None] = lambda topic: None,
-        identity: Identity | None = None,
+        id_and_epoch: ProducerIdAndEpoch | None = None,
         backoff: Backoff = NO_PAUSE,
     ) -> None:
         """Begin with nothing.
 
         :param closed: called with the topic whenever a batch is closed (a sticky partitioner's moment).
-        :param identity: None where it is not known yet: see :meth:`identify`.
+        :param id_and_epoch: None where it is not known yet: see :meth:`set_producer_id`.
         :param backoff: how long a partition rests after a failure.
         """
         self.limits = limits
         self.backoff = backoff
-        self.busy: dict[Outbox, None] = {}
+        self.busy: dict[PartitionQueue, None] = {}
         self.used_bytes = 0
         self.open_below = limits.buffer_bytes
         self._codec = codec
         self.closed = closed
-        self._identity = identity
-        self._outboxes: dict[tuple[str, int], Outbox] = {}
+        self._id_and_epoch = id_and_epoch
+        self._queues: dict[tuple[str, int], PartitionQueue] = {}
 
-    def outbox(self, topic: str, partition: int) -> Outbox:
-        """The outbox of a partition."""
-        found = self._outboxes.get((topic, partition))
+    def queue(self, topic: str, partition: int) -> PartitionQueue:
+        """The queue of a partition."""
+        found = self._queues.get((topic, partition))
         if found is None:
-            found = Outbox(topic, partition, self._identity)
-            self._outboxes[topic, partition] = found
+            found = PartitionQueue(topic, partition, self._id_and_epoch)
+            self._queues[topic, partition] = found
         return found
 
-    def identify(self, identity: Identity) -> None:
-        """Take the producer's identity: for new outboxes, and for those that lack one."""
-        self._identity = identity
-        for outbox in self._outboxes.values():
-            if outbox.identity is None:
-                outbox.identify(identity)
+    def set_producer_id(self, id_and_epoch: ProducerIdAndEpoch) -> None:
+        """Take the producer's id_and_epoch: for new queues, and for those that lack one."""
+        self._id_and_epoch = id_and_epoch
+        for queue in self._queues.values():
+            if queue.id_and_epoch is None:
+                queue.set_producer_id(id_and_epoch)
 
     @property
     def full(self) -> bool:
@@ -122,18 +128,18 @@ class Accumulator:
 
     def most_bytes(self) -> int:
         """How large a batch is likely to be taken everywhere."""
-        return min([self.limits.batch_bytes, *(outbox.most_bytes for outbox in self._outboxes.values())])
+        return min([self.limits.batch_bytes, *(queue.most_bytes for queue in self._queues.values())])
 
     # -- in
 
-    def fits(self, outbox: Outbox, size: int) -> bool:
+    def fits(self, queue: PartitionQueue, size: int) -> bool:
         """Whether records of *size* bytes do not make a full batch of what is open, if anything is."""
-        batch = outbox.open
+        batch = queue.open
         return batch is None or batch.size_bytes + size <= batch.most_bytes
 
     def append(
         self,
-        outbox: Outbox,
+        queue: PartitionQueue,
         key: bytes | None,
         value: bytes | None,
         timestamp_ms: int,
@@ -156,9 +162,9 @@ class Accumulator:
             headers = checked_headers(headers)
         check_timestamp(timestamp_ms)
         size = record_bytes(key, value, headers)
-        batch = outbox.open
+        batch = queue.open
         if batch is None or batch.size_bytes + size > batch.most_bytes:
-            batch = self._begin(outbox, now_s)
+            batch = self._begin(queue, now_s)
         index = batch.rows.append(key, value, timestamp_ms, headers)
         if receipt is not None:
             batch.entries += (receipt, index, 1, timestamp_ms)
@@ -167,7 +173,7 @@ class Accumulator:
         return index == 0 or batch.size_bytes >= batch.most_bytes
 
     def append_values(
-        self, outbox: Outbox, values: Sequence[bytes], timestamp_ms: int, receipt: Any, now_s: float
+        self, queue: PartitionQueue, values: Sequence[bytes], timestamp_ms: int, receipt: Any, now_s: float
     ) -> int:
         """Add records that have a value and nothing else, in as few batches as they fit in.
 
@@ -179,12 +185,12 @@ class Accumulator:
         """
         check_timestamp(timestamp_ms)
         values = checked_values(values)
-        parts = list(pieces(values, min(self.limits.most_bytes, outbox.most_bytes)))
+        parts = list(split_to_fit(values, min(self.limits.most_bytes, queue.most_bytes)))
         for piece, payload in parts:
             size = payload + RECORD_OVERHEAD_BYTES * len(piece)
-            batch = outbox.open
+            batch = queue.open
             if batch is None or batch.size_bytes + size > batch.most_bytes:
-                batch = self._begin(outbox, now_s)
+                batch = self._begin(queue, now_s)
             index = batch.rows.extend(piece, timestamp_ms)
             batch.entries += (receipt, index, len(piece), timestamp_ms)
             batch.size_bytes += size
@@ -193,7 +199,7 @@ class Accumulator:
 
     def append_encoded(
         self,
-        outbox: Outbox,
+        queue: PartitionQueue,
         records: bytes | memoryview,
         count: int,
         payload_bytes: int,
@@ -203,8 +209,8 @@ class Accumulator:
 
         :param records: as :meth:`kafkatx.records.builder.BatchBuilder.append_encoded` wants them.
         """
-        self.close(outbox)
-        batch = self._begin(outbox, 0.0)
+        self.close(queue)
+        batch = self._begin(queue, 0.0)
         assert batch.builder is not None
         batch.builder.append_encoded(records, count, timestamp_ms)
         batch.rows.times += (0, timestamp_ms)
@@ -212,41 +218,41 @@ class Accumulator:
         batch.payload_bytes = payload_bytes
         batch.size_bytes = len(records)
         self.used_bytes += batch.size_bytes
-        self.close(outbox)
+        self.close(queue)
 
-    def _begin(self, outbox: Outbox, now_s: float) -> Batch:
+    def _begin(self, queue: PartitionQueue, now_s: float) -> ProducerBatch:
         """Close what is open and open the next batch."""
-        self.close(outbox)
+        self.close(queue)
         limits = self.limits
-        batch = outbox.open = Batch(
-            outbox.topic,
-            outbox.partition,
+        batch = queue.open = ProducerBatch(
+            queue.topic,
+            queue.partition,
             BatchBuilder(self._codec),
             now_s + limits.linger_s,
             now_s + limits.delivery_s,
-            most_bytes=min(limits.batch_bytes, outbox.most_bytes),
+            most_bytes=min(limits.batch_bytes, queue.most_bytes),
         )
-        self.busy[outbox] = None
+        self.busy[queue] = None
         return batch
 
-    def close(self, outbox: Outbox) -> None:
+    def close(self, queue: PartitionQueue) -> None:
         """Nothing more is added to what is open."""
-        batch = outbox.open
+        batch = queue.open
         if batch is not None:
             batch.close()
-            outbox.waiting.append(batch)
-            outbox.open = None
-            self.closed(outbox.topic)
+            queue.waiting.append(batch)
+            queue.open = None
+            self.closed(queue.topic)
 
     def close_all(self) -> None:
         """Nothing more is added to whatever is open."""
-        for outbox in self.busy:
-            self.close(outbox)
+        for queue in self.busy:
+            self.close(queue)
 
     # -- out
 
-    def due(self, now_s: float, hurry: bool = False) -> tuple[list[Outbox], float]:
-        """Which outboxes may send, oldest need first, and when to look again if nothing happens before.
+    def due(self, now_s: float, hurry: bool = False) -> tuple[list[PartitionQueue], float]:
+        """Which queues may send, oldest need first, and when to look again if nothing happens before.
 
         Open batches that have waited for long enough are closed, with *hurry* all of them, if they can be
         sent at once; those that can not go on filling.
@@ -254,96 +260,96 @@ class Accumulator:
         ready = []
         again_s = math.inf
         limit = self.limits.in_flight
-        for outbox in self.busy:
-            again_s = min(again_s, outbox.deadline_s())
-            if outbox.not_before_s > now_s:
-                again_s = min(again_s, outbox.not_before_s)
-            elif outbox.sendable(limit):
-                batch = None if outbox.waiting or hurry else outbox.open
+        for queue in self.busy:
+            again_s = min(again_s, queue.deadline_s())
+            if queue.not_before_s > now_s:
+                again_s = min(again_s, queue.not_before_s)
+            elif queue.sendable(limit):
+                batch = None if queue.waiting or hurry else queue.open
                 if batch is None or batch.due_s <= now_s or batch.size_bytes >= batch.most_bytes:
-                    ready.append(outbox)
+                    ready.append(queue)
                 else:
                     again_s = min(again_s, batch.due_s)
         return ready, again_s
 
-    def take(self, outbox: Outbox) -> Batch:
-        """The batch that an outbox of :meth:`due` sends now; others have their turn before its next one.
+    def take(self, queue: PartitionQueue) -> ProducerBatch:
+        """The batch that a queue of :meth:`due` sends now; others have their turn before its next one.
 
         :raises Exception: it cannot be sealed: :meth:`drop` it.
         """
-        if not outbox.waiting:
-            self.close(outbox)
+        if not queue.waiting:
+            self.close(queue)
         if len(self.busy) > 1:
-            del self.busy[outbox]
-            self.busy[outbox] = None
-        return outbox.take()
+            del self.busy[queue]
+            self.busy[queue] = None
+        return queue.take()
 
-    def drop(self, outbox: Outbox) -> Batch:
+    def drop(self, queue: PartitionQueue) -> ProducerBatch:
         """Give up the batch that :meth:`take` could not seal; its memory is free."""
-        return self._released([outbox.drop()])[0]
+        return self._released([queue.drop()])[0]
 
-    def answered(self, batch: Batch, error: Exception | None, now_s: float) -> Outcome:
+    def answered(self, batch: ProducerBatch, error: Exception | None, now_s: float) -> Outcome:
         """Act upon the answer to a batch that was taken.
 
         :param error: why it is not in the log; None if it is.
         """
-        outbox = self._outboxes[batch.topic, batch.partition]
-        outcome = Outcome.DELIVERED if error is None else self._judge(outbox, batch, error, now_s)
+        queue = self._queues[batch.topic, batch.partition]
+        outcome = Outcome.DELIVERED if error is None else self._judge(queue, batch, error, now_s)
         if outcome is Outcome.DELIVERED:
-            outbox.delivered(batch)
-        elif outcome is Outcome.REFUSED:
-            outbox.refused(batch)
-        if outcome is not Outcome.AGAIN and not batch.abandoned:
+            queue.delivered(batch)
+        elif outcome is Outcome.FAILED:
+            queue.refused(batch)
+        if outcome is not Outcome.RETRY and not batch.abandoned:
             self.used_bytes -= batch.size_bytes
-        if outbox.idle:
-            self.busy.pop(outbox, None)
+        if queue.idle:
+            self.busy.pop(queue, None)
         return outcome
 
-    def _judge(self, outbox: Outbox, batch: Batch, error: Exception, now_s: float) -> Outcome:
+    def _judge(self, queue: PartitionQueue, batch: ProducerBatch, error: Exception, now_s: float) -> Outcome:
         """What becomes of a batch that is not in the log; one that is sent again is turned back at once."""
         batch.error = error
         code = code_of(error)
-        if may_be_cut(batch, code) and not batch.abandoned:
-            outbox.cut(batch)
-            return Outcome.AGAIN
-        if not outbox.misplaced(batch, code):
+        if can_be_split(batch, code) and not batch.abandoned:
+            queue.cut(batch)
+            return Outcome.RETRY
+        if not queue.misplaced(batch, code):
             if not retriable(error) or batch.attempts > self.limits.retries:
-                return Outcome.REFUSED
-            if now_s >= outbox.not_before_s:  # of several that fail together the first makes the pause
-                outbox.not_before_s = now_s + self.backoff.pause_s(outbox.failures)
-                outbox.failures += 1
-        outbox.failed(batch)
-        return Outcome.AGAIN
+                return Outcome.FAILED
+            if now_s >= queue.not_before_s:  # of several that fail together the first makes the pause
+                queue.not_before_s = now_s + self.backoff.pause_s(queue.failures)
+                queue.failures += 1
+        queue.failed(batch)
+        return Outcome.RETRY
 
-    def expire(self, now_s: float) -> list[Batch]:
+    def expire(self, now_s: float) -> list[ProducerBatch]:
         """Give up what is past its deadline and return it; its memory is free."""
-        late = [outbox for outbox in self.busy if outbox.deadline_s() <= now_s]
-        return self._released(batch for outbox in late for batch in outbox.expire(now_s))
+        late = [queue for queue in self.busy if queue.deadline_s() <= now_s]
+        return self._released(batch for queue in late for batch in queue.expire(now_s))
 
-    def abandon(self) -> list[Batch]:
+    def abandon(self) -> list[ProducerBatch]:
         """Give up everything and return it: the producer is closed."""
-        batches = self._released(batch for outbox in list(self.busy) for batch in outbox.abandon())
+        batches = self._released(batch for queue in list(self.busy) for batch in queue.abandon())
         self.busy.clear()
         return batches
 
-    def _released(self, batches: Iterable[Batch]) -> list[Batch]:
-        given_up = list(batches)
-        for batch in given_up:
+    def _released(self, batches: Iterable[ProducerBatch]) -> list[ProducerBatch]:
+        produce_failure = list(batches)
+        for batch in produce_failure:
             self.used_bytes -= batch.size_bytes
-            outbox = self._outboxes[batch.topic, batch.partition]
-            if outbox.idle:
-                self.busy.pop(outbox, None)
-        return given_up
+            queue = self._queues[batch.topic, batch.partition]
+            if queue.idle:
+                self.busy.pop(queue, None)
+        return produce_failure
 
-    def wants_identity(self) -> bool:
-        """Whether an outbox has used up its identity and needs :meth:`identify`."""
-        return any(outbox.identity is None for outbox in self.busy)
+    def needs_producer_id(self) -> bool:
+        """Whether a queue has used up its producer id and needs :meth:`set_producer_id`."""
+        return any(queue.id_and_epoch is None for queue in self.busy)
 
-    def unsettled(self) -> Iterator[Batch]:
+    def unsettled(self) -> Iterator[ProducerBatch]:
         """Every batch that somebody waits for."""
-        for outbox in self.busy:
-            for batch in (*outbox.in_flight, *outbox.waiting):
+        for queue in self.busy:
+            for batch in (*queue.in_flight, *queue.waiting):
                 if not batch.abandoned:
                     yield batch
-            if outbox.open is not None:
-                yield outbox.open
+            if queue.open is not None:
+                yield queue.open

@@ -22,14 +22,14 @@ _SEQUENCE_MASK = 0x7FFFFFFF
 LAST_EPOCH = 0x7FFF
 
 
-class Identity(NamedTuple):
+class ProducerIdAndEpoch(NamedTuple):
     """What a broker knows an idempotent producer by (KIP-98); ``producer_id`` -1: it is not idempotent."""
 
     producer_id: int = NO_PRODUCER_ID
     epoch: int = NO_PRODUCER_EPOCH
 
 
-NOT_IDEMPOTENT = Identity()
+NOT_IDEMPOTENT = ProducerIdAndEpoch()
 
 
 class Receipt(Protocol):
@@ -62,7 +62,7 @@ def record_bytes(
     return size
 
 
-def pieces(
+def split_to_fit(
     values: Sequence[bytes], limit: int, overhead: int = RECORD_OVERHEAD_BYTES
 ) -> Iterator[tuple[Sequence[bytes], int]]:
     """Halve until each piece fits in a batch; with each piece the sum of its values' sizes."""
@@ -72,12 +72,12 @@ def pieces(
             yield values, size
         return
     half = len(values) // 2
-    yield from pieces(values[:half], limit, overhead)
-    yield from pieces(values[half:], limit, overhead)
+    yield from split_to_fit(values[:half], limit, overhead)
+    yield from split_to_fit(values[half:], limit, overhead)
 
 
 @attrs.define(eq=False)
-class Batch:
+class ProducerBatch:
     """Records for one partition.
 
     First it has a ``builder`` and ``rows``; once sealed ``data``, a batch of magic 2. Times are the owner's
@@ -121,13 +121,13 @@ class Batch:
     abandoned: bool = False
     error: Exception | None = None
 
-    def seal(self, identity: Identity, sequence: int) -> None:
-        """Make bytes of it; or, if that was done before, let it have another identity and sequence."""
+    def seal(self, id_and_epoch: ProducerIdAndEpoch, sequence: int) -> None:
+        """Make bytes of it; or, if that was done before, let it have another producer id and sequence."""
         builder = self.builder
         if builder is None:
-            self.data = _restamped(self.data, identity, sequence)
+            self.data = _restamped(self.data, id_and_epoch, sequence)
             return
-        builder.producer_id, builder.producer_epoch = identity
+        builder.producer_id, builder.producer_epoch = id_and_epoch
         builder.base_sequence = sequence
         rows = self.rows
         if rows.values and not builder.count:
@@ -155,7 +155,7 @@ class Batch:
         items = iter(self.entries)
         return zip(items, items, items, items, strict=True)
 
-    def halves(self) -> list[Batch]:
+    def split(self) -> list[ProducerBatch]:
         """The same records in two sealed batches, with the same sequence numbers.
 
         So the batches after it need no change, though their numbers were given before it was cut.
@@ -166,14 +166,14 @@ class Batch:
         cut = []
         for start, part in ((0, records[:middle]), (middle, records[middle:])):
             builder = BatchBuilder(header.codec)
-            half = Batch(self.topic, self.partition, builder, self.due_s, self.deadline_s)
+            half = ProducerBatch(self.topic, self.partition, builder, self.due_s, self.deadline_s)
             for record in part:
                 half.rows.append(record.key, record.value, record.timestamp, record.headers)
                 half.size_bytes += record_bytes(record.key, record.value, record.headers)
             half.close()
             half.attempts, half.again, half.overtaken = self.attempts, self.again, self.overtaken
-            identity = Identity(header.producer_id, header.producer_epoch)
-            half.seal(identity, sequence_after(header.base_sequence, start))
+            id_and_epoch = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
+            half.seal(id_and_epoch, sequence_after(header.base_sequence, start))
             cut.append(half)
         for entry in self.each_entry():
             _cut_entry(entry, middle, cut[0].entries, cut[1].entries)
@@ -181,7 +181,7 @@ class Batch:
 
 
 def _cut_entry(entry: Entry, middle: int, before: list[Any], after: list[Any]) -> None:
-    """Put an entry where its records are now; tell its receipt if they are in both halves."""
+    """Put an entry where its records are now; tell its receipt if they are in both split."""
     receipt, first, count, timestamp_ms = entry
     if first + count <= middle:
         before += entry
@@ -194,10 +194,10 @@ def _cut_entry(entry: Entry, middle: int, before: list[Any], after: list[Any]) -
             receipt.cut()
 
 
-def _restamped(data: bytes, identity: Identity, sequence: int) -> bytes:
-    """The same records from another identity, with another first sequence."""
+def _restamped(data: bytes, id_and_epoch: ProducerIdAndEpoch, sequence: int) -> bytes:
+    """The same records from another producer id, with another first sequence."""
     header = parse_header(data)._replace(
-        producer_id=identity.producer_id, producer_epoch=identity.epoch, base_sequence=sequence
+        producer_id=id_and_epoch.producer_id, producer_epoch=id_and_epoch.epoch, base_sequence=sequence
     )
     body = memoryview(data)[HEADER_BYTES:]
     checksum = crc32c(body, crc32c(HEADER.pack(*header)[ATTRIBUTES_AT:]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkatx.clientcore.producer.accumulator import Limits
+from kafkatx.clientcore.producer.accumulator import AccumulatorLimits
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, producer
 from kafkatx.errors import SettingError
@@ -38,7 +38,7 @@ def is_idempotent(settings: ClientSettings) -> bool:
     return not against
 
 
-def limits_of(settings: ClientSettings) -> Limits:
+def limits_of(settings: ClientSettings) -> AccumulatorLimits:
     """When batches are closed, sent and given up.
 
     Without idempotence one batch of a partition is under way at a time, so that a retry keeps the order
@@ -58,7 +58,7 @@ def limits_of(settings: ClientSettings) -> Limits:
         delivery_ms = attempt_ms
     pipelined = is_idempotent(settings) or acks_of(settings) == 0
     most_bytes = max(1, settings[producer.MAX_REQUEST_SIZE] - HEADER_BYTES)
-    return Limits(
+    return AccumulatorLimits(
         batch_bytes=max(1, min(settings[producer.BATCH_SIZE] - HEADER_BYTES, most_bytes)),
         most_bytes=most_bytes,
         linger_s=linger_ms / 1000,

@@ -8,12 +8,12 @@ broker recognises an idempotent producer's duplicates::
     again:     b1, b2, b3    with the same sequences: what is in the log already is not written twice
 
 What is sent again goes one by one: the broker knows a duplicate only among the producer's last five
-batches, so no new batch may overtake one that is in doubt. The first batch of an identity goes alone as well:
+batches, so no new batch may overtake one that is in doubt. The first batch of a producer id goes alone, too:
 a broker that knows nothing of a producer takes any sequence from it, also the second batch's before the
 first's.
 
 A batch that is given up leaves its sequence numbers unused. Where it is known not to be in the log (a *gap*)
-its outbox goes on with the next epoch and sequence 0, as Apache Kafka's client does (KIP-360); all that is
+its queue goes on with the next epoch and sequence 0, as Apache Kafka's client does (KIP-360); all that is
 behind it cannot be in the log either, and is stamped anew; what is before it keeps its numbers, for it may be
 there. Where nobody knows (a *doubt*: its answer was lost) what is behind it keeps its numbers, too. Either
 the broker takes it, then there is no gap; or it answers that it is out of order, then there is one.
@@ -28,13 +28,13 @@ from __future__ import annotations
 from collections import deque
 from itertools import islice
 
-from kafkatx.clientcore.producer.batch import LAST_EPOCH, Batch, Identity, sequence_after
+from kafkatx.clientcore.producer.batch import LAST_EPOCH, ProducerBatch, ProducerIdAndEpoch, sequence_after
 from kafkatx.errors import ErrorCode
 from kafkatx.records.batch import parse_header
 from kafkatx.types import NO_PRODUCER_ID, NO_SEQUENCE
 
 
-class Outbox:
+class PartitionQueue:
     """What is gathered, waits, and is under way for one partition.
 
     :ivar open: the batch that records are added to.
@@ -52,7 +52,7 @@ class Outbox:
         "_known",
         "_unanswered",
         "failures",
-        "identity",
+        "id_and_epoch",
         "in_flight",
         "most_bytes",
         "node_id",
@@ -64,49 +64,49 @@ class Outbox:
         "waiting",
     )
 
-    def __init__(self, topic: str, partition: int, identity: Identity | None = None) -> None:
-        """:param identity: None where :meth:`identify` gives it before anything is sent."""
+    def __init__(self, topic: str, partition: int, id_and_epoch: ProducerIdAndEpoch | None = None) -> None:
+        """:param id_and_epoch: None where :meth:`set_producer_id` gives it before anything is sent."""
         self.topic = topic
         self.partition = partition
-        self.open: Batch | None = None
-        self.waiting: deque[Batch] = deque()
-        self.in_flight: deque[Batch] = deque()
+        self.open: ProducerBatch | None = None
+        self.waiting: deque[ProducerBatch] = deque()
+        self.in_flight: deque[ProducerBatch] = deque()
         self.most_bytes = 1 << 31
         self.not_before_s = 0.0
         self.failures = 0
         self.node_id = -1
-        self.identity: Identity | None = None
+        self.id_and_epoch: ProducerIdAndEpoch | None = None
         self.sequence = NO_SEQUENCE
         self._unanswered = 0
         self._known = self._gap = self._doubt = False
-        if identity is not None:
-            self.identify(identity)
+        if id_and_epoch is not None:
+            self.set_producer_id(id_and_epoch)
 
     @property
     def idle(self) -> bool:
         """Whether there is nothing to send and nothing to wait for."""
         return not self.in_flight and not self.waiting and self.open is None
 
-    def identify(self, identity: Identity) -> None:
-        """Take a new identity; what has not been answered yet must not have been sent.
+    def set_producer_id(self, id_and_epoch: ProducerIdAndEpoch) -> None:
+        """Take a new producer id; what has not been answered yet must not have been sent.
 
         What was lost behind a gap is stamped anew.
         """
-        self.identity = identity
+        self.id_and_epoch = id_and_epoch
         self._gap = self._doubt = False
-        idempotent = identity.producer_id != NO_PRODUCER_ID
+        idempotent = id_and_epoch.producer_id != NO_PRODUCER_ID
         self._known = not idempotent
         self.sequence = 0 if idempotent else NO_SEQUENCE
         for batch in self.waiting:
             if batch.lost:
-                batch.seal(identity, self.sequence)
+                batch.seal(id_and_epoch, self.sequence)
                 batch.again = batch.lost = False
                 self.sequence = sequence_after(self.sequence, batch.records)
 
     def sendable(self, limit: int) -> bool:
         """Whether the next batch, closed or open, may be sent now, with at most *limit* under way."""
         waiting, in_flight = self.waiting, self.in_flight
-        if self.identity is None or self._gap:
+        if self.id_and_epoch is None or self._gap:
             return False
         if not waiting and self.open is None:
             return False
@@ -116,15 +116,15 @@ class Outbox:
             return False
         return not (self._doubt or not self._known or in_flight[0].again)
 
-    def take(self) -> Batch:
+    def take(self) -> ProducerBatch:
         """The batch to send now, sealed; :meth:`sendable` must have said so.
 
         :raises Exception: it cannot be sealed, and is still the first of those that wait: :meth:`drop` it.
         """
         batch = self.waiting[0]
         if not batch.data:
-            assert self.identity is not None
-            batch.seal(self.identity, self.sequence)
+            assert self.id_and_epoch is not None
+            batch.seal(self.id_and_epoch, self.sequence)
             self.sequence = sequence_after(self.sequence, batch.records)
         self.waiting.popleft()
         batch.failed = False
@@ -133,11 +133,11 @@ class Outbox:
         self._unanswered += 1
         return batch
 
-    def drop(self) -> Batch:
+    def drop(self) -> ProducerBatch:
         """Give up the batch that :meth:`take` could not seal; it has used no sequence numbers."""
         return self.waiting.popleft()
 
-    def delivered(self, batch: Batch) -> None:
+    def delivered(self, batch: ProducerBatch) -> None:
         """A batch that was taken is in the log."""
         if self.in_flight[0] is batch:
             self.in_flight.popleft()
@@ -150,7 +150,7 @@ class Outbox:
         if not self._unanswered and (self.in_flight or self._gap):
             self._turn_back()
 
-    def failed(self, batch: Batch) -> None:
+    def failed(self, batch: ProducerBatch) -> None:
         """A batch that was taken is to be sent again, in its turn."""
         self._unanswered -= 1
         if batch.abandoned:
@@ -161,7 +161,7 @@ class Outbox:
         if not self._unanswered:
             self._turn_back()
 
-    def refused(self, batch: Batch) -> None:
+    def refused(self, batch: ProducerBatch) -> None:
         """A batch that was taken is given up."""
         at = self.in_flight.index(batch)
         if batch.again:
@@ -173,23 +173,23 @@ class Outbox:
         if not self._unanswered:
             self._turn_back()
 
-    def cut(self, batch: Batch) -> list[Batch]:
+    def cut(self, batch: ProducerBatch) -> list[ProducerBatch]:
         """A batch that was taken is too large: two halves are to be sent in its place."""
-        halves = batch.halves()
+        split = batch.split()
         at = self.in_flight.index(batch)
         del self.in_flight[at]
-        for half in reversed(halves):
+        for half in reversed(split):
             half.again = half.failed = True
             self.in_flight.insert(at, half)
         self._unanswered -= 1
-        self.most_bytes = min(self.most_bytes, max(len(half.data) for half in halves))
+        self.most_bytes = min(self.most_bytes, max(len(half.data) for half in split))
         if self.open is not None:
             self.open.most_bytes = min(self.open.most_bytes, self.most_bytes)
         if not self._unanswered:
             self._turn_back()
-        return halves
+        return split
 
-    def misplaced(self, batch: Batch, code: ErrorCode) -> bool:
+    def misplaced(self, batch: ProducerBatch, code: ErrorCode) -> bool:
         """Whether an error code only says that a batch before this one is not in the log.
 
         Then it is :meth:`failed`, though the code is not retriable. That of the oldest batch is final:
@@ -203,7 +203,7 @@ class Outbox:
             self._lose(0)  # so the batch in doubt is not in the log
         return self._gap or self.in_flight[0] is not batch
 
-    def _forgotten(self, batch: Batch) -> bool:
+    def _forgotten(self, batch: ProducerBatch) -> bool:
         """The broker does not know the producer: whether a batch can be sent again by the next epoch.
 
         What has sequence 0 should have been taken, and who refuses that will refuse it again.
@@ -214,14 +214,14 @@ class Outbox:
             self._lose(0)
         return True
 
-    def _overtake(self, batch: Batch) -> None:
+    def _overtake(self, batch: ProducerBatch) -> None:
         """A batch is in the log, and those before it are not, as far as is known."""
         at = self.in_flight.index(batch)
         for before in islice(self.in_flight, at):
             before.overtaken = True
         del self.in_flight[at]
 
-    def expire(self, now_s: float) -> list[Batch]:
+    def expire(self, now_s: float) -> list[ProducerBatch]:
         """Give up what is past its deadline and return it.
 
         What is under way stays until it is answered, so that the order is kept.
@@ -248,7 +248,7 @@ class Outbox:
         oldest = self.waiting[0] if self.waiting else self.open
         return float("inf") if oldest is None else oldest.deadline_s
 
-    def abandon(self) -> list[Batch]:
+    def abandon(self) -> list[ProducerBatch]:
         """Give up everything: the producer is closed. Answers that still come are to be ignored."""
         batches = [batch for batch in (*self.in_flight, *self.waiting) if not batch.abandoned]
         if self.open is not None:
@@ -257,7 +257,7 @@ class Outbox:
         self.waiting.clear()
         return batches
 
-    def _give_up_open(self, batch: Batch) -> Batch:
+    def _give_up_open(self, batch: ProducerBatch) -> ProducerBatch:
         batch.close()
         self.open = None
         return batch
@@ -274,10 +274,10 @@ class Outbox:
         """All are answered: what failed goes to the front again, in order."""
         self.waiting.extendleft(reversed(self.in_flight))
         self.in_flight.clear()
-        identity = self.identity
-        if not self._gap or identity is None or identity.producer_id == NO_PRODUCER_ID:
+        id_and_epoch = self.id_and_epoch
+        if not self._gap or id_and_epoch is None or id_and_epoch.producer_id == NO_PRODUCER_ID:
             self._gap = False
-        elif identity.epoch < LAST_EPOCH:
-            self.identify(identity._replace(epoch=identity.epoch + 1))
+        elif id_and_epoch.epoch < LAST_EPOCH:
+            self.set_producer_id(id_and_epoch._replace(epoch=id_and_epoch.epoch + 1))
         else:
-            self.identity = None  # the owner asks for another
+            self.id_and_epoch = None  # the owner asks for another

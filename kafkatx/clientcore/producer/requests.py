@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafkatx.clientcore.errors import ConnectionFailed, ProduceFailed, check, retriable
-from kafkatx.clientcore.producer.batch import Batch, Identity
+from kafkatx.clientcore.producer.batch import ProducerBatch, ProducerIdAndEpoch
 from kafkatx.clientcore.producer.values import NO_OFFSET
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.records.conversion import down_convert
@@ -39,21 +39,23 @@ _ELSEWHERE = frozenset(
 )
 
 
-def identity_request() -> InitProducerIdRequest:
-    """Ask for an identity of one's own (KIP-98); a broker before Kafka 0.11 knows no such request."""
+def init_producer_id_request() -> InitProducerIdRequest:
+    """Ask for a producer id of one's own (KIP-98); a broker before Kafka 0.11 knows no such request."""
     return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
 
 
-def identity_told(response: InitProducerIdResponse) -> Identity:
-    """The identity that a broker has given.
+def read_producer_id(response: InitProducerIdResponse) -> ProducerIdAndEpoch:
+    """The producer id that a broker has given.
 
     :raises RequestError: it has given none.
     """
     check(response.error_code, "producer id")
-    return Identity(response.producer_id, response.producer_epoch)
+    return ProducerIdAndEpoch(response.producer_id, response.producer_epoch)
 
 
-def produce_request(batches: Sequence[Batch], version: int, acks: int, timeout_ms: int) -> ProduceRequest:
+def produce_request(
+    batches: Sequence[ProducerBatch], version: int, acks: int, timeout_ms: int
+) -> ProduceRequest:
     """The request for sealed batches, at most one for each partition.
 
     :param version: below 3 the broker knows message sets only: they are made of the batches.
@@ -77,8 +79,8 @@ def _records(data: bytes, version: int) -> Records:
     return down_convert(memoryview(data), magic, start_offset=0, max_bytes=_EVERYTHING)
 
 
-def answers(
-    batches: Sequence[Batch], response: ProduceResponse
+def partition_responses(
+    batches: Sequence[ProducerBatch], response: ProduceResponse
 ) -> list[PartitionProduceResponse | ConnectionFailed]:
     """The answer for each batch; an error for one that the broker left out."""
     if len(batches) == 1 and len(response.responses) == 1:
@@ -103,12 +105,12 @@ def error_of(answer: PartitionProduceResponse | ConnectionFailed) -> KafkaTXErro
     return RequestError(ErrorCode.of(answer.error_code), answer.error_message or "")
 
 
-def results_of(
-    batches: Sequence[Batch], response: ProduceResponse
-) -> list[tuple[Batch, KafkaTXError | None, int, int]]:
+def batch_results(
+    batches: Sequence[ProducerBatch], response: ProduceResponse
+) -> list[tuple[ProducerBatch, KafkaTXError | None, int, int]]:
     """Return of each batch why it is not in the log, or its base offset and the broker's timestamp."""
-    results: list[tuple[Batch, KafkaTXError | None, int, int]] = []
-    for batch, answer in zip(batches, answers(batches, response), strict=True):
+    results: list[tuple[ProducerBatch, KafkaTXError | None, int, int]] = []
+    for batch, answer in zip(batches, partition_responses(batches, response), strict=True):
         error = error_of(answer)
         if error is None and not isinstance(answer, ConnectionFailed):
             results.append((batch, None, answer.base_offset, answer.log_append_time_ms))
@@ -124,17 +126,17 @@ def code_of(error: BaseException) -> ErrorCode:
     return ErrorCode.NETWORK_EXCEPTION if retriable(error) else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def may_be_cut(batch: Batch, code: ErrorCode) -> bool:
+def can_be_split(batch: ProducerBatch, code: ErrorCode) -> bool:
     """Whether a batch that was refused may be taken in two halves."""
     return code is ErrorCode.MESSAGE_TOO_LARGE and batch.records > 1
 
 
-def moved(error: BaseException) -> bool:
+def is_metadata_stale(error: BaseException) -> bool:
     """Whether the error says that metadata are wrong: the leader may be another by now."""
     return isinstance(error, ConnectionFailed) or code_of(error) in _ELSEWHERE
 
 
-def given_up(batch: Batch, error: BaseException) -> ProduceFailed:
+def produce_failure(batch: ProducerBatch, error: BaseException) -> ProduceFailed:
     """What to tell those whose records are not in the log, as far as is known."""
     code = code_of(error)
     message = "" if str(error) == code.name else str(error)
@@ -145,7 +147,7 @@ def given_up(batch: Batch, error: BaseException) -> ProduceFailed:
     return failure
 
 
-def too_late(batch: Batch, timeout_s: float) -> ProduceFailed:
+def delivery_timed_out(batch: ProducerBatch, timeout_s: float) -> ProduceFailed:
     """What to tell those whose records were not delivered in time."""
     message = f"not delivered within {timeout_s:g} s (delivery.timeout.ms)"
     if batch.error is not None:

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from zope.interface.verify import verifyObject
 
 from kafkatx.clientcore.errors import ConnectionFailed
-from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, Batch
+from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, ProducerBatch
 from kafkatx.clientcore.producer.values import ProducerRecord
 from kafkatx.interfaces import IDecoder, IEncoder, IEventHandler, IProducerCallbacks
 from kafkatx.records.builder import BatchBuilder
@@ -129,9 +129,9 @@ class PartitionerContract(_Case):
         self.assertEqual(chosen, {0, 1, 2, 3})
 
 
-def sample_batch() -> Batch:
+def sample_batch() -> ProducerBatch:
     """A batch as hooks get it."""
-    batch = Batch(TOPIC, 2, BatchBuilder(), records=1, payload_bytes=5, attempts=1)
+    batch = ProducerBatch(TOPIC, 2, BatchBuilder(), records=1, payload_bytes=5, attempts=1)
     assert batch.builder is not None
     batch.builder.append(None, b"value", 1)
     batch.seal(NOT_IDEMPOTENT, -1)

@@ -17,7 +17,7 @@ from kafkatx.clientcore.errors import (
     UnknownTopic,
 )
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
-from kafkatx.clientcore.list_offsets import Found
+from kafkatx.clientcore.list_offsets import OffsetAndTimestamp
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError, SettingError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.fetch import FetchRequest
@@ -223,7 +223,7 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(self.wait(consumer.beginning_offsets(T0, T1)), {T0: 0, T1: 0})
         self.assertEqual(self.wait(consumer.end_offsets(T0, T1)), {T0: 3, T1: 3})
         found = self.wait(consumer.offsets_for_times({T0: NOW_MS, T1: NOW_MS + 1}))
-        self.assertEqual(found, {T0: Found(0, NOW_MS, found[T0].leader_epoch), T1: None})
+        self.assertEqual(found, {T0: OffsetAndTimestamp(0, NOW_MS, found[T0].leader_epoch), T1: None})
         waiting = consumer.end_offsets(TopicPartition("nothing", 0))
         self.assertRaises(UnknownTopic, self.wait, waiting, 70)
 

@@ -11,8 +11,15 @@ from typing import Any
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client.facades.forwarder import Awaiting, Blocking, Listener, Same, Side, Waits
-from kafkatx.client.facades.future import Answer
+from kafkatx.client.facades.forwarder import (
+    AsyncioFacade,
+    BlockingFacade,
+    Facade,
+    ForwardCall,
+    ForwardDeferred,
+    Listener,
+)
+from kafkatx.client.facades.future import DeferredFuture
 from kafkatx.client.facades.reactor_thread import ReactorThread
 from kafkatx.clientcore.errors import RequestTimedOut
 
@@ -42,23 +49,23 @@ class Client:
         return threading.current_thread()
 
 
-class Methods(Side):
+class Methods(Facade):
     """What both sides have."""
 
-    twice = Waits(Client.twice)
-    never = Waits(Client.never)
-    keep = Same(Client.keep)
-    where = Same(Client.where)
+    twice = ForwardDeferred(Client.twice)
+    never = ForwardDeferred(Client.never)
+    keep = ForwardCall(Client.keep)
+    where = ForwardCall(Client.where)
 
 
-class Async(Methods, Awaiting):
+class Async(Methods, AsyncioFacade):
     """One side."""
 
     def __init__(self) -> None:
         self.client = Client()
 
 
-class Blocked(Methods, Blocking):
+class Blocked(Methods, BlockingFacade):
     """The other."""
 
     def __init__(self, thread: ReactorThread) -> None:
@@ -73,7 +80,7 @@ class ForwardingTests(SynchronousTestCase):
 
         async def main() -> tuple[int, int]:
             facade = Async()
-            answer: Answer[int] = facade.never()
+            answer: DeferredFuture[int] = facade.never()
             asyncio.get_running_loop().call_soon(facade.client.waiting.callback, 5)
             kept: int = facade.keep("x")
             return await facade.twice(await answer, plus=1), kept

@@ -271,7 +271,7 @@ class MemoryTests(ProducerTestCase):
 
 
 class UnlearnableTests(ProducerTestCase):
-    """Topics that cannot be learned."""
+    """Topics that cannot be wait_for_topics."""
 
     def test_names(self) -> None:
         """A name that no topic can have fails at once, and no broker is asked for it ever."""
@@ -334,7 +334,7 @@ class UnlearnableTests(ProducerTestCase):
         second = producer.send("new", b"w")
         self.assertIsInstance(self.error(first, 1.1), RequestTimedOut)
         self.assertNoResult(second)
-        self.assertIn("'new' could not be learned within 2 s", str(self.error(second, 1.1)))
+        self.assertIn("'new' could not be wait_for_topics within 2 s", str(self.error(second, 1.1)))
         self.result(producer.close())
         self.result(cluster.close())
 

@@ -290,7 +290,7 @@ class SendBatchTests(ProducerTestCase):
         self.assertEqual(found, {0, 1, 2})
 
     def test_cut(self) -> None:
-        """A list that the topic takes only in pieces is told of once, with all its offsets."""
+        """A list that the topic takes only in split_to_fit is told of once, with all its offsets."""
         self.log().most_bytes = 500
         producer = self.producer()
         values = [b"%03d" % i * 10 for i in range(100)]
@@ -309,7 +309,7 @@ class SendBatchTests(ProducerTestCase):
         self.assertEqual((metadata.base_offset, metadata.last_offset, metadata.records), (-1, -1, 2))
 
     def test_partly_refused(self) -> None:
-        """If one piece is refused the whole call fails, when all pieces are settled."""
+        """If one piece is refused the whole call fails, when all split_to_fit are settled."""
         producer = self.producer(max_request_size=1000)
         self.result(producer.send("one", b"0"))
         reply: Deferred[None] = Deferred()
@@ -338,7 +338,7 @@ class IdempotenceTests(ProducerTestCase):
             reply.callback(None)
             self.network.pump()
         self.assertEqual([parse_header(b).base_sequence for b in self.log().batches][:6], list(range(6)))
-        self.assertEqual(self.identities(), 1)
+        self.assertEqual(self.producer_ids_asked(), 1)
 
     def test_any_faults(self) -> None:
         """Lost requests, lost replies, moving leaders: all is there once, in order; every Deferred fires."""
@@ -394,7 +394,7 @@ class IdempotenceTests(ProducerTestCase):
         headers = [parse_header(data) for data in self.log().batches]
         stamps = [(h.producer_epoch, h.base_sequence) for h in headers]
         self.assertEqual(stamps, [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3)])
-        self.assertEqual(self.identities(), 1)
+        self.assertEqual(self.producer_ids_asked(), 1)
 
     def test_forgotten_for_good(self) -> None:
         """A broker that never takes the producer's batches costs one attempt more, not all the time."""
@@ -424,7 +424,7 @@ class IdempotenceTests(ProducerTestCase):
         """With acks=1 there is no idempotence; with acks=0 no reply, and offsets are unknown."""
         producer = self.producer(acks=1)
         self.assertEqual(self.result(producer.send("one", b"1")).offset, 0)
-        self.assertEqual((self.requests()[0].acks, self.identities()), (1, 0))
+        self.assertEqual((self.requests()[0].acks, self.producer_ids_asked()), (1, 0))
         producer = self.producer(acks=0)
         self.assertEqual(self.result(producer.send("one", b"2")).offset, -1)
         self.assertEqual(self.result(producer.send_batch("one", [b"3", b"4"]))[2:5], (-1, -1, 2))
@@ -438,13 +438,13 @@ class IdempotenceTests(ProducerTestCase):
             self.network.newest[ProduceRequest] = version
             taken: list[Any] = []
             self.patch(self, "append", lambda node, topic, part, fault, taken=taken: (
-                taken.append(bytes(part.records)), self.refuse(part))[1])  # fmt: skip
+                taken.append(bytes(part.records)), self.reject_records(part))[1])  # fmt: skip
             producer = self.producer()
             self.error(producer.send("one", b"v", b"k"))
             self.assertEqual(taken[0][16], magic)
             self.assertEqual([(r.key, r.value) for r in iter_any(taken[0])], [(b"k", b"v")])
 
-    def refuse(self, part: Any) -> Any:
+    def reject_records(self, part: Any) -> Any:
         """An answer that is final."""
         return type(self).append(self, 0, "", part, ErrorCode.INVALID_RECORD)
 
@@ -851,7 +851,7 @@ class FlushTests(ProducerTestCase):
         self.successResultOf(waiting)
 
     def test_flush_cut(self) -> None:
-        """It waits for both halves of a batch that is cut."""
+        """It waits for both split of a batch that is cut."""
         self.log().most_bytes = 200
         producer = self.producer(linger_ms=60_000)
         waiting = [producer.send("one", b"x" * 50) for _ in range(8)]
@@ -999,7 +999,7 @@ class HooksTests(ProducerTestCase):
         self.assertEqual(len(self.flushLoggedErrors(KeyError)), 1)
 
     def test_refused_by_callback(self) -> None:
-        """What they refuse fails with what they raised; what cannot be enqueued is told of."""
+        """What they reject_records fails with what they raised; what cannot be enqueued is told of."""
         recorder = Recorder()
         producer = self.producer(callback_handler=recorder)
         self.assertIsInstance(self.error(producer.send("one", b"bad")), ValueError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.admin.group_description import CLASSIC, GroupDescription, Member
-from kafkatx.clientcore.admin.lag import Progress, led, partitions_of, progress
+from kafkatx.clientcore.admin.lag import Progress, partitions_of, progress, with_leader
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
 from kafkatx.types import BrokerNode, TopicPartition
@@ -32,7 +32,7 @@ class LagTests(SynchronousTestCase):
         """Topics and partitions that are gone, or have no leader, are left out."""
         partitions = {0: PartitionMetadata(0, 1), 1: PartitionMetadata(1, -1)}
         metadata = ClusterMetadata(topics={"t": TopicMetadata("t", partitions)})
-        self.assertEqual(led([T0, T1, TopicPartition("t", 2), U0], metadata), [T0])
+        self.assertEqual(with_leader([T0, T1, TopicPartition("t", 2), U0], metadata), [T0])
 
     def test_progress(self) -> None:
         """What was found of each, and how much there is left to read."""

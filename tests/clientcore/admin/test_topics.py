@@ -127,7 +127,9 @@ class TopicTests(SynchronousTestCase):
 
     def test_led(self) -> None:
         """Partitions with a leader; of no topic none."""
-        self.assertEqual((admin.led(self.topic), admin.led(None)), ([0], []))
+        self.assertEqual(
+            (admin.partitions_with_leader(self.topic), admin.partitions_with_leader(None)), ([0], [])
+        )
 
     def test_description(self) -> None:
         """Offsets of partitions that have them, -1 for others."""

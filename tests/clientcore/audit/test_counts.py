@@ -14,12 +14,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.clientcore.audit.counts import (
     MOST_WINDOWS,
     Announcement,
-    Audit,
+    AuditCounter,
     common_window_ms,
     window_start_ms,
 )
-from kafkatx.clientcore.producer.accumulator import Accumulator, Limits, Outcome
-from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, Batch
+from kafkatx.clientcore.producer.accumulator import AccumulatorLimits, Outcome, RecordAccumulator
+from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, ProducerBatch
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.records.builder import BatchBuilder
 
@@ -38,9 +38,9 @@ class FakeReceipt:
         """Nothing."""
 
 
-def batch(topic: str, *times_ms: int) -> Batch:
+def batch(topic: str, *times_ms: int) -> ProducerBatch:
     """A batch of one record for each time."""
-    made = Batch(topic, 0, BatchBuilder())
+    made = ProducerBatch(topic, 0, BatchBuilder())
     for time_ms in times_ms:
         made.rows.append(None, b"v", time_ms)
     made.close()
@@ -121,7 +121,7 @@ class CountTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """An audit that begins at 0."""
-        self.audit = Audit("shop-1", WINDOW_MS, 0, "audit")
+        self.audit = AuditCounter("shop-1", WINDOW_MS, 0, "audit")
 
     def announced(self, now_ms: int = 10_000) -> dict[tuple[str, int], int]:
         """What it says, confirmed."""
@@ -140,7 +140,7 @@ class CountTests(SynchronousTestCase):
 
     def test_lists(self) -> None:
         """Records of one call count as many as they are."""
-        made = Batch("t", 0, BatchBuilder())
+        made = ProducerBatch("t", 0, BatchBuilder())
         made.rows.extend([b"v"] * 5, 999)
         made.rows.extend([b"v"] * 6, 1000)
         made.close()
@@ -156,7 +156,7 @@ class CountTests(SynchronousTestCase):
 
     def test_names(self) -> None:
         """Events carry the server's name and the group."""
-        audit = Audit("c", WINDOW_MS, 0, "audit", server="web-1", group="g")
+        audit = AuditCounter("c", WINDOW_MS, 0, "audit", server="web-1", group="g")
         audit.count_times("t", [1])
         (event,) = audit.announce(10_000)
         self.assertEqual((event.server, event.group), ("web-1", "g"))
@@ -253,28 +253,28 @@ class SumTests(SynchronousTestCase):
     @given(CALLS, ANSWERS, st.randoms(use_true_random=False), st.booleans())
     def test_sum(self, calls: list[Any], answers: list[Any], random: Any, fails: bool) -> None:
         """The events add up to what was acknowledged, whatever fails, is cut, or is answered out of order."""
-        audit = Audit("p", WINDOW_MS, 0, "audit")
-        accumulator = Accumulator(Limits(batch_bytes=150), identity=NOT_IDEMPOTENT)
+        audit = AuditCounter("p", WINDOW_MS, 0, "audit")
+        accumulator = RecordAccumulator(AccumulatorLimits(batch_bytes=150), id_and_epoch=NOT_IDEMPOTENT)
         written: Counter[tuple[str, int]] = Counter()
         events: dict[int, Announcement] = {}
         for topic, partition, times_ms, flush in calls:
-            outbox = accumulator.outbox(topic, partition)
+            queue = accumulator.queue(topic, partition)
             if len(times_ms) > 2:
-                accumulator.append_values(outbox, [b"x"] * len(times_ms), times_ms[0], FakeReceipt(), 0.0)
+                accumulator.append_values(queue, [b"x"] * len(times_ms), times_ms[0], FakeReceipt(), 0.0)
             else:
                 for time_ms in times_ms:
-                    accumulator.append(outbox, None, b"y", time_ms, (), FakeReceipt(), 0.0)
+                    accumulator.append(queue, None, b"y", time_ms, (), FakeReceipt(), 0.0)
             if flush:
                 for waiting in accumulator.unsettled():
                     waiting.entries += (FakeReceipt(), 0, waiting.count, 0)
         accumulator.close_all()
         turn = 0
         while accumulator.busy:
-            for outbox in list(accumulator.busy):
-                while outbox.sendable(3):
-                    accumulator.take(outbox)
-            outbox = random.choice([box for box in accumulator.busy if box.in_flight])
-            sent = random.choice([each for each in outbox.in_flight if not each.failed])
+            for queue in list(accumulator.busy):
+                while queue.sendable(3):
+                    accumulator.take(queue)
+            queue = random.choice([box for box in accumulator.busy if box.in_flight])
+            sent = random.choice([each for each in queue.in_flight if not each.failed])
             error = answers.pop() if answers else None
             turn += 1
             if accumulator.answered(sent, error, turn * 10.0) is Outcome.DELIVERED:
@@ -296,7 +296,7 @@ class SumTests(SynchronousTestCase):
         self.assertEqual(sums(list(events.values())), expected)
 
 
-def _times(sent: Batch) -> list[int]:
+def _times(sent: ProducerBatch) -> list[int]:
     """The timestamps that the log has."""
     from kafkatx.records.batch import iter_records
 

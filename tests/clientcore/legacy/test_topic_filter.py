@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.legacy.topic_filter import (
     Blacklist,
-    Shares,
+    StreamAssignment,
     Subscription,
     TopicFilter,
     Whitelist,
@@ -80,13 +80,13 @@ class SharesTests(SynchronousTestCase):
     def test_by_topic(self) -> None:
         """A topic's streams share its partitions; a topic without streams has no owner."""
         places = [TopicPartition(topic, number) for topic in "tuv" for number in (0, 1)]
-        shares = Shares({"t": ["t1", "t2"], "u": ["u1"]})
+        shares = StreamAssignment({"t": ["t1", "t2"], "u": ["u1"]})
         self.assertEqual(shares.streams(), ["t1", "t2", "u1"])
         owners = {str(place): owner for place, owner in shares.divide(places).items()}
         self.assertEqual(owners, {"t-0": "t1", "t-1": "t2", "u-0": "u1", "u-1": "u1"})
 
     def test_all(self) -> None:
         """The streams of a filter share all partitions together, also where each topic has only one."""
-        shares = Shares(all=["a", "b"])
+        shares = StreamAssignment(all=["a", "b"])
         owners = shares.divide(TopicPartition(topic, 0) for topic in "tuvw")
         self.assertEqual([owners[TopicPartition(topic, 0)] for topic in "tuvw"], ["a", "a", "b", "b"])

@@ -10,15 +10,20 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.errors import ConnectionFailed
-from kafkatx.clientcore.producer.accumulator import Accumulator, Limits, Outcome
-from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, RECORD_OVERHEAD_BYTES, Batch, Identity
+from kafkatx.clientcore.producer.accumulator import AccumulatorLimits, Outcome, RecordAccumulator
+from kafkatx.clientcore.producer.batch import (
+    NOT_IDEMPOTENT,
+    RECORD_OVERHEAD_BYTES,
+    ProducerBatch,
+    ProducerIdAndEpoch,
+)
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.batch import iter_records, parse_header
 from kafkatx.records.compression import Codec
 from tests.clientcore.partition import Partition
 
 SEEDS = 80
-LIMITS = Limits(batch_bytes=200, most_bytes=1000, linger_s=1.0, buffer_bytes=5000, delivery_s=30.0)
+LIMITS = AccumulatorLimits(batch_bytes=200, most_bytes=1000, linger_s=1.0, buffer_bytes=5000, delivery_s=30.0)
 
 
 class AccumulatorTests(SynchronousTestCase):
@@ -27,25 +32,25 @@ class AccumulatorTests(SynchronousTestCase):
         self.closed: list[str] = []
         self.use(LIMITS)
 
-    def use(self, limits: Limits, **more: Any) -> None:
+    def use(self, limits: AccumulatorLimits, **more: Any) -> None:
         """Another accumulator."""
-        self.accumulator = Accumulator(
-            limits, closed=self.closed.append, identity=NOT_IDEMPOTENT, backoff=Backoff(), **more
+        self.accumulator = RecordAccumulator(
+            limits, closed=self.closed.append, id_and_epoch=NOT_IDEMPOTENT, backoff=Backoff(), **more
         )
-        self.outbox = self.accumulator.outbox("t", 0)
+        self.queue = self.accumulator.queue("t", 0)
 
     def add(self, size: int = 10, now_s: float = 0.0) -> None:
         """Add a record that takes *size* bytes and the overhead."""
-        self.accumulator.append(self.outbox, None, b"x" * size, 5, (), None, now_s)
+        self.accumulator.append(self.queue, None, b"x" * size, 5, (), None, now_s)
 
     def due(self, now_s: float, hurry: bool = False) -> tuple[int, float]:
-        """How many outboxes are due, and when to look again."""
+        """How many queues are due, and when to look again."""
         ready, again_s = self.accumulator.due(now_s, hurry)
         return len(ready), again_s
 
-    def take(self) -> Batch:
+    def take(self) -> ProducerBatch:
         """The next batch."""
-        return self.accumulator.take(self.outbox)
+        return self.accumulator.take(self.queue)
 
     def test_lingers(self) -> None:
         """A batch that is not full is due after the linger time, or at once in a hurry."""
@@ -74,24 +79,24 @@ class AccumulatorTests(SynchronousTestCase):
         """Behind batches that wait none becomes larger than batch_bytes either."""
         for _ in range(9):
             self.add(60)
-        self.assertEqual([batch.records for batch in self.outbox.waiting], [2, 2, 2, 2])
+        self.assertEqual([batch.records for batch in self.queue.waiting], [2, 2, 2, 2])
 
     def test_lists_do_not_grow(self) -> None:
         """Behind a batch that waits lists share one up to batch_bytes; a larger list has its own."""
         for count in (4, 2, 2, 1, 5):
-            self.accumulator.append_values(self.outbox, [b"x" * 20] * count, 5, None, 0.0)
-        self.accumulator.close(self.outbox)
-        self.assertEqual([batch.records for batch in self.outbox.waiting], [4, 4, 1, 5])
+            self.accumulator.append_values(self.queue, [b"x" * 20] * count, 5, None, 0.0)
+        self.accumulator.close(self.queue)
+        self.assertEqual([batch.records for batch in self.queue.waiting], [4, 4, 1, 5])
 
     def test_closed_takes_nothing(self) -> None:
         """A batch that is closed, or was given up while open, has no room: nobody may append to it."""
         self.add(10)
-        first = self.outbox.open
+        first = self.queue.open
         assert first is not None
         self.assertGreater(first.most_bytes, 0)
-        self.accumulator.close(self.outbox)
+        self.accumulator.close(self.queue)
         self.add(10)
-        second = self.outbox.open
+        second = self.queue.open
         assert second is not None
         self.accumulator.expire(31.0)
         self.assertEqual((first.most_bytes, second.most_bytes), (0, 0))
@@ -100,39 +105,39 @@ class AccumulatorTests(SynchronousTestCase):
         """A timestamp that the format cannot hold is refused and leaves nothing behind."""
         for wrong, error in ((-1, ValueError), (1 << 63, ValueError), (1.5, TypeError)):
             bad: Any = wrong
-            self.assertRaises(error, self.accumulator.append, self.outbox, None, b"v", bad, (), None, 0.0)
-            self.assertRaises(error, self.accumulator.append_values, self.outbox, [b"v"], bad, None, 0.0)
-        self.assertEqual((self.accumulator.used_bytes, self.outbox.open), (0, None))
+            self.assertRaises(error, self.accumulator.append, self.queue, None, b"v", bad, (), None, 0.0)
+            self.assertRaises(error, self.accumulator.append_values, self.queue, [b"v"], bad, None, 0.0)
+        self.assertEqual((self.accumulator.used_bytes, self.queue.open), (0, None))
 
     def test_drop(self) -> None:
         """A batch that cannot be sealed is given up alone, gives its room back and uses no sequence."""
-        self.accumulator = Accumulator(LIMITS, identity=Identity(7, 0))
-        self.outbox = self.accumulator.outbox("t", 0)
+        self.accumulator = RecordAccumulator(LIMITS, id_and_epoch=ProducerIdAndEpoch(7, 0))
+        self.queue = self.accumulator.queue("t", 0)
         for size in (1, 200, 2):
             self.add(size)
         used = self.accumulator.used_bytes
-        bad = self.outbox.waiting[0]
+        bad = self.queue.waiting[0]
         wrong: Any = "text"
         bad.rows.values[0] = wrong
         self.assertRaises(TypeError, self.take)
-        self.assertIs(self.accumulator.drop(self.outbox), bad)
+        self.assertIs(self.accumulator.drop(self.queue), bad)
         self.assertEqual(self.accumulator.used_bytes, used - bad.size_bytes)
         self.assertEqual(parse_header(self.take().data).base_sequence, 0)
 
     def test_list_is_one_batch(self) -> None:
         """A list leaves as one batch whatever batch_bytes says; one above most_bytes is cut."""
-        self.assertEqual(self.accumulator.append_values(self.outbox, [b"x" * 50] * 10, 5, None, 0.0), 1)
+        self.assertEqual(self.accumulator.append_values(self.queue, [b"x" * 50] * 10, 5, None, 0.0), 1)
         self.assertEqual(self.due(0.0)[0], 1)
         self.assertEqual(self.take().records, 10)
-        self.assertEqual(self.accumulator.append_values(self.outbox, [b"x" * 50] * 20, 5, None, 0.0), 2)
+        self.assertEqual(self.accumulator.append_values(self.queue, [b"x" * 50] * 20, 5, None, 0.0), 2)
 
     def test_list_and_records(self) -> None:
         """Records and lists share a batch, in order, each with its own time."""
         self.use(attrs.evolve(LIMITS, batch_bytes=1000))
-        self.accumulator.append(self.outbox, b"k", b"1", 7, (), None, 0.0)
-        self.accumulator.append_values(self.outbox, [b"2", b"3"], 9, None, 0.0)
-        self.accumulator.append_values(self.outbox, [b"4"], 6, None, 0.0)
-        self.accumulator.append(self.outbox, None, b"5", 8, (), None, 0.0)
+        self.accumulator.append(self.queue, b"k", b"1", 7, (), None, 0.0)
+        self.accumulator.append_values(self.queue, [b"2", b"3"], 9, None, 0.0)
+        self.accumulator.append_values(self.queue, [b"4"], 6, None, 0.0)
+        self.accumulator.append(self.queue, None, b"5", 8, (), None, 0.0)
         records = list(iter_records(memoryview(self.take().data)))
         self.assertEqual(
             [(r.offset, r.timestamp, r.value) for r in records],
@@ -142,10 +147,10 @@ class AccumulatorTests(SynchronousTestCase):
     def test_bad_value(self) -> None:
         """What is not bytes is refused and leaves nothing behind."""
         bad: Any = "text"
-        self.assertRaises(TypeError, self.accumulator.append, self.outbox, None, bad, 5, (), None, 0.0)
+        self.assertRaises(TypeError, self.accumulator.append, self.queue, None, bad, 5, (), None, 0.0)
         for count in (2, 200):
             values = [*[b"x" * 20] * count, bad]
-            self.assertRaises(TypeError, self.accumulator.append_values, self.outbox, values, 5, None, 0.0)
+            self.assertRaises(TypeError, self.accumulator.append_values, self.queue, values, 5, None, 0.0)
         self.assertEqual(self.accumulator.used_bytes, 0)
         self.assertEqual(self.due(9.0, hurry=True)[0], 0)
         self.add(now_s=9.0)
@@ -154,14 +159,14 @@ class AccumulatorTests(SynchronousTestCase):
     def test_memory(self) -> None:
         """What is on its way takes room until it is settled; cut batches give back what they took."""
         self.use(attrs.evolve(LIMITS, buffer_bytes=300))
-        self.accumulator.append_values(self.outbox, [b"x" * 50] * 4, 5, None, 0.0)
+        self.accumulator.append_values(self.queue, [b"x" * 50] * 4, 5, None, 0.0)
         used = self.accumulator.used_bytes
         self.assertEqual(used, 4 * (50 + RECORD_OVERHEAD_BYTES))
         self.assertFalse(self.accumulator.full)
         self.add()
         self.assertTrue(self.accumulator.full)
         error = RequestError(ErrorCode.MESSAGE_TOO_LARGE)
-        self.assertEqual(self.accumulator.answered(self.take(), error, 0.0), Outcome.AGAIN)
+        self.assertEqual(self.accumulator.answered(self.take(), error, 0.0), Outcome.RETRY)
         for outcome in (None, RequestError(ErrorCode.INVALID_RECORD), None):
             self.assertTrue(self.accumulator.busy)
             self.accumulator.answered(self.take(), outcome, 0.0)
@@ -185,10 +190,10 @@ class AccumulatorTests(SynchronousTestCase):
         self.use(attrs.evolve(LIMITS, retries=1))
         self.add(200)
         outcomes = [self.accumulator.answered(self.take(), ConnectionFailed("x"), 0.0) for _ in range(2)]
-        self.assertEqual(outcomes, [Outcome.AGAIN, Outcome.REFUSED])
+        self.assertEqual(outcomes, [Outcome.RETRY, Outcome.FAILED])
         self.add(200)
         error = RequestError(ErrorCode.INVALID_RECORD)
-        self.assertEqual(self.accumulator.answered(self.take(), error, 0.0), Outcome.REFUSED)
+        self.assertEqual(self.accumulator.answered(self.take(), error, 0.0), Outcome.FAILED)
 
     def test_expire(self) -> None:
         """What is too late is given up, wherever it is; its room is free, and its answer changes nothing."""
@@ -205,14 +210,14 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual((self.accumulator.used_bytes, len(self.accumulator.busy)), (0, 0))
 
     def test_turns(self) -> None:
-        """An outbox that has sent comes after the others."""
-        other = self.accumulator.outbox("t", 1)
+        """A queue that has sent comes after the others."""
+        other = self.accumulator.queue("t", 1)
         self.add(500)
         self.accumulator.append(other, None, b"x", 5, (), None, 0.0)
         self.add(500)
-        self.assertEqual(self.accumulator.due(9.0)[0], [self.outbox, other])
+        self.assertEqual(self.accumulator.due(9.0)[0], [self.queue, other])
         self.take()
-        self.assertEqual(list(self.accumulator.busy), [other, self.outbox])
+        self.assertEqual(list(self.accumulator.busy), [other, self.queue])
 
 
 class FaultsTests(SynchronousTestCase):
@@ -221,24 +226,24 @@ class FaultsTests(SynchronousTestCase):
     def run_one(self, seed: int, refusals: bool) -> None:
         """Send 60 batches through faults of all kinds."""
         source = random.Random(seed)
-        limits = Limits(batch_bytes=60, most_bytes=120, linger_s=0.0, delivery_s=1e9)
-        accumulator = Accumulator(limits, Codec.NONE, identity=Identity(7, 0))
-        outbox, log = accumulator.outbox("t", 0), Partition(most_bytes=source.choice([1 << 30, 130]))
+        limits = AccumulatorLimits(batch_bytes=60, most_bytes=120, linger_s=0.0, delivery_s=1e9)
+        accumulator = RecordAccumulator(limits, Codec.NONE, id_and_epoch=ProducerIdAndEpoch(7, 0))
+        queue, log = accumulator.queue("t", 0), Partition(most_bytes=source.choice([1 << 30, 130]))
         sent, refused, number = [], set(), 0
-        flights: list[tuple[Batch, Exception | None]] = []
+        flights: list[tuple[ProducerBatch, Exception | None]] = []
         while number < 120 or accumulator.busy:
             if number < 120 and source.random() < 0.6:
                 value = b"%04d" % number
-                accumulator.append(outbox, None, value, 5, (), None, 0.0)
+                accumulator.append(queue, None, value, 5, (), None, 0.0)
                 sent.append(value)
                 number += 1
             ready, _ = accumulator.due(0.0)
             if ready and source.random() < 0.8:
-                batch = accumulator.take(outbox)
+                batch = accumulator.take(queue)
                 flights.append((batch, self.deliver(log, batch, source, refusals)))
             elif flights:
                 batch, error = flights.pop(0)
-                if accumulator.answered(batch, error, 0.0) is Outcome.REFUSED:
+                if accumulator.answered(batch, error, 0.0) is Outcome.FAILED:
                     refused |= {record.value for record in iter_records(memoryview(batch.data))}
         self.assertEqual(len(log.values), len(set(log.values)), f"seed {seed}: doubled")
         self.assertEqual(log.values, sorted(log.values), f"seed {seed}: out of order")
@@ -248,7 +253,7 @@ class FaultsTests(SynchronousTestCase):
         self.assertEqual(accumulator.used_bytes, 0)
 
     def deliver(
-        self, log: Partition, batch: Batch, source: random.Random, refusals: bool
+        self, log: Partition, batch: ProducerBatch, source: random.Random, refusals: bool
     ) -> Exception | None:
         """What the client hears of a batch, and what the log does with it."""
         draw = source.random()

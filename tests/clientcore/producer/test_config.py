@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.producer.accumulator import Limits
+from kafkatx.clientcore.producer.accumulator import AccumulatorLimits
 from kafkatx.clientcore.producer.config import acks_of, is_idempotent, limits_of
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import producer
@@ -25,7 +25,9 @@ class ProducingTests(SynchronousTestCase):
         self.assertEqual((acks_of(settings()), is_idempotent(settings())), (-1, True))
         self.assertEqual(
             limits_of(settings()),
-            Limits(131072 - HEADER_BYTES, 1048576 - HEADER_BYTES, 0.005, 33554432, 120.0, 5, 2**31 - 1),
+            AccumulatorLimits(
+                131072 - HEADER_BYTES, 1048576 - HEADER_BYTES, 0.005, 33554432, 120.0, 5, 2**31 - 1
+            ),
         )
 
     def test_acks(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.producer.batch import LAST_EPOCH, NOT_IDEMPOTENT, Batch, Identity
-from kafkatx.clientcore.producer.partition_queue import Outbox
+from kafkatx.clientcore.producer.batch import LAST_EPOCH, NOT_IDEMPOTENT, ProducerBatch, ProducerIdAndEpoch
+from kafkatx.clientcore.producer.partition_queue import PartitionQueue
 from kafkatx.errors import ErrorCode
 from kafkatx.records.batch import parse_header
 from kafkatx.records.builder import BatchBuilder
@@ -16,223 +16,223 @@ UNKNOWN = ErrorCode.UNKNOWN_PRODUCER_ID
 
 class OutboxTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """An outbox whose first batch is in the log, and four more that wait."""
-        self.outbox = Outbox("t", 0, Identity(7, 0))
+        """A queue whose first batch is in the log, and four more that wait."""
+        self.queue = PartitionQueue("t", 0, ProducerIdAndEpoch(7, 0))
         self.put(1)
-        self.outbox.delivered(self.outbox.take())
+        self.queue.delivered(self.queue.take())
         self.put(4)
 
     def put(self, count: int, deadline_s: float = 10.0) -> None:
         """Let batches of two records wait."""
         for _ in range(count):
-            batch = Batch("t", 0, BatchBuilder(), deadline_s=deadline_s, records=2)
+            batch = ProducerBatch("t", 0, BatchBuilder(), deadline_s=deadline_s, records=2)
             assert batch.builder is not None
             for _ in range(2):
                 batch.builder.append(None, b"v", 1)
-            self.outbox.waiting.append(batch)
+            self.queue.waiting.append(batch)
 
-    def take_all(self, limit: int = 5) -> list[Batch]:
+    def take_all(self, limit: int = 5) -> list[ProducerBatch]:
         """Take what may be sent."""
         taken = []
-        while self.outbox.sendable(limit):
-            taken.append(self.outbox.take())
+        while self.queue.sendable(limit):
+            taken.append(self.queue.take())
         return taken
 
-    def stamps(self, batches: list[Batch]) -> list[tuple[int, int]]:
+    def stamps(self, batches: list[ProducerBatch]) -> list[tuple[int, int]]:
         """Epoch and first sequence of each."""
         headers = [parse_header(batch.data) for batch in batches]
         return [(header.producer_epoch, header.base_sequence) for header in headers]
 
     def test_first_alone(self) -> None:
-        """The first batch of an identity goes alone: a broker without state takes any sequence."""
-        self.outbox = Outbox("t", 0, Identity(7, 0))
+        """The first batch of a producer id goes alone: a broker without state takes any sequence."""
+        self.queue = PartitionQueue("t", 0, ProducerIdAndEpoch(7, 0))
         self.put(2)
         self.assertEqual(len(self.take_all()), 1)
-        self.outbox.delivered(self.outbox.in_flight[0])
-        self.assertTrue(self.outbox.sendable(5))
+        self.queue.delivered(self.queue.in_flight[0])
+        self.assertTrue(self.queue.sendable(5))
 
     def test_limit(self) -> None:
         """No more than the limit are under way; sequences follow each other."""
         self.assertEqual(self.stamps(self.take_all(3)), [(0, 2), (0, 4), (0, 6)])
 
     def test_no_identity(self) -> None:
-        """Nothing is sent before there is an identity."""
-        self.outbox = Outbox("t", 0)
+        """Nothing is sent before there is a producer id."""
+        self.queue = PartitionQueue("t", 0)
         self.put(1)
-        self.assertFalse(self.outbox.sendable(5))
-        self.outbox.identify(Identity(1, 0))
-        self.assertTrue(self.outbox.sendable(5))
+        self.assertFalse(self.queue.sendable(5))
+        self.queue.set_producer_id(ProducerIdAndEpoch(1, 0))
+        self.assertTrue(self.queue.sendable(5))
 
     def test_again_in_order(self) -> None:
         """What failed waits for all answers, then is sent again in order, one by one, with its sequences."""
         a, b, c = self.take_all(3)
-        self.outbox.failed(a)
-        self.assertFalse(self.outbox.sendable(5))
-        self.assertTrue(self.outbox.misplaced(b, OUT_OF_ORDER))
-        self.outbox.failed(b)
-        self.outbox.delivered(c)
-        self.assertEqual(list(self.outbox.waiting)[:2], [a, b])
+        self.queue.failed(a)
+        self.assertFalse(self.queue.sendable(5))
+        self.assertTrue(self.queue.misplaced(b, OUT_OF_ORDER))
+        self.queue.failed(b)
+        self.queue.delivered(c)
+        self.assertEqual(list(self.queue.waiting)[:2], [a, b])
         self.assertEqual(self.take_all(), [a])
-        self.outbox.delivered(a)
+        self.queue.delivered(a)
         self.assertEqual(self.take_all(), [b])
         self.assertEqual(self.stamps([a, b]), [(0, 2), (0, 4)])
 
     def test_answers_in_any_order(self) -> None:
         """Nothing new is sent while a batch has failed, also if one before it is not answered yet."""
         a, b = self.take_all(2)
-        self.outbox.failed(b)
-        self.assertFalse(self.outbox.sendable(5))
-        self.outbox.delivered(a)
+        self.queue.failed(b)
+        self.assertFalse(self.queue.sendable(5))
+        self.queue.delivered(a)
         self.assertEqual(self.take_all(), [b])
 
     def test_refused_leaves_gap(self) -> None:
         """After a refused batch those behind it get the next epoch and begin at 0."""
         a, b, _ = self.take_all(3)
-        self.outbox.refused(a)
-        self.assertTrue(self.outbox.misplaced(b, OUT_OF_ORDER))
-        self.outbox.failed(b)
-        self.assertTrue(self.outbox.misplaced(self.outbox.in_flight[-1], OUT_OF_ORDER))
-        self.outbox.failed(self.outbox.in_flight[-1])
+        self.queue.refused(a)
+        self.assertTrue(self.queue.misplaced(b, OUT_OF_ORDER))
+        self.queue.failed(b)
+        self.assertTrue(self.queue.misplaced(self.queue.in_flight[-1], OUT_OF_ORDER))
+        self.queue.failed(self.queue.in_flight[-1])
         first = self.take_all()
         self.assertEqual(self.stamps(first), [(1, 0)])
-        self.outbox.delivered(first[0])
+        self.queue.delivered(first[0])
         self.assertEqual(self.stamps(self.take_all()), [(1, 2), (1, 4)])
 
     def test_in_doubt(self) -> None:
         """Behind a batch that may be in the log, sequences stay until the broker says that it is not."""
         a, b = self.take_all(2)
-        self.outbox.failed(a)
-        self.outbox.failed(b)
+        self.queue.failed(a)
+        self.queue.failed(b)
         a.deadline_s = 5.0
-        self.assertEqual(self.outbox.expire(6.0), [a])
+        self.assertEqual(self.queue.expire(6.0), [a])
         self.assertEqual(self.stamps(self.take_all()), [(0, 4)])
-        self.assertTrue(self.outbox.misplaced(b, OUT_OF_ORDER))
-        self.outbox.failed(b)
+        self.assertTrue(self.queue.misplaced(b, OUT_OF_ORDER))
+        self.queue.failed(b)
         self.assertEqual(self.stamps(self.take_all()), [(1, 0)])
 
     def test_doubt_resolved(self) -> None:
         """If the broker takes the one behind, nothing was missing."""
         a, b = self.take_all(2)
-        self.outbox.failed(a)
-        self.outbox.failed(b)
+        self.queue.failed(a)
+        self.queue.failed(b)
         a.deadline_s = 5.0
-        self.outbox.expire(6.0)
-        self.outbox.delivered(self.take_all()[0])
+        self.queue.expire(6.0)
+        self.queue.delivered(self.take_all()[0])
         self.assertEqual(self.stamps(self.take_all()), [(0, 6), (0, 8)])
 
     def test_refused_in_doubt(self) -> None:
         """A batch that is refused when sent again may be in the log: those behind keep their sequences."""
         a, b = self.take_all(2)
-        self.outbox.failed(a)
-        self.outbox.failed(b)
-        self.outbox.refused(self.take_all()[0])
+        self.queue.failed(a)
+        self.queue.failed(b)
+        self.queue.refused(self.take_all()[0])
         self.assertEqual(self.stamps(self.take_all()), [(0, 4)])
 
     def test_real_gap(self) -> None:
         """OUT_OF_ORDER for the oldest batch is final: records before it were lost."""
         (a,) = self.take_all(1)
-        self.assertFalse(self.outbox.misplaced(a, OUT_OF_ORDER))
-        self.assertFalse(self.outbox.misplaced(a, ErrorCode.INVALID_RECORD))
+        self.assertFalse(self.queue.misplaced(a, OUT_OF_ORDER))
+        self.assertFalse(self.queue.misplaced(a, ErrorCode.INVALID_RECORD))
 
     def test_forgotten(self) -> None:
         """When the broker has forgotten the producer, all goes on in order with the next epoch."""
         a, b, c = self.take_all(3)
         for batch in (a, b, c):
-            self.assertTrue(self.outbox.misplaced(batch, UNKNOWN))
-            self.outbox.failed(batch)
-        self.assertEqual(list(self.outbox.waiting)[:3], [a, b, c])
+            self.assertTrue(self.queue.misplaced(batch, UNKNOWN))
+            self.queue.failed(batch)
+        self.assertEqual(list(self.queue.waiting)[:3], [a, b, c])
         self.assertEqual(self.stamps([a, b, c]), [(1, 0), (1, 2), (1, 4)])
         self.assertEqual(self.take_all(), [a])
-        self.outbox.delivered(a)
+        self.queue.delivered(a)
         self.assertEqual(self.stamps(self.take_all()), [(1, 2), (1, 4), (1, 6)])
 
     def test_forgotten_behind_a_failure(self) -> None:
         """What is before it is sent again first, and finds the same out."""
         a, b = self.take_all(2)
-        self.outbox.failed(a)
-        self.assertTrue(self.outbox.misplaced(b, UNKNOWN))
-        self.outbox.failed(b)
+        self.queue.failed(a)
+        self.assertTrue(self.queue.misplaced(b, UNKNOWN))
+        self.queue.failed(b)
         self.assertEqual(self.stamps([a, b]), [(0, 2), (0, 4)])
         self.assertEqual(self.take_all(), [a])
-        self.assertTrue(self.outbox.misplaced(a, UNKNOWN))
-        self.outbox.failed(a)
+        self.assertTrue(self.queue.misplaced(a, UNKNOWN))
+        self.queue.failed(a)
         self.assertEqual(self.stamps([a, b]), [(1, 0), (1, 2)])
 
     def test_forgotten_for_good(self) -> None:
         """A broker that does not take the first batch of an epoch either will never: that is final."""
         (a,) = self.take_all(1)
-        self.outbox.misplaced(a, UNKNOWN)
-        self.outbox.failed(a)
+        self.queue.misplaced(a, UNKNOWN)
+        self.queue.failed(a)
         self.take_all()
-        self.assertFalse(self.outbox.misplaced(a, UNKNOWN))
+        self.assertFalse(self.queue.misplaced(a, UNKNOWN))
 
     def test_forgotten_too_late(self) -> None:
         """Where a later batch is in the log, order cannot be kept: that is final, too."""
         a, b = self.take_all(2)
-        self.outbox.failed(a)
-        self.outbox.delivered(b)
+        self.queue.failed(a)
+        self.queue.delivered(b)
         self.take_all()
-        self.assertFalse(self.outbox.misplaced(a, UNKNOWN))
+        self.assertFalse(self.queue.misplaced(a, UNKNOWN))
 
     def test_expired_in_flight(self) -> None:
         """What is under way when its time is up is reported once, and keeps its place until the answer."""
         a, b = self.take_all(2)
         a.deadline_s = 5.0
-        self.assertEqual(self.outbox.expire(6.0), [a])
-        self.assertEqual(self.outbox.expire(7.0), [])
-        self.assertEqual(self.outbox.deadline_s(), 10.0)
-        self.outbox.failed(a)
-        self.outbox.failed(b)
+        self.assertEqual(self.queue.expire(6.0), [a])
+        self.assertEqual(self.queue.expire(7.0), [])
+        self.assertEqual(self.queue.deadline_s(), 10.0)
+        self.queue.failed(a)
+        self.queue.failed(b)
         self.assertEqual(self.take_all(), [b])
 
     def test_expired_waiting(self) -> None:
         """What was never sent leaves no gap when its time is up."""
-        self.outbox.waiting.clear()
+        self.queue.waiting.clear()
         self.put(1, 5.0)
         self.put(1)
-        self.assertEqual(len(self.outbox.expire(5.0)), 1)
+        self.assertEqual(len(self.queue.expire(5.0)), 1)
         self.assertEqual(self.stamps(self.take_all()), [(0, 2)])
 
     def test_epochs_used_up(self) -> None:
-        """After the last epoch nothing is sent until there is another identity; then all is stamped anew."""
-        self.outbox.waiting.clear()
-        self.outbox.identify(Identity(7, LAST_EPOCH))
+        """After the last epoch nothing is sent until there is a new producer id; then all is stamped anew."""
+        self.queue.waiting.clear()
+        self.queue.set_producer_id(ProducerIdAndEpoch(7, LAST_EPOCH))
         self.put(3)
-        self.outbox.delivered(self.outbox.take())
+        self.queue.delivered(self.queue.take())
         a, b = self.take_all()
-        self.outbox.refused(a)
-        self.outbox.failed(b)
-        self.assertIsNone(self.outbox.identity)
-        self.assertFalse(self.outbox.sendable(5))
-        self.outbox.identify(Identity(9, 0))
+        self.queue.refused(a)
+        self.queue.failed(b)
+        self.assertIsNone(self.queue.id_and_epoch)
+        self.assertFalse(self.queue.sendable(5))
+        self.queue.set_producer_id(ProducerIdAndEpoch(9, 0))
         (again,) = self.take_all()
         self.assertIs(again, b)
         self.assertEqual(parse_header(b.data).producer_id, 9)
         self.assertEqual(self.stamps([b]), [(0, 0)])
 
     def test_not_idempotent(self) -> None:
-        """Without an identity there are no sequences, and a refusal changes nothing."""
-        self.outbox = Outbox("t", 0, NOT_IDEMPOTENT)
+        """Without a producer id there are no sequences, and a refusal changes nothing."""
+        self.queue = PartitionQueue("t", 0, NOT_IDEMPOTENT)
         self.put(3)
         (a,) = self.take_all(1)
-        self.outbox.refused(a)
+        self.queue.refused(a)
         self.assertEqual(self.stamps(self.take_all(2)), [(-1, -1), (-1, -1)])
 
     def test_cut(self) -> None:
-        """The halves of a batch go in its place, after all answers, one by one."""
+        """The split of a batch go in its place, after all answers, one by one."""
         a, b = self.take_all(2)
-        halves = self.outbox.cut(a)
-        self.assertFalse(self.outbox.sendable(5))
-        self.outbox.failed(b)
-        self.assertEqual(list(self.outbox.waiting)[:3], [*halves, b])
-        self.assertEqual(self.take_all(), halves[:1])
-        self.assertEqual(self.stamps(halves), [(0, 2), (0, 3)])
-        self.assertEqual(self.outbox.most_bytes, len(halves[0].data))
+        split = self.queue.cut(a)
+        self.assertFalse(self.queue.sendable(5))
+        self.queue.failed(b)
+        self.assertEqual(list(self.queue.waiting)[:3], [*split, b])
+        self.assertEqual(self.take_all(), split[:1])
+        self.assertEqual(self.stamps(split), [(0, 2), (0, 3)])
+        self.assertEqual(self.queue.most_bytes, len(split[0].data))
 
     def test_abandon(self) -> None:
         """Everything is given up once."""
         a, *_ = self.take_all(2)
         a.deadline_s = 1.0
-        self.outbox.expire(2.0)
-        self.assertEqual(len(self.outbox.abandon()), 3)
-        self.assertTrue(self.outbox.idle)
+        self.queue.expire(2.0)
+        self.assertEqual(len(self.queue.abandon()), 3)
+        self.assertTrue(self.queue.idle)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.errors import ConnectionFailed, RequestTimedOut
-from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, Batch, Identity
+from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, ProducerBatch, ProducerIdAndEpoch
 from kafkatx.clientcore.producer.requests import (
-    answers,
+    can_be_split,
     code_of,
+    delivery_timed_out,
     error_of,
-    given_up,
-    identity_told,
-    may_be_cut,
-    moved,
+    is_metadata_stale,
+    partition_responses,
+    produce_failure,
     produce_request,
-    too_late,
+    read_producer_id,
 )
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.builder import BatchBuilder
@@ -24,9 +24,9 @@ from kafkatx.wire.messages.init_producer_id import InitProducerIdResponse
 from kafkatx.wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
 
-def batch(topic: str = "t", partition: int = 0, records: int = 1) -> Batch:
+def batch(topic: str = "t", partition: int = 0, records: int = 1) -> ProducerBatch:
     """A sealed batch."""
-    made = Batch(topic, partition, BatchBuilder(), records=records, payload_bytes=3)
+    made = ProducerBatch(topic, partition, BatchBuilder(), records=records, payload_bytes=3)
     assert made.builder is not None
     for _ in range(records):
         made.builder.append(b"k", b"v", 5)
@@ -59,11 +59,12 @@ class RequestTests(SynchronousTestCase):
             self.assertEqual([(r.key, r.value) for r in iter_any(records)], [(b"k", b"v")])
 
     def test_identity(self) -> None:
-        """An identity is taken from a reply; a code is an error."""
+        """A producer id is taken from a reply; a code is an error."""
         self.assertEqual(
-            identity_told(InitProducerIdResponse(producer_id=5, producer_epoch=2)), Identity(5, 2)
+            read_producer_id(InitProducerIdResponse(producer_id=5, producer_epoch=2)),
+            ProducerIdAndEpoch(5, 2),
         )
-        self.assertRaises(RequestError, identity_told, InitProducerIdResponse(error_code=15))
+        self.assertRaises(RequestError, read_producer_id, InitProducerIdResponse(error_code=15))
 
 
 class AnswersTests(SynchronousTestCase):
@@ -76,31 +77,31 @@ class AnswersTests(SynchronousTestCase):
     def test_each_its_own(self) -> None:
         """Each batch gets the answer for its partition, in whatever order they come."""
         response = self.response(("b", 0, 0), ("a", 1, 3), ("a", 0, 7))
-        found = answers([batch("a", 0), batch("a", 1), batch("b", 0)], response)
+        found = partition_responses([batch("a", 0), batch("a", 1), batch("b", 0)], response)
         self.assertEqual([code_of(error_of(a)) if error_of(a) else 0 for a in found], [7, 3, 0])  # type: ignore[arg-type]
 
     def test_left_out(self) -> None:
         """A batch that the broker says nothing of is in doubt."""
         for response in (self.response(("t", 1, 0)), self.response(("u", 0, 0)), self.response()):
-            self.assertIsInstance(error_of(answers([batch()], response)[0]), ConnectionFailed)
+            self.assertIsInstance(error_of(partition_responses([batch()], response)[0]), ConnectionFailed)
 
     def test_duplicate(self) -> None:
         """DUPLICATE_SEQUENCE_NUMBER says that the batch is in the log."""
-        self.assertIsNone(error_of(answers([batch()], self.response(("t", 0, 46)))[0]))
+        self.assertIsNone(error_of(partition_responses([batch()], self.response(("t", 0, 46)))[0]))
 
 
 class ErrorsTests(SynchronousTestCase):
     def test_cut(self) -> None:
         """Only what is too large and has several records is cut."""
-        self.assertTrue(may_be_cut(batch(records=2), ErrorCode.MESSAGE_TOO_LARGE))
-        self.assertFalse(may_be_cut(batch(records=1), ErrorCode.MESSAGE_TOO_LARGE))
-        self.assertFalse(may_be_cut(batch(records=2), ErrorCode.INVALID_RECORD))
+        self.assertTrue(can_be_split(batch(records=2), ErrorCode.MESSAGE_TOO_LARGE))
+        self.assertFalse(can_be_split(batch(records=1), ErrorCode.MESSAGE_TOO_LARGE))
+        self.assertFalse(can_be_split(batch(records=2), ErrorCode.INVALID_RECORD))
 
     def test_moved(self) -> None:
         """Metadata are asked for after a lost connection or another leader, not when replicas are missing."""
-        self.assertTrue(moved(ConnectionFailed("x")))
-        self.assertTrue(moved(RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER)))
-        self.assertFalse(moved(RequestError(ErrorCode.NOT_ENOUGH_REPLICAS)))
+        self.assertTrue(is_metadata_stale(ConnectionFailed("x")))
+        self.assertTrue(is_metadata_stale(RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER)))
+        self.assertFalse(is_metadata_stale(RequestError(ErrorCode.NOT_ENOUGH_REPLICAS)))
 
     def test_codes(self) -> None:
         """A lost connection is NETWORK_EXCEPTION, a bug UNKNOWN_SERVER_ERROR."""
@@ -110,17 +111,19 @@ class ErrorsTests(SynchronousTestCase):
     def test_given_up(self) -> None:
         """The error names topic, partition and why; the first error is its cause."""
         cause = RequestError(ErrorCode.MESSAGE_TOO_LARGE, "")
-        error = given_up(batch("t", 4), cause)
+        error = produce_failure(batch("t", 4), cause)
         self.assertIn("t [4]: a message of 3 bytes is above the topic's max.message.bytes", str(error))
         self.assertIs(error.__cause__, cause)
-        error = given_up(batch(), RequestError(ErrorCode.INVALID_RECORD, "the third is bad"))
+        error = produce_failure(batch(), RequestError(ErrorCode.INVALID_RECORD, "the third is bad"))
         self.assertEqual((error.code, str(error)), (ErrorCode.INVALID_RECORD, "t [0]: the third is bad"))
 
     def test_too_late(self) -> None:
         """What was not delivered in time tells what went wrong last, or that it was never sent."""
         late = batch()
-        self.assertIn("within 5 s (delivery.timeout.ms); it was never sent", str(too_late(late, 5.0)))
+        self.assertIn(
+            "within 5 s (delivery.timeout.ms); it was never sent", str(delivery_timed_out(late, 5.0))
+        )
         late.error = ConnectionFailed("nobody answers")
-        error = too_late(late, 5.0)
+        error = delivery_timed_out(late, 5.0)
         self.assertIn("the last error: nobody answers", str(error))
         self.assertEqual(error.code, ErrorCode.REQUEST_TIMED_OUT)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.client.producer.receipts import CallbackReceipt, Losses, OnDelivery, refuse
+from kafkatx.client.producer.receipts import CallbackReceipt, LostRecords, OnDelivery, reject_records
 from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.forks import check_process
@@ -28,7 +28,7 @@ _Call: TypeAlias = (
 """A call with its outcome; or one that gives nothing, its arguments, and what hears of a failure."""
 
 
-class Handover:
+class CallQueue:
     """A queue of calls to a producer.
 
     Those of one thread are made in order. None is made while the producer has no room.
@@ -43,7 +43,7 @@ class Handover:
         self._ready = ready
         self._changed = threading.Condition()
         self._calls: list[_Call] = []
-        self._losses = Losses()
+        self._lost_records = LostRecords()
         self._pid = os.getpid()
         self._awake = False
         self._closed = False
@@ -71,7 +71,7 @@ class Handover:
 
     def check(self) -> None:
         """In the reactor's thread: raise RecordsLost if calls of :meth:`tell` failed since the last time."""
-        lost = self._losses.take()
+        lost = self._lost_records.take()
         if lost is not None:
             raise lost
 
@@ -144,7 +144,9 @@ class Handover:
             except Exception as raised:
                 error = raised
         if error is not None:
-            refuse(None if on_delivery is None else CallbackReceipt(on_delivery), error, self._losses)
+            reject_records(
+                None if on_delivery is None else CallbackReceipt(on_delivery), error, self._lost_records
+            )
 
 
 def _put(call: Callable[[], Deferred[Any]], outcome: Future[Any], error: KafkaTXError | None) -> None:

@@ -20,7 +20,7 @@ Take: TypeAlias = Callable[[Hand, Callable[[], None]], Awaitable[None]]
 awaitable is."""
 
 
-class Dealer(Processor):
+class StreamProcessor(Processor):
     """Gives out hands in place of records."""
 
     def __init__(self, take: Take, **more: Any) -> None:
@@ -39,13 +39,13 @@ def _nothing(records: object) -> None:
     """No function is called."""
 
 
-class DealingConsumer(Consumer):
+class StreamConsumer(Consumer):
     """Of each partition one hand is out at a time, so that its records keep their order whoever gets them."""
 
-    def deal(self, take: Take) -> Deferred[None]:
+    def distribute(self, take: Take) -> Deferred[None]:
         """Give *take* the records of all partitions until it is cancelled; fails as :meth:`process`."""
         parts = self._parts
-        dealer = Dealer(
+        processor = StreamProcessor(
             take,
             reactor=parts.reactor,
             positions=self._positions,
@@ -53,7 +53,7 @@ class DealingConsumer(Consumer):
             limit=self._most,
             alive=parts.works,
         )
-        return dealer.start()
+        return processor.start()
 
     def breathe(self) -> Deferred[None]:
         """Fires at once, or when the reactor had its turn if it had none for long."""

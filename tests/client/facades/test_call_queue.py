@@ -1,4 +1,4 @@
-"""Tests of kafkatx.client.facades.handover: calls from threads, made in the reactor's."""
+"""Tests of kafkatx.client.facades.call_queue: calls from threads, made in the reactor's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client.facades import handover
-from kafkatx.client.facades.handover import Handover
+from kafkatx.client.facades import call_queue
+from kafkatx.client.facades.call_queue import CallQueue
 from kafkatx.clientcore.errors import BufferExhausted, ClientClosed, RecordsLost
 
 
@@ -35,11 +35,11 @@ class Turns:
 
 class HandoverTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A handover to a producer that has room."""
+        """A queue of calls to a producer that has room."""
         self.reactor = Turns()
         self.room: Deferred[None] = succeed(None)
         self.made: list[int] = []
-        self.handover = Handover(self.reactor, self.ready)
+        self.calls = CallQueue(self.reactor, self.ready)
 
     def ready(self) -> Deferred[None]:
         """The producer's."""
@@ -54,7 +54,7 @@ class HandoverTests(SynchronousTestCase):
             self.made.append(number)
             return succeed(number)
 
-        return self.handover.put(call)
+        return self.calls.put(call)
 
     def test_order(self) -> None:
         """Calls are made in order, with one waking for all of them, and their results come."""
@@ -67,7 +67,7 @@ class HandoverTests(SynchronousTestCase):
 
     def test_failure(self) -> None:
         """A call that fails fails its own future."""
-        outcome = self.handover.put(lambda: fail(ZeroDivisionError()))
+        outcome = self.calls.put(lambda: fail(ZeroDivisionError()))
         other = self.put(1)
         self.reactor.turn()
         self.assertRaises(ZeroDivisionError, outcome.result, 0)
@@ -84,19 +84,19 @@ class HandoverTests(SynchronousTestCase):
             heard.append((str(error), metadata))
 
         self.put(0)
-        self.handover.tell(self.made.append, (1,), None)
-        self.handover.tell(raising, ("heard",), on_delivery)
-        self.handover.tell(raising, ("counted",), None)
+        self.calls.tell(self.made.append, (1,), None)
+        self.calls.tell(raising, ("heard",), on_delivery)
+        self.calls.tell(raising, ("counted",), None)
         self.put(2)
         self.reactor.turn()
         self.assertEqual((self.made, heard), ([0, 1, 2], [("heard", None)]))
         self.room = fail(BufferExhausted("full"))
-        self.handover.tell(self.made.append, (3,), on_delivery)
+        self.calls.tell(self.made.append, (3,), on_delivery)
         self.reactor.turn()
         self.assertEqual(heard[1:], [("full", None)])
-        error = self.assertRaises(RecordsLost, self.handover.check)
+        error = self.assertRaises(RecordsLost, self.calls.check)
         self.assertEqual((error.count, str(error.first)), (1, "counted"))
-        self.handover.check()
+        self.calls.check()
 
     def test_no_room(self) -> None:
         """While there is no room no call is made, and those that come meanwhile follow."""
@@ -131,16 +131,16 @@ class HandoverTests(SynchronousTestCase):
 
     def test_rest(self) -> None:
         """Rest comes when all is made; at once if nothing was handed over."""
-        self.successResultOf(self.handover.rest())
+        self.successResultOf(self.calls.rest())
         self.put(0)
-        waiting = self.handover.rest()
+        waiting = self.calls.rest()
         self.assertNoResult(waiting)
         self.reactor.turn()
         self.successResultOf(waiting)
 
     def test_too_many(self) -> None:
         """A thread that hands over too much waits until some of it is made."""
-        self.patch(handover, "CALLS", 2)
+        self.patch(call_queue, "CALLS", 2)
         self.put(0)
         self.put(1)
         passed = threading.Event()
@@ -158,7 +158,7 @@ class HandoverTests(SynchronousTestCase):
 
     def test_closed(self) -> None:
         """After the close nothing is taken; who waits for room is told, too."""
-        self.patch(handover, "CALLS", 1)
+        self.patch(call_queue, "CALLS", 1)
         self.put(0)
         told: Future[None] = Future()
 
@@ -170,7 +170,7 @@ class HandoverTests(SynchronousTestCase):
 
         thread = threading.Thread(target=second, daemon=True)
         thread.start()
-        self.handover.close()
+        self.calls.close()
         told.result(10)
         thread.join()
         self.assertRaises(ClientClosed, self.put, 2)

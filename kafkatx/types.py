@@ -107,7 +107,7 @@ class ClusterState:
     """The quotas of each entity by their names; no entity without any."""
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """The log dir that holds a partition's log."""
 
     topic_id: uuid.UUID
@@ -117,12 +117,12 @@ class Placed(NamedTuple):
 
 
 @attrs.frozen
-class Recorded:
+class LogDirRecord:
     """What a coordinator has on record about the log dirs of this broker.
 
     :ivar log_dirs: the last known path of each log dir, by its ``directory.id``.
     :ivar placed: for each topic id the ``directory.id`` of each partition whose directory is known to have
-        been made; as :class:`Placed`.
+        been made; as :class:`Placement`.
     :ivar deleted: ids of deleted topics some of whose directories may still be there.
     """
 
@@ -145,19 +145,19 @@ class Expected:
     empty: bool
     generation: Callable[[], int]
     topic_id: Callable[[TopicPartition], uuid.UUID | None]
-    recorded: Recorded
+    recorded: LogDirRecord
     anew: bool = False
 
 
 @attrs.frozen
-class Settled:
+class DirectoryChanges:
     """What a log store has brought to the disk since it was asked last.
 
     :ivar placed: logs whose directories are on the disk now.
     :ivar gone: ids of deleted topics of which no directory is left.
     """
 
-    placed: Sequence[Placed] = ()
+    placed: Sequence[Placement] = ()
     gone: Sequence[uuid.UUID] = ()
 
     def __bool__(self) -> bool:

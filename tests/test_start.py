@@ -32,7 +32,7 @@ reactor.run()
 HANDLERS = {f"kafkatx.broker.handlers.{api.module}" for api in APIS.values()}
 MESSAGES = {f"kafkatx.wire.messages.{api.module}" for api in APIS.values()}
 MACHINES = {"kafkatx.group.classic.group", "kafkatx.group.consumer.group"}
-CLEANING = {"kafkatx.log.cleaner.chore", "kafkatx.log.cleaner.clean", "kafkatx.log.cleaner.process"}
+CLEANING = {"kafkatx.log.cleaner.log_cleaner", "kafkatx.log.cleaner.clean", "kafkatx.log.cleaner.process"}
 
 
 class StartTests(SynchronousTestCase):

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kafkatx.config.broker_config import nearest
-from kafkatx.config.table import broker, foreign
-from kafkatx.config.table.row import ConfigType, Setting, show
+from kafkatx.config.table import broker, kafka_only
+from kafkatx.config.table.row import ConfigType, Setting, format_value
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 
 
@@ -60,7 +60,7 @@ def altered(
                     ErrorCode.INVALID_CONFIG,
                     f"Can't {operation.name} to config {name}: its type is {setting.type.name}, not LIST",
                 )
-            there = new[name] if name in new else show(in_effect(setting)) or ""
+            there = new[name] if name in new else format_value(in_effect(setting)) or ""
             new[name] = ",".join(_edited(_items(there), operation, _items(value)))
     return new
 
@@ -115,7 +115,7 @@ def _check_dynamic(name: str, value: str) -> None:
     :raises SettingError: it may not.
     """
     setting = broker.SETTINGS.get(name)
-    if setting is None and foreign.is_foreign(name):
+    if setting is None and kafka_only.is_kafka_only(name):
         raise SettingError(f"{name}: only Apache Kafka has this setting; kafkatx would not act on it")
     if setting is None:
         raise SettingError(f"{name}: unknown setting{nearest(name, broker.SETTINGS)}")

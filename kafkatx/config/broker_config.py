@@ -11,7 +11,7 @@ import attrs
 from kafkatx.config.listeners import Listener, advertise, check_advertised, for_clients, parse_listeners
 from kafkatx.config.properties import read_properties
 from kafkatx.config.table import broker as b
-from kafkatx.config.table import foreign
+from kafkatx.config.table import kafka_only
 from kafkatx.config.table.row import Setting
 from kafkatx.errors import SettingError
 from kafkatx.names import PLUGIN_SETTINGS
@@ -99,7 +99,7 @@ class BrokerConfig:
         broker: Mapping[str, str] = MappingProxyType({}),
     ) -> BrokerConfig:
         warnings = _check_names(static)
-        foreign.check_safe(static)
+        kafka_only.check_safe(static)
         explicit = {**static, **brokers, **broker}
         values = {setting.name: _value(setting, explicit, warnings) for setting in b.SETTINGS.values()}
         listeners, left_out = _listeners(values)
@@ -122,19 +122,19 @@ class BrokerConfig:
         for setting in b.SETTINGS.values():
             if name in setting.aliases:
                 return self._values[setting.name]
-        if foreign.is_foreign(name):
+        if kafka_only.is_kafka_only(name):
             return self.explicit.get(name)
         raise KeyError(name)
 
-    def set_as(self, setting: Setting[Any]) -> str | None:
+    def used_name(self, setting: Setting[Any]) -> str | None:
         """Under which name, its own or an alias, a setting was set; None: its default holds."""
-        return _set_as(setting, self.explicit)
+        return _used_name(setting, self.explicit)
 
-    def set_in(self, setting: Setting[T]) -> list[tuple[int, str, T]]:
+    def values_set(self, setting: Setting[T]) -> list[tuple[int, str, T]]:
         """Everywhere that a setting is set: number of the layer, name, value; the first counts."""
         found = []
         for number, layer in enumerate(self.layers):
-            name = _set_as(setting, layer)
+            name = _used_name(setting, layer)
             if name is not None:
                 found.append((number, name, setting.parse(layer[name], name)))
         return found
@@ -178,7 +178,7 @@ def _check_names(explicit: Mapping[str, str]) -> list[str]:
     for name in explicit:
         if name in known or name.startswith(PLUGIN_SETTINGS):
             continue
-        if not foreign.is_foreign(name):
+        if not kafka_only.is_kafka_only(name):
             raise SettingError(f"{name}: unknown setting{nearest(name, known)}")
         warnings.append(f"{name}: accepted and not used by kafkatx")
     return warnings
@@ -189,12 +189,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     import difflib  # only on the way out
 
     near = difflib.get_close_matches(name, sorted(known), 1) or difflib.get_close_matches(
-        name, sorted(foreign.NAMES), 1
+        name, sorted(kafka_only.NAMES), 1
     )
     return f"; did you mean {near[0]}?" if near else "; see docs/settings.md for those that there are"
 
 
-def _set_as(setting: Setting[Any], explicit: Mapping[str, str]) -> str | None:
+def _used_name(setting: Setting[Any], explicit: Mapping[str, str]) -> str | None:
     for name in (setting.name, *setting.aliases):
         if name in explicit and explicit[name].strip() not in setting.legacy:
             return name
@@ -203,7 +203,7 @@ def _set_as(setting: Setting[Any], explicit: Mapping[str, str]) -> str | None:
 
 def _value(setting: Setting[T], explicit: Mapping[str, str], warnings: list[str]) -> T:
     """A setting's value; the other names of it are checked too."""
-    chosen = _set_as(setting, explicit)
+    chosen = _used_name(setting, explicit)
     for name in (setting.name, *setting.aliases):
         if name not in explicit or name == chosen:
             continue

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from kafkatx.config.broker_config import BrokerConfig
 from kafkatx.config.table import broker, consumer_group, topic
-from kafkatx.config.table.row import ConfigType, Setting, show
-from kafkatx.config.topic_config import GIVERS, topic_value
+from kafkatx.config.table.row import ConfigType, Setting, format_value
+from kafkatx.config.topic_config import DEFAULT_FROM, topic_value
 
 
 class ConfigSource(enum.IntEnum):
@@ -107,7 +107,7 @@ def _entry(setting: Setting[Any], value: Any, synonyms: list[Synonym], read_only
         value, synonyms = None, [synonym._replace(value=None) for synonym in synonyms]
     return ConfigEntry(
         name=setting.name,
-        value=show(value),
+        value=format_value(value),
         read_only=read_only,
         is_default=source is ConfigSource.DEFAULT,
         source=source,
@@ -124,32 +124,35 @@ def _of_topic(config: BrokerConfig, topic_configs: Mapping[str, str], setting: S
         for name in (setting.name, *setting.aliases)
         if name in topic_configs
     ]
-    for giver in GIVERS.get(setting.name, ()):
-        synonyms += _set(config, giver)
+    for source in DEFAULT_FROM.get(setting.name, ()):
+        synonyms += _set(config, source)
     synonyms.append(_default_of_topic(setting))
     return synonyms
 
 
 def _set(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:
-    return [Synonym(name, show(value), _LAYERS[number]) for number, name, value in config.set_in(setting)]
+    return [
+        Synonym(name, format_value(value), _LAYERS[number])
+        for number, name, value in config.values_set(setting)
+    ]
 
 
 def _default_of_topic(setting: Setting[Any]) -> Synonym:
     """The default, by the name of the broker setting that has it: log.retention.hours for retention.ms."""
-    for giver in GIVERS.get(setting.name, ()):
-        if giver.default is not None and giver.scaled(giver.default) == setting.default:
-            return Synonym(giver.name, show(giver.default), ConfigSource.DEFAULT)
-    return Synonym(setting.name, show(setting.default), ConfigSource.DEFAULT)
+    for source in DEFAULT_FROM.get(setting.name, ()):
+        if source.default is not None and source.scaled(source.default) == setting.default:
+            return Synonym(source.name, format_value(source.default), ConfigSource.DEFAULT)
+    return Synonym(setting.name, format_value(setting.default), ConfigSource.DEFAULT)
 
 
 def _of_group(config: BrokerConfig, group_configs: Mapping[str, str], setting: Setting[Any]) -> list[Synonym]:
     own = group_configs.get(setting.name)
     synonyms = [] if own is None else [Synonym(setting.name, own, ConfigSource.DYNAMIC_GROUP)]
-    return synonyms + _of_broker(config, consumer_group.RANGES[setting.name].giver)
+    return synonyms + _of_broker(config, consumer_group.RANGES[setting.name].source)
 
 
 def _of_broker(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:
     synonyms = _set(config, setting)
     if setting.default is not None:
-        synonyms.append(Synonym(setting.name, show(setting.default), ConfigSource.DEFAULT))
+        synonyms.append(Synonym(setting.name, format_value(setting.default), ConfigSource.DEFAULT))
     return synonyms

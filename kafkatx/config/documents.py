@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kafkatx.config.properties import format_property
-from kafkatx.config.table import broker, consumer_group, foreign, topic
-from kafkatx.config.table.row import Section, Setting, show
-from kafkatx.config.topic_config import GIVERS
+from kafkatx.config.table import broker, consumer_group, kafka_only, topic
+from kafkatx.config.table.row import Section, Setting, format_value
+from kafkatx.config.topic_config import DEFAULT_FROM
 
 _WIDTH = 100
 
@@ -61,7 +61,7 @@ def sample() -> str:
         for setting in section.settings:
             lines += ["", *_comment(f"{setting.doc} ({_facts(setting)})")]
             if setting.sample is None:
-                lines.append("#" + format_property(setting.name, show(setting.default) or ""))
+                lines.append("#" + format_property(setting.name, format_value(setting.default) or ""))
             else:
                 lines.append(format_property(setting.name, setting.sample))
     return "\n".join(lines) + "\n"
@@ -79,8 +79,8 @@ def page() -> str:
     parts += [f"## {consumer_group.HONOURED.title}\n", f"{consumer_group.HONOURED.doc} {_GROUP_HEAD}"]
     parts.append(settings_table(consumer_group.HONOURED.settings))
     parts += ["## Names that only Apache Kafka has\n", "Accepted with a warning, and not used:\n"]
-    parts.append(_wrap(", ".join(f"`{name}`" for name in sorted(foreign.NAMES))) + ".\n")
-    below = ", ".join(f"`{prefix}`" for prefix in sorted(foreign.PREFIXES))
+    parts.append(_wrap(", ".join(f"`{name}`" for name in sorted(kafka_only.NAMES))) + ".\n")
+    below = ", ".join(f"`{prefix}`" for prefix in sorted(kafka_only.PREFIXES))
     parts.append(f"And every name that begins with {below}.\n")
     parts.append(
         _wrap(
@@ -141,7 +141,7 @@ def _row(setting: Setting[Any]) -> tuple[str, ...]:
     if setting.dynamic:
         meaning += " Dynamic."
     unit = f", {setting.unit}" if setting.unit else ""
-    default = show(setting.default)
+    default = format_value(setting.default)
     shown = "not set" if default is None else f"`{default}`" if default else "empty"
     kind = setting.type.name.lower() + unit
     return f"`{setting.name}`", kind, shown, setting.allowed, meaning
@@ -149,7 +149,7 @@ def _row(setting: Setting[Any]) -> tuple[str, ...]:
 
 def _topic_row(setting: Setting[Any]) -> tuple[str, ...]:
     *cells, meaning = _row(setting)
-    return *cells, ", ".join(f"`{giver.name}`" for giver in GIVERS[setting.name]), meaning
+    return *cells, ", ".join(f"`{source.name}`" for source in DEFAULT_FROM[setting.name]), meaning
 
 
 def _table(settings: Iterable[Setting[Any]], row: Any, columns: tuple[str, ...]) -> str:

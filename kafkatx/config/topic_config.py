@@ -14,15 +14,15 @@ from kafkatx.errors import ErrorCode, RequestError, SettingError
 T = TypeVar("T")
 
 
-def _givers() -> dict[str, tuple[Setting[Any], ...]]:
-    givers: dict[str, tuple[Setting[Any], ...]] = dict.fromkeys(topic.SETTINGS, ())
+def _default_sources() -> dict[str, tuple[Setting[Any], ...]]:
+    sources: dict[str, tuple[Setting[Any], ...]] = dict.fromkeys(topic.SETTINGS, ())
     for setting in broker.SETTINGS.values():
-        for name in setting.gives:
-            givers[name] += (setting,)
-    return givers
+        for name in setting.default_for:
+            sources[name] += (setting,)
+    return sources
 
 
-GIVERS: Mapping[str, tuple[Setting[Any], ...]] = _givers()
+DEFAULT_FROM: Mapping[str, tuple[Setting[Any], ...]] = _default_sources()
 """For each honoured topic config the broker settings that give its default, the first that is set."""
 
 _OF_LOG_CONFIG: tuple[tuple[str, Setting[Any]], ...] = (
@@ -63,9 +63,9 @@ def topic_value(config: BrokerConfig, topic_configs: Mapping[str, str], setting:
     for name in (setting.name, *setting.aliases):
         if name in topic_configs:
             return setting.parse(topic_configs[name], name)
-    for giver in GIVERS.get(setting.name, ()):
-        if config.set_as(giver) is not None:
-            value: T = giver.scaled(config[giver])
+    for source in DEFAULT_FROM.get(setting.name, ()):
+        if config.used_name(source) is not None:
+            value: T = source.scaled(config[source])
             return value
     return setting.default
 

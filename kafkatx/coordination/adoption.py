@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from kafkatx.coordination.database import ClusterDatabase
 from kafkatx.coordination.embedded import kafka_id
-from kafkatx.types import Placed, Topic
+from kafkatx.types import Placement, Topic
 
 PRODUCER_IDS_PER_S = 1 << 20
 
@@ -30,7 +30,7 @@ def write(
     database: ClusterDatabase,
     topics: Iterable[Topic],
     grown: Iterable[tuple[Topic, int]],
-    placed: Iterable[Placed],
+    placed: Iterable[Placement],
     generation: int,
 ) -> None:
     """Let the database have these topics; what is broken off can be begun again.

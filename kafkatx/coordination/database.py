@@ -28,7 +28,7 @@ from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.coordination.seal import Damaged, Seal
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange
-from kafkatx.types import PartitionState, Placed, QuotaEntity, Recorded, Topic
+from kafkatx.types import LogDirRecord, PartitionState, Placement, QuotaEntity, Topic
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ class Loaded:
     broker_configs: dict[str, Mapping[str, str]]
     client_quotas: dict[QuotaEntity, Mapping[str, float]]
     group_configs: dict[str, Mapping[str, str]]
-    recorded: Recorded
+    recorded: LogDirRecord
 
 
 class ClusterDatabase:
@@ -221,14 +221,14 @@ class ClusterDatabase:
             for name, topic_id, internal in self._db.execute("SELECT name, topic_id, internal FROM topics")
         }
 
-    def _recorded(self) -> Recorded:
+    def _recorded(self) -> LogDirRecord:
         placed: dict[uuid.UUID, dict[int, str]] = {}
         for topic_id, partition, directory_id in self._db.execute(
             "SELECT topic_id, partition, directory_id FROM partitions JOIN topics ON name = topic "
             "WHERE directory_id IS NOT NULL"
         ):
             placed.setdefault(uuid.UUID(bytes=topic_id), {})[partition] = directory_id
-        return Recorded(
+        return LogDirRecord(
             dict(self._db.execute("SELECT directory_id, path FROM log_dirs")),
             placed,
             frozenset(uuid.UUID(bytes=row[0]) for row in self._db.execute("SELECT * FROM deleted_topics")),
@@ -361,7 +361,7 @@ class ClusterDatabase:
     def record(
         self,
         log_dirs: Mapping[str, str] | None,
-        placed: Iterable[Placed],
+        placed: Iterable[Placement],
         gone: Iterable[uuid.UUID],
     ) -> None:
         """Write down where logs are; as ``ICoordinator.record``."""

@@ -29,10 +29,10 @@ from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import (
     BrokerNode,
     ClusterState,
+    LogDirRecord,
     PartitionState,
-    Placed,
+    Placement,
     QuotaEntity,
-    Recorded,
     Topic,
 )
 
@@ -76,7 +76,7 @@ class EmbeddedCoordinator:
         self._memory = not durable
         self._log_dirs = config[b.LOG_DIRS]
         self._anew = config[b.KAFKATX_START_ANEW]
-        self.recorded = Recorded()
+        self.recorded = LogDirRecord()
         self._worker = workers("coordinator")
         self._new_uuid = new_uuid
         self._listeners: list[Listener] = []
@@ -237,7 +237,7 @@ class EmbeddedCoordinator:
     def record(
         self,
         log_dirs: Mapping[str, str] | None = None,
-        placed: Iterable[Placed] = (),
+        placed: Iterable[Placement] = (),
         gone: Iterable[uuid.UUID] = (),
     ) -> Deferred[None]:
         """Write down where logs are."""

@@ -5,7 +5,7 @@ order, at once, before the machine is called again:
 
 *   :class:`Answer`: give a response to whoever sent the request that came with ``token``; it may have been
     waiting since an earlier call. A token is whatever the caller passed, and is answered exactly once.
-*   :class:`Tell`: write a line into the broker's log.
+*   :class:`LogLine`: write a line into the broker's log.
 *   :class:`Store`: append records to the group's partition of ``__consumer_offsets``, then call
     ``group.stored(error, now_ms)`` and perform what that returns.
 *   :class:`Replace`: another group stands in the place of this one from now on (KIP-848: a group changes its
@@ -46,7 +46,7 @@ class Store(NamedTuple):
     records: Sequence[Record]
 
 
-class Tell(NamedTuple):
+class LogLine(NamedTuple):
     """Write a line into the broker's log: what became of the group and why, never per heartbeat."""
 
     text: str
@@ -63,7 +63,7 @@ class Replace(NamedTuple):
     group: Group
 
 
-Action: TypeAlias = Answer | Store | Tell | Replace
+Action: TypeAlias = Answer | Store | LogLine | Replace
 
 
 class Group(Protocol):

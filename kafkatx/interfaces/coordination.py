@@ -27,7 +27,7 @@ class ICoordinator(Interface):
     """
 
     state = Attribute("types.ClusterState; replaced as a whole.")
-    recorded = Attribute("types.Recorded: what was on record of this broker's log dirs when it was started.")
+    recorded = Attribute("types.LogDirRecord: what was on record of this broker's log dirs at its start.")
     generation = Attribute(
         "int: rises with each durable change; 0 where an older state cannot come back. The log dirs note it: "
         "a start with a lower one is refused."
@@ -98,7 +98,7 @@ class ICoordinator(Interface):
         """Write down where this broker's logs are; fires when it is durable.
 
         :param log_dirs: the paths of the log dirs in use, by ``directory.id``; None: as before.
-        :param placed: iterable of ``types.Placed``; what is not a partition any more is ignored.
+        :param placed: iterable of ``types.Placement``; what is not a partition any more is ignored.
         :param gone: ids of deleted topics of which no directory is left.
         """
 

@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred  # Spark's workers know no Twisted
 
 
-UNJUDGED = -2
+NEEDS_VALIDATION = -2
 """The ``error`` of an append whose records must be looked into first, which takes its time."""
 
 
 TRUSTED = object()
-"""Given as ``judged``: the records are the broker's own, and nobody looks into them."""
+"""Given as ``validated``: the records are the broker's own, and nobody looks into them."""
 
-LATER = object()
-"""Given as ``judged``: nothing that takes time is to be done at once, for the request has more of it."""
+DEFER_VALIDATION = object()
+"""Given as ``validated``: nothing that takes time is to be done at once, for the request has more of it."""
 
 
 class IAppended(Interface):
     """What became of one call to :meth:`IPartitionLog.append`.
 
-    Where ``error`` is :data:`UNJUDGED` nothing was staged: ``judge``, an attribute that only such a result
-    has, is called in a worker without arguments, and what it returns is given to a second append.
+    If ``error`` is :data:`NEEDS_VALIDATION` nothing was staged. Such a result has one more attribute,
+    ``validate``: call it in a worker without arguments, and pass what it returns to a second append.
     """
 
     error = Attribute("0, or the protocol's error code (int); then nothing was staged.")
@@ -58,7 +58,7 @@ class IPartitionLog(Interface):
     )
 
     def append(
-        records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool, judged: Any = None
+        records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool, validated: Any = None
     ) -> IAppended:
         """Validate and stage the records of one produce request for this partition.
 
@@ -67,8 +67,9 @@ class IPartitionLog(Interface):
         a compacted topic (keys), a topic whose compression.type differs from the batch's, and where
         kafkatx.records.validation asks for it.
 
-        :param judged: what ``judge`` of an earlier append of the same records has given (it may be UNJUDGED
-            again where the log has changed meanwhile), :data:`TRUSTED` or :data:`LATER`.
+        :param validated: what ``validate`` of an earlier append of the same records returned (the result may
+            be NEEDS_VALIDATION again if the log has changed since), :data:`TRUSTED` or
+            :data:`DEFER_VALIDATION`.
         :param one_batch: Produce v3+: exactly one magic-2 batch, else INVALID_RECORD. False (Produce
             v0-2): one or more messages of magic 0 or 1, stored as they came with offsets assigned.
         :return: :class:`IAppended`. Errors of the input are codes in it, never exceptions:
@@ -213,8 +214,8 @@ class ILogStore(Interface):
         :meth:`delete` was called for a log of that id.
         """
 
-    def settle() -> Deferred[Any]:
-        """Make the logs that were created durable as such; fires with a ``types.Settled`` of what is new.
+    def sync_directories() -> Deferred[Any]:
+        """Sync the directories of new and removed logs; fires with the new ``types.DirectoryChanges``.
 
         After it is written down, a log that is missing at a start was lost, and is not made anew.
         """

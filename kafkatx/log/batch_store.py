@@ -18,7 +18,7 @@ from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.batch_log import BatchLog, BatchStorage
 from kafkatx.log.partition.appender import FindRetention
-from kafkatx.types import Expected, Settled, TopicPartition
+from kafkatx.types import DirectoryChanges, Expected, TopicPartition
 
 
 class FoundLog(NamedTuple):
@@ -134,9 +134,9 @@ class BatchLogStore:
             self._batches.delete(one.topic_partition)
         return known
 
-    def settle(self) -> Deferred[Settled]:
+    def sync_directories(self) -> Deferred[DirectoryChanges]:
         """As ILogStore says: a storage knows itself where its logs are."""
-        return succeed(Settled())
+        return succeed(DirectoryChanges())
 
     def _add(
         self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig, log_start_offset: int

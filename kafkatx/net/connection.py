@@ -27,7 +27,7 @@ from kafkatx.errors import ProtocolViolation
 from kafkatx.net.pool import Pool
 from kafkatx.net.requests import Alone, Peer, Reply, Staged
 from kafkatx.net.sender import Chunk, PlainSender, make_sender
-from kafkatx.wire.frames import Frames
+from kafkatx.wire.frames import FrameDecoder
 
 if TYPE_CHECKING:
     from kafkatx.net.server import KafkaServerFactory
@@ -65,7 +65,7 @@ class KafkaConnection(protocol.Protocol):
     def __init__(self, factory: KafkaServerFactory) -> None:
         self.factory = factory
         self._requests = factory.requests
-        self._frames = Frames(factory.limits.max_request_bytes)
+        self._frames = FrameDecoder(factory.limits.max_request_bytes)
         self._inbox: deque[memoryview] = deque()
         self._inbox_bytes = 0
         self._alone_bytes = 0  # of a request that is done in parts
@@ -328,7 +328,7 @@ class KafkaConnection(protocol.Protocol):
         self._alone_bytes = 0
         self._inbox.clear()
         self._inbox_bytes = 0
-        self._frames = Frames(0)
+        self._frames = FrameDecoder(0)
         self._balance()
         owed, self._owed = self._owed, deque()
         for reply in owed:

@@ -12,7 +12,7 @@ from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.types import Records
 from kafkatx.wire.api import API_VERSIONS, Api
 from kafkatx.wire.codec import decode, encoder
-from kafkatx.wire.frames import Frames, frame
+from kafkatx.wire.frames import FrameDecoder, frame
 from kafkatx.wire.headers import decode_response_header, encode_request_header
 from kafkatx.wire.messages.api_versions import ApiVersionsResponse
 from kafkatx.wire.schema import Message
@@ -34,7 +34,7 @@ class ClientConnection:
         """:param max_bytes: the largest response taken."""
         self.client_id = client_id
         self.correlation_id = -1
-        self._frames = Frames(max_bytes)
+        self._frames = FrameDecoder(max_bytes)
         self._expected: deque[tuple[int, Api, int]] = deque()
         self._ranges: dict[int, tuple[int, int]] | None = None
 

@@ -1,6 +1,6 @@
 """Frames: every message on a connection stands behind its size, a signed 32-bit number.
 
-:class:`Frames` takes the bytes of any transport in any pieces and gives back whole frames.
+:class:`FrameDecoder` takes the bytes of any transport in any pieces and gives back whole frames.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SMALL_BYTES = 4096
 _HTTP_METHODS = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"TRAC", b"CONN", b"PRI ")
 
 
-class Frames:
+class FrameDecoder:
     """Cuts a stream of bytes into frames.
 
     :ivar buffered_bytes: how much of an unfinished frame, size included, is held.

@@ -11,7 +11,7 @@ from kafkatx.blocking.connection import Connection
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.codec import encode
-from kafkatx.wire.frames import Frames
+from kafkatx.wire.frames import FrameDecoder
 from kafkatx.wire.headers import decode_request_header, encode_response_header
 from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafkatx.wire.messages.list_offsets import ListOffsetsRequest
@@ -56,7 +56,9 @@ class Peers:
         """(API key, version, client id) of what came over one connection so far."""
         self.ends[index].setblocking(False)
         received = iter(lambda: self._next(index), b"")
-        headers = [decode_request_header(body)[0] for data in received for body in Frames(1 << 20).feed(data)]
+        headers = [
+            decode_request_header(body)[0] for data in received for body in FrameDecoder(1 << 20).feed(data)
+        ]
         return [(header.api_key, header.api_version, header.client_id) for header in headers]
 
     def close(self) -> None:

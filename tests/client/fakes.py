@@ -20,7 +20,7 @@ from kafkatx.errors import ErrorCode
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.wire.api import API_VERSIONS, APIS, api_for
 from kafkatx.wire.codec import decode, encode
-from kafkatx.wire.frames import Frames
+from kafkatx.wire.frames import FrameDecoder
 from kafkatx.wire.headers import encode_response_header, split_request
 from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafkatx.wire.messages.join_group import JoinGroupRequest
@@ -166,7 +166,7 @@ class Link(StringTransport):
         self.client_id: str | None = None
         self.options: list[tuple[int, int, int]] = []
         self._network = network
-        self._frames = Frames(1 << 30)
+        self._frames = FrameDecoder(1 << 30)
         self._unread: deque[memoryview] = deque()
         self._replies: deque[tuple[int, int, int, Any]] = deque()
         self._closing: Any = None

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.settings import KINDS, ClientSettings
 from kafkatx.clientcore.tables import common, consumer, producer
-from kafkatx.config.table.row import show
+from kafkatx.config.table.row import format_value
 from kafkatx.errors import SettingError
 
 
@@ -146,7 +146,7 @@ class TableTests(SynchronousTestCase):
             for row in rows:
                 self.assertTrue(re.fullmatch(r"[a-z0-9]+([.-][a-z0-9]+)*", row.name), row.name)
                 self.assertTrue(row.doc, row.name)
-                shown = show(row.default)
+                shown = format_value(row.default)
                 if shown:
                     loaded = ClientSettings.load(kind, {row.name: shown})
                     self.assertEqual(loaded[row], row.default, row.name)

@@ -12,8 +12,8 @@ import kafkatx
 from kafkatx.config import BrokerConfig, Listener
 from kafkatx.config.broker_config import Reloaded
 from kafkatx.config.table import broker as b
-from kafkatx.config.table import foreign
-from kafkatx.config.table.row import show
+from kafkatx.config.table import kafka_only
+from kafkatx.config.table.row import format_value
 from kafkatx.errors import SettingError
 
 STOCK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stock")
@@ -53,7 +53,9 @@ class BrokerConfigTests(SynchronousTestCase):
         """Every default could have been set: its setting reads it back."""
         for setting in b.SETTINGS.values():
             if setting.default is not None and setting is not b.ADVERTISED_LISTENERS:
-                self.assertEqual(setting.parse(show(setting.default) or ""), setting.default, setting.name)
+                self.assertEqual(
+                    setting.parse(format_value(setting.default) or ""), setting.default, setting.name
+                )
 
     def test_file_and_overrides(self) -> None:
         """Overrides go before the file, the last of them first; explicit keeps the texts."""
@@ -81,8 +83,8 @@ class BrokerConfigTests(SynchronousTestCase):
         self.assertEqual(BrokerConfig.load(None, {"log.dir": "/a"})[b.LOG_DIRS], ("/a",))
         config = BrokerConfig.load(None, {"log.dir": "/a", "log.dirs": "/b"})
         self.assertEqual(config[b.LOG_DIRS], ("/b",))
-        self.assertEqual(config.set_as(b.LOG_DIRS), "log.dirs")
-        self.assertIs(config.set_as(b.NUM_PARTITIONS), None)
+        self.assertEqual(config.used_name(b.LOG_DIRS), "log.dirs")
+        self.assertIs(config.used_name(b.NUM_PARTITIONS), None)
 
     def test_generated_id(self) -> None:
         """broker.id=-1, Kafka's "choose one", is taken as not set, with a warning."""
@@ -107,8 +109,8 @@ class BrokerConfigTests(SynchronousTestCase):
     def test_foreign_names_are_not_ours(self) -> None:
         """No name is both used and warned of as not used."""
         ours = {name for setting in b.SETTINGS.values() for name in (setting.name, *setting.aliases)}
-        self.assertEqual(ours & foreign.NAMES, set())
-        self.assertEqual([name for name in ours if name.startswith(foreign.PREFIXES)], [])
+        self.assertEqual(ours & kafka_only.NAMES, set())
+        self.assertEqual([name for name in ours if name.startswith(kafka_only.PREFIXES)], [])
 
     def test_no_authorizer(self) -> None:
         """An authorizer that is set to nothing is none."""
@@ -130,10 +132,10 @@ class BrokerConfigTests(SynchronousTestCase):
         self.assertEqual((config[b.MESSAGE_MAX_BYTES], config[b.BROKER_ID]), (2, 4))
         self.assertEqual((config.explicit["log.roll.ms"], static[b.LOG_ROLL_MS]), ("7", 1))
         self.assertEqual(
-            config.set_in(b.LOG_ROLL_MS),
+            config.values_set(b.LOG_ROLL_MS),
             [(0, "log.roll.ms", 7), (1, "log.roll.ms", 5), (2, "log.roll.ms", 1)],
         )
-        self.assertEqual(config.set_in(b.BROKER_ID), [(2, "node.id", 4)])
+        self.assertEqual(config.values_set(b.BROKER_ID), [(2, "node.id", 4)])
         self.assertEqual(config.warnings, static.warnings)
 
     def test_with_other_dynamic(self) -> None:
@@ -230,7 +232,7 @@ class StockFilesTests(SynchronousTestCase):
             self.assertEqual(config.advertised([9092] * len(config.listeners()))[1], 9092)
             for warning in config.warnings:
                 setting = warning.split(":")[0].split("=")[0]
-                self.assertTrue(foreign.is_foreign(setting) or setting == "listeners", warning)
+                self.assertTrue(kafka_only.is_kafka_only(setting) or setting == "listeners", warning)
 
     def test_zookeeper(self) -> None:
         """Kafka 3.9 with ZooKeeper: the default listener, its buffers and its directory."""

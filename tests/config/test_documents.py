@@ -12,7 +12,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.documents import main, page, sample
 from kafkatx.config.properties import parse_properties
 from kafkatx.config.table import broker as b
-from kafkatx.config.table import foreign, topic
+from kafkatx.config.table import kafka_only, topic
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(kafkatx.__file__)))
 
@@ -62,7 +62,7 @@ class DocumentsTests(SynchronousTestCase):
         text = page()
         for name in (*b.SETTINGS, *topic.ALL_SETTINGS):
             self.assertIn(f"\n| `{name}` |", text)
-        for name in foreign.NAMES:
+        for name in kafka_only.NAMES:
             self.assertIn(f"`{name}`", text)
 
     def test_tables_are_whole(self) -> None:

@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config import BrokerConfig, LogConfig, log_config, topic_value, validate_topic_configs
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import topic
-from kafkatx.config.table.row import show
-from kafkatx.config.topic_config import GIVERS
+from kafkatx.config.table.row import format_value
+from kafkatx.config.topic_config import DEFAULT_FROM
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 
 HOUR = 3_600_000
@@ -146,8 +146,8 @@ class TableTests(SynchronousTestCase):
 
     def test_gives_known_configs(self) -> None:
         """Every topic config is given by a broker setting, and its default is that setting's."""
-        for name, givers in GIVERS.items():
-            defaults = [giver.scaled(giver.default) for giver in givers if giver.default is not None]
+        for name, sources in DEFAULT_FROM.items():
+            defaults = [source.scaled(source.default) for source in sources if source.default is not None]
             setting = topic.SETTINGS[name]
             if name == "flush.ms":  # Kafka gives it by log.flush.scheduler.interval.ms
                 self.assertEqual(defaults, [])
@@ -156,22 +156,24 @@ class TableTests(SynchronousTestCase):
 
     def test_ranges_agree(self) -> None:
         """What a broker setting allows, the topic config of the same unit allows too."""
-        for name, givers in GIVERS.items():
-            for giver in givers:
-                low = re.search(r"(-?\d+) or more", giver.allowed)
-                if giver.scale == 1 and low:
+        for name, sources in DEFAULT_FROM.items():
+            for source in sources:
+                low = re.search(r"(-?\d+) or more", source.allowed)
+                if source.scale == 1 and low:
                     topic.SETTINGS[name].parse(low.group(1))
 
     def test_defaults_are_allowed(self) -> None:
         """Every default could have been set."""
         for setting in topic.ALL_SETTINGS.values():
-            self.assertEqual(setting.parse(show(setting.default) or ""), setting.default, setting.name)
+            self.assertEqual(
+                setting.parse(format_value(setting.default) or ""), setting.default, setting.name
+            )
 
     def test_words_agree(self) -> None:
         """A topic config and the broker setting that gives it say the same, if it is the only one."""
-        for name, givers in GIVERS.items():
-            if len(givers) == 1 and name != "flush.ms":
-                self.assertEqual(topic.SETTINGS[name].doc, givers[0].doc)
+        for name, sources in DEFAULT_FROM.items():
+            if len(sources) == 1 and name != "flush.ms":
+                self.assertEqual(topic.SETTINGS[name].doc, sources[0].doc)
 
     def test_every_setting_has_words(self) -> None:
         """Every row of both tables says what it is for, in sentences."""

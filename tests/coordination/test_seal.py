@@ -16,7 +16,7 @@ from kafkatx.coordination.database import ClusterDatabase, DatabaseDamaged
 from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.coordination.seal import SEALED
 from kafkatx.errors import ErrorCode, RequestError, SettingError
-from kafkatx.types import Placed, Topic
+from kafkatx.types import Placement, Topic
 from tests.coordination.test_database import topic
 
 FLIPS = 150
@@ -41,7 +41,7 @@ class SealTests(SynchronousTestCase):
         self.database.alter_broker_configs("", lambda _: {"log.roll.ms": "1"})
         self.database.alter_client_quotas({(("user", "ann"),): {"a": 0.1, "b": 3}})
         self.database.add_partitions("t2", 7, self.made[0].partitions)
-        self.database.record({"x": "/x"}, [Placed(self.made[3].topic_id, 2, "x")], [])
+        self.database.record({"x": "/x"}, [Placement(self.made[3].topic_id, 2, "x")], [])
         self.database.allocate_producer_ids(10)
         self.addCleanup(lambda: self.database.close())
 
@@ -204,8 +204,8 @@ class SealTests(SynchronousTestCase):
         """Places and deletions are on record until they are changed; log dirs that hold nothing go."""
         gone, other = self.made[0].topic_id, uuid.uuid4()
         self.assertEqual(self.database.register(3, "x").recorded.deleted, {gone})
-        placed = [Placed(self.made[1].topic_id, 0, "y"), Placed(self.made[3].topic_id, 2, None)]
-        self.database.record({"y": "/y", "z": "/z"}, [*placed, Placed(other, 0, "y")], [gone, other])
+        placed = [Placement(self.made[1].topic_id, 0, "y"), Placement(self.made[3].topic_id, 2, None)]
+        self.database.record({"y": "/y", "z": "/z"}, [*placed, Placement(other, 0, "y")], [gone, other])
         recorded = self.reopened().register(3, "x").recorded
         self.assertEqual(recorded.placed, {self.made[1].topic_id: {0: "y"}})
         self.assertEqual((dict(recorded.log_dirs), recorded.deleted), ({"y": "/y", "z": "/z"}, frozenset()))

@@ -245,7 +245,7 @@ class ServiceTests(TestCase):
         self.make()
         self.assertFalse(os.path.exists(self.data_dir))
 
-    async def test_chore_shares_the_reactor(self) -> None:
+    async def test_log_cleaner_shares_the_reactor(self) -> None:
         """Retention of many logs lets others have their turn, and ends where the service stops meanwhile."""
         service = await self.started(kafkatx_storage="memory")
         topics = service.broker.topics

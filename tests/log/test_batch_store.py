@@ -15,7 +15,7 @@ from kafkatx.errors import SettingError
 from kafkatx.log.batch_store import BatchLogStore, FoundLog
 from kafkatx.log.memory import MemoryBatches, MemoryStorage
 from kafkatx.testing.contracts.partition_log import find_retention
-from kafkatx.types import Expected, Recorded, TopicPartition
+from kafkatx.types import Expected, LogDirRecord, TopicPartition
 
 KNOWN, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -46,7 +46,7 @@ class LastingBatches(MemoryBatches):
 def expected(deleted: frozenset[uuid.UUID] = frozenset()) -> Expected:
     """A state with the topic t of one partition."""
     ids = {T0: KNOWN}
-    return Expected("cluster", False, lambda: 1, ids.get, Recorded(deleted=deleted))
+    return Expected("cluster", False, lambda: 1, ids.get, LogDirRecord(deleted=deleted))
 
 
 class BelongingTests(SynchronousTestCase):

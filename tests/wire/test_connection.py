@@ -9,7 +9,7 @@ from kafkatx.types import Records
 from kafkatx.wire.api import API_VERSIONS, CREATE_TOPICS, FETCH, METADATA, PRODUCE, Api
 from kafkatx.wire.codec import encode
 from kafkatx.wire.connection import ClientConnection
-from kafkatx.wire.frames import Frames, frame
+from kafkatx.wire.frames import FrameDecoder, frame
 from kafkatx.wire.headers import encode_response_header, split_request
 from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataResponse
@@ -45,7 +45,7 @@ class CorrelationTests(SynchronousTestCase):
         self.connection.send(METADATA, 9, MetadataRequest())
         chunks = self.connection.send(PRODUCE, 9, request)
         self.assertTrue(any(chunk is records for chunk in chunks))
-        (body,) = Frames(1000).feed(joined(chunks))
+        (body,) = FrameDecoder(1000).feed(joined(chunks))
         key, version, correlation_id, client_id, at = split_request(body)
         self.assertEqual((key, version, correlation_id, client_id), (0, 9, 1, "me"))
         self.assertEqual(bytes(body[at:]), encode(request, 9))

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ProtocolViolation
 from kafkatx.types import Records
-from kafkatx.wire.frames import Frames, frame
+from kafkatx.wire.frames import FrameDecoder, frame
 from tests.wire.strategies import quick
 
 
@@ -21,7 +21,7 @@ def framed(*bodies: bytes) -> bytes:
     return b"".join(struct.pack(">i", len(body)) + body for body in bodies)
 
 
-class FramesTests(SynchronousTestCase):
+class FrameDecoderTests(SynchronousTestCase):
     """Whole frames out of any pieces."""
 
     @quick(200)
@@ -30,7 +30,7 @@ class FramesTests(SynchronousTestCase):
         """However the stream is cut into pieces, the frames are the same."""
         stream = framed(*bodies)
         edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-        frames, found = Frames(100), []
+        frames, found = FrameDecoder(100), []
         for start, end in itertools.pairwise(edges):
             found += [bytes(body) for body in frames.feed(stream[start:end])]
         self.assertEqual(found, bodies)
@@ -38,7 +38,7 @@ class FramesTests(SynchronousTestCase):
 
     def test_byte_by_byte(self) -> None:
         """Even single bytes make frames, and what is held is told."""
-        frames = Frames(10)
+        frames = FrameDecoder(10)
         stream = framed(b"abc")
         for at in range(len(stream) - 1):
             self.assertEqual(list(frames.feed(stream[at : at + 1])), [])
@@ -49,7 +49,7 @@ class FramesTests(SynchronousTestCase):
     def test_no_copy(self) -> None:
         """A frame inside one read is a slice of it."""
         stream = framed(b"one", b"two") + b"\0\0"
-        frames = Frames(10)
+        frames = FrameDecoder(10)
         for body in frames.feed(stream):
             self.assertIs(body.obj, stream)
         self.assertEqual(frames.buffered_bytes, 2)
@@ -59,7 +59,7 @@ class FramesTests(SynchronousTestCase):
         size = 4 << 20
         stream = framed(bytes(size))
         pieces = [stream[at : at + 65536] for at in range(0, len(stream), 65536)]
-        frames = Frames(size)
+        frames = FrameDecoder(size)
         tracemalloc.start()
         try:
             bodies = [body for piece in pieces for body in frames.feed(piece)]
@@ -71,7 +71,7 @@ class FramesTests(SynchronousTestCase):
 
     def test_tiny_pieces_cost_little(self) -> None:
         """A peer that sends two bytes at a time makes us hold little more than what it sent."""
-        frames = Frames(1 << 20)
+        frames = FrameDecoder(1 << 20)
         frames.feed(struct.pack(">i", 1 << 20))
         tracemalloc.start()
         try:
@@ -85,20 +85,20 @@ class FramesTests(SynchronousTestCase):
 
     def test_limit(self) -> None:
         """A frame of exactly the limit is taken, one byte more is a violation that names both numbers."""
-        self.assertEqual(len(list(Frames(5).feed(framed(bytes(5))))), 1)
-        error = self.assertRaises(ProtocolViolation, Frames(5).feed, framed(bytes(6)))
+        self.assertEqual(len(list(FrameDecoder(5).feed(framed(bytes(5))))), 1)
+        error = self.assertRaises(ProtocolViolation, FrameDecoder(5).feed, framed(bytes(6)))
         self.assertIn("6 bytes is above the limit of 5", str(error))
 
     def test_refused_before_the_body(self) -> None:
         """Four bytes are enough to refuse a size, and it stays refused."""
-        frames = Frames(100)
+        frames = FrameDecoder(100)
         self.assertRaises(ProtocolViolation, frames.feed, b"\x7f\xff\xff\xff")
         self.assertRaises(ProtocolViolation, frames.feed, framed(b"good"))
-        self.assertRaises(ProtocolViolation, Frames(100).feed, b"\xff\xff\xff\xff")
+        self.assertRaises(ProtocolViolation, FrameDecoder(100).feed, b"\xff\xff\xff\xff")
 
     def test_frames_before_a_bad_one(self) -> None:
         """What is complete before the bad size comes first; then the violation."""
-        found, frames = [], Frames(100)
+        found, frames = [], FrameDecoder(100)
         with self.assertRaises(ProtocolViolation):
             for body in frames.feed(framed(b"one", b"two") + b"\x7f\xff\xff\xff"):
                 found.append(bytes(body))
@@ -112,9 +112,9 @@ class FramesTests(SynchronousTestCase):
             (b"POST /", "HTTP (POST...)"),
             (b"PUT /x", "HTTP (PUT...)"),
         ):
-            error = self.assertRaises(ProtocolViolation, Frames(1 << 20).feed, start)
+            error = self.assertRaises(ProtocolViolation, FrameDecoder(1 << 20).feed, start)
             self.assertIn(name, str(error))
-        error = self.assertRaises(ProtocolViolation, Frames(1 << 20).feed, b"\x7f\xff\xff\xff")
+        error = self.assertRaises(ProtocolViolation, FrameDecoder(1 << 20).feed, b"\x7f\xff\xff\xff")
         self.assertNotIn("speaks", str(error))
 
 

@@ -23,7 +23,7 @@ from kafkatx.broker.coordinator.turns import Turns
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, Replace, Store, Tell
+from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, LogLine, Replace, Store
 from kafkatx.group.offsets import Offsets
 from kafkatx.group.settings import GroupSettings
 
@@ -213,7 +213,7 @@ class Groups:
         if never_used and not self.offsets.of(group.group_id):
             self.remove(group.group_id)
 
-    def _tell(self, group: Group, line: Tell) -> None:
+    def _tell(self, group: Group, line: LogLine) -> None:
         values = {name: quoted(v) if isinstance(v, str) else v for name, v in line.values.items()}
         write = self._log.warn if line.warn else self._log.info
         write(line.text, group=quoted(group.group_id), **values)

@@ -26,7 +26,7 @@ from kafkatx.broker.requests.unique_names import partitions
 from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IAppended
-from kafkatx.interfaces.storage import LATER, UNJUDGED
+from kafkatx.interfaces.storage import DEFER_VALIDATION, NEEDS_VALIDATION
 from kafkatx.net.requests import Alone
 from kafkatx.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -72,7 +72,7 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
         results = storing.begin(topic.name)
         for data in topic.partition_data:
             results.append(storing.store(topic.name, data))
-            storing.judged = LATER
+            storing.judged = DEFER_VALIDATION
     return storing.staged()
 
 
@@ -99,7 +99,8 @@ def _answer_one(
 class _Storing:
     """Stages the records of partition after partition, and gathers the results.
 
-    :ivar judged: what a log is told of the records' content: None, it may look into few at once; LATER, not.
+    :ivar judged: ``validated`` of each append: None, small batches may be validated at once; or
+        DEFER_VALIDATION.
     """
 
     def __init__(self, broker: Broker, request: ProduceRequest, version: int) -> None:
@@ -138,7 +139,7 @@ class _Storing:
     ) -> PartitionProduceResponse:
         """Go by what an append gave."""
         log_start_offset = partition.log.log_start_offset
-        if done.error == UNJUDGED:
+        if done.error == NEEDS_VALIDATION:
             result = PartitionProduceResponse(data.index, 0, -1)
             self._unjudged.append((partition, data.records or b"", done, result))
             return result

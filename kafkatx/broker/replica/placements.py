@@ -11,7 +11,7 @@ from twisted.logger import Logger
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.errors import RequestError
-from kafkatx.types import Expected, Placed, Settled, TopicPartition
+from kafkatx.types import DirectoryChanges, Expected, Placement, TopicPartition
 
 NAMED = 5
 """How many missing partitions one line of the log names."""
@@ -33,7 +33,7 @@ class Placements:
         self._anew = config[b.KAFKATX_START_ANEW]
         self._coordinator = coordinator
         self._store = store
-        self._unrecorded = Settled()
+        self._unrecorded = DirectoryChanges()
         self.on_change: Callable[[], None] | None = None
         self._missing: dict[str, list[TopicPartition]] = {}
 
@@ -109,16 +109,16 @@ class Placements:
             await self._write(None)
 
     async def _settle(self) -> None:
-        new = await self._store.settle()
+        new = await self._store.sync_directories()
         old = self._unrecorded
-        self._unrecorded = Settled((*old.placed, *new.placed), (*old.gone, *new.gone))
+        self._unrecorded = DirectoryChanges((*old.placed, *new.placed), (*old.gone, *new.gone))
 
     async def _write(self, log_dirs: dict[str, str] | None) -> None:
-        settled, self._unrecorded = self._unrecorded, Settled()
+        settled, self._unrecorded = self._unrecorded, DirectoryChanges()
         try:
             await self._coordinator.record(log_dirs, settled.placed, settled.gone)
         except BaseException:
             more = self._unrecorded
-            placed: tuple[Placed, ...] = (*settled.placed, *more.placed)
-            self._unrecorded = Settled(placed, (*settled.gone, *more.gone))
+            placed: tuple[Placement, ...] = (*settled.placed, *more.placed)
+            self._unrecorded = DirectoryChanges(placed, (*settled.gone, *more.gone))
             raise

@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IAppended
-from kafkatx.interfaces.storage import UNJUDGED
+from kafkatx.interfaces.storage import NEEDS_VALIDATION
 from kafkatx.types import Records
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Judging:
         """
         broker = self._broker
         for _ in range(ROUNDS):
-            judged = await self.judge(done.judge)
+            judged = await self.judge(done.validate)
             name = partition.topic_partition
             if broker.topics.find(name.topic, name.partition) is not partition:
                 raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
@@ -95,7 +95,7 @@ class Judging:
                 raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "the log dir of the partition is offline")
             now_ms = broker.now_ms()
             done = partition.log.append(records, partition.leader_epoch, now_ms, one_batch, judged)
-            if done.error != UNJUDGED:
+            if done.error != NEEDS_VALIDATION:
                 break
         else:
             raise RequestError(ErrorCode.REQUEST_TIMED_OUT, "the log grew while its records were checked")

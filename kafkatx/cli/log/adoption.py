@@ -12,7 +12,7 @@ from kafkatx.coordination.database import ClusterDatabase, DatabaseDamaged
 from kafkatx.coordination.embedded import kafka_id
 from kafkatx.coordination.location import find_file, put_aside
 from kafkatx.log.files import Files
-from kafkatx.log.inspect.places import locked
+from kafkatx.log.inspect.paths import locked
 from kafkatx.log.recovery import adoption
 
 
@@ -23,7 +23,7 @@ class Adoption:
     :param broker_id: where the log dirs do not say it.
     :raises SettingError: the database is another broker's, is in use, or is of a newer version.
     :raises StateLost: there are several databases.
-    :raises InUse: a broker is running.
+    :raises LogDirInUse: a broker is running.
     :ivar lines: what would be done, for a person.
     :ivar notes: what is left as it is.
     :ivar problems: why it cannot be done.

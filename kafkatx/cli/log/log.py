@@ -130,8 +130,8 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
     """
     from kafkatx.log.files import Files
     from kafkatx.log.inspect.logdir import Check
-    from kafkatx.log.inspect.places import Kind, kind_of, locked, log_dir_of
-    from kafkatx.log.inspect.repair import carry_out, plans
+    from kafkatx.log.inspect.paths import Kind, kind_of, locked, log_dir_of
+    from kafkatx.log.inspect.repair import execute, plans
 
     kind = kind_of(path)
     if kind not in (Kind.LOG_DIR, Kind.PARTITION):
@@ -150,7 +150,7 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
             _say("nothing was changed; give --yes to do this")
             return FAULTY
         for plan in todo:
-            carry_out(plan)
+            execute(plan)
         left = _print_faults(Check(files, path, compacted=compacted, ours=True).faults(), as_json=False)
     _say(f"done; {_count(left, 'fault') if left else 'no fault'} left")
     return FAULTY if left else 0

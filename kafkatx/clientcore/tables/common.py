@@ -22,7 +22,7 @@ CLIENT_RACK = BROKERS.string(
 SECURITY_PROTOCOL = BROKERS.string(
     "security.protocol", "PLAINTEXT", "How brokers are spoken to.", choices=("PLAINTEXT",)
 )
-ENDPOINT = BROKERS.part(
+ENDPOINT = BROKERS.plugin(
     "kafkatx.endpoint",
     "",
     "How to connect: a callable that makes a Twisted client endpoint of (reactor, host, port), over TLS or a "

@@ -68,10 +68,10 @@ ALLOW_AUTO_CREATE_TOPICS = FETCHING.boolean(
 EXCLUDE_INTERNAL_TOPICS = FETCHING.boolean(
     "exclude.internal.topics", True, "A pattern matches none of the cluster's own topics."
 )
-KEY_DESERIALIZER = FETCHING.part(
+KEY_DESERIALIZER = FETCHING.plugin(
     "key.deserializer", "bytes", "What makes a key of bytes: the name of an `IDecoder`, or one."
 )
-VALUE_DESERIALIZER = FETCHING.part(
+VALUE_DESERIALIZER = FETCHING.plugin(
     "value.deserializer", "bytes", "What makes a value of bytes: the name of an `IDecoder`, or one."
 )
 
@@ -133,7 +133,7 @@ PATTERN_REFRESH_MS = GROUP.integer(
     low=100,
     unit="ms",
 )
-BALANCER = GROUP.part(
+BALANCER = GROUP.plugin(
     "kafkatx.balancer",
     "group",
     "What shares partitions out among the `ConsumerConnector`s of a group, and keeps their offsets: the name "

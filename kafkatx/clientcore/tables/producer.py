@@ -93,23 +93,23 @@ PARTS = Section(
     "The name of one that is installed (see [Plugins](plugins.md)), or an object with the interface.",
 )
 
-KEY_SERIALIZER = PARTS.part(
+KEY_SERIALIZER = PARTS.plugin(
     "key.serializer", "bytes", "What makes bytes of a key: `IEncoder`.", aliases=("key.encoder",)
 )
-VALUE_SERIALIZER = PARTS.part(
+VALUE_SERIALIZER = PARTS.plugin(
     "value.serializer",
     "bytes",
     "What makes bytes of a value: `IEncoder`.",
     aliases=("value.encoder", "serializer.class"),
 )
-PARTITIONER_CLASS = PARTS.part(
+PARTITIONER_CLASS = PARTS.plugin(
     "partitioner.class", "default", "What chooses a record's partition: `IPartitioner`."
 )
 PARTITIONER_IGNORE_KEYS = PARTS.boolean("partitioner.ignore.keys", False, "Choose as if records had no key.")
-CALLBACK_HANDLER = PARTS.part(
+CALLBACK_HANDLER = PARTS.plugin(
     "callback.handler", "", "What is told of a record on its way (`IProducerCallbacks`, Kafka 0.7's)."
 )
-EVENT_HANDLER = PARTS.part(
+EVENT_HANDLER = PARTS.plugin(
     "event.handler", "", "What is given each batch in place of the broker (`IEventHandler`, Kafka 0.7's)."
 )
 

@@ -51,7 +51,7 @@ KAFKATX_RETENTION = IDENTITY.string(
     "kafkatx.retention",
     "time+size",
     "The plugin that decides which old segments go: time, size, time+size, keep, or one that is installed.",
-    gives=("kafkatx.retention",),
+    default_for=("kafkatx.retention",),
 )
 
 NETWORK = Section("Network", "Where the broker listens, and how much its peers may ask of it.")
@@ -185,14 +185,14 @@ MIN_INSYNC_REPLICAS = TOPICS.integer(
     "replica: with more than 1 every such produce is refused.",
     low=1,
     dynamic=True,
-    gives=("min.insync.replicas",),
+    default_for=("min.insync.replicas",),
 )
 UNCLEAN_LEADER_ELECTION_ENABLE = TOPICS.boolean(
     "unclean.leader.election.enable",
     False,
     "Accepted for Apache Kafka's sake: a partition has one replica, so that there is no other to elect.",
     dynamic=True,
-    gives=("unclean.leader.election.enable",),
+    default_for=("unclean.leader.election.enable",),
 )
 
 LOG = Section("Log", "Segments, limits of what is appended, and when it is forced to the disk.")
@@ -212,7 +212,7 @@ LOG_SEGMENT_BYTES = LOG.integer(
     low=14,
     unit="bytes",
     dynamic=True,
-    gives=("segment.bytes",),
+    default_for=("segment.bytes",),
     aliases=("log.file.size",),
 )
 LOG_ROLL_MS = LOG.optional_long(
@@ -221,7 +221,7 @@ LOG_ROLL_MS = LOG.optional_long(
     low=1,
     unit="ms",
     dynamic=True,
-    gives=("segment.ms",),
+    default_for=("segment.ms",),
 )
 LOG_ROLL_HOURS = LOG.integer(
     "log.roll.hours",
@@ -229,7 +229,7 @@ LOG_ROLL_HOURS = LOG.integer(
     "As log.roll.ms, which goes before it.",
     low=1,
     unit="hours",
-    gives=("segment.ms",),
+    default_for=("segment.ms",),
     scale=_HOUR_MS,
 )
 LOG_INDEX_INTERVAL_BYTES = LOG.integer(
@@ -239,7 +239,7 @@ LOG_INDEX_INTERVAL_BYTES = LOG.integer(
     low=0,
     unit="bytes",
     dynamic=True,
-    gives=("index.interval.bytes",),
+    default_for=("index.interval.bytes",),
 )
 LOG_INDEX_SIZE_MAX_BYTES = LOG.integer(
     "log.index.size.max.bytes",
@@ -248,7 +248,7 @@ LOG_INDEX_SIZE_MAX_BYTES = LOG.integer(
     low=12,
     unit="bytes",
     dynamic=True,
-    gives=("segment.index.bytes",),
+    default_for=("segment.index.bytes",),
 )
 MESSAGE_MAX_BYTES = LOG.integer(
     "message.max.bytes",
@@ -257,7 +257,7 @@ MESSAGE_MAX_BYTES = LOG.integer(
     low=0,
     unit="bytes",
     dynamic=True,
-    gives=("max.message.bytes",),
+    default_for=("max.message.bytes",),
     aliases=("max.message.size",),
 )
 RECORDS_VALIDATION = LOG.string(
@@ -268,7 +268,7 @@ RECORDS_VALIDATION = LOG.string(
     "field of every record, as in Apache Kafka). See the page on durability.",
     choices=("headers", "bounded", "full"),
     dynamic=True,
-    gives=("kafkatx.records.validation",),
+    default_for=("kafkatx.records.validation",),
 )
 RECORDS_MAX_INFLATED_BYTES = LOG.integer(
     "kafkatx.records.max.inflated.bytes",
@@ -278,7 +278,7 @@ RECORDS_MAX_INFLATED_BYTES = LOG.integer(
     low=1,
     unit="bytes",
     dynamic=True,
-    gives=("kafkatx.records.max.inflated.bytes",),
+    default_for=("kafkatx.records.max.inflated.bytes",),
 )
 COMPRESSION_TYPE = LOG.string(
     "compression.type",
@@ -286,7 +286,7 @@ COMPRESSION_TYPE = LOG.string(
     "How batches are stored: producer (as they came), or compressed anew by the broker.",
     choices=("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"),
     dynamic=True,
-    gives=("compression.type",),
+    default_for=("compression.type",),
 )
 LOG_MESSAGE_TIMESTAMP_TYPE = LOG.string(
     "log.message.timestamp.type",
@@ -294,7 +294,7 @@ LOG_MESSAGE_TIMESTAMP_TYPE = LOG.string(
     "Whose clock stamps records: CreateTime (the producer's) or LogAppendTime (the broker's).",
     choices=("CreateTime", "LogAppendTime"),
     dynamic=True,
-    gives=("message.timestamp.type",),
+    default_for=("message.timestamp.type",),
 )
 LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS = LOG.long(
     "log.message.timestamp.before.max.ms",
@@ -303,7 +303,7 @@ LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS = LOG.long(
     low=0,
     unit="ms",
     dynamic=True,
-    gives=("message.timestamp.before.max.ms",),
+    default_for=("message.timestamp.before.max.ms",),
 )
 LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS = LOG.long(
     "log.message.timestamp.after.max.ms",
@@ -312,7 +312,7 @@ LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS = LOG.long(
     low=0,
     unit="ms",
     dynamic=True,
-    gives=("message.timestamp.after.max.ms",),
+    default_for=("message.timestamp.after.max.ms",),
 )
 LOG_MESSAGE_TIMESTAMP_DIFFERENCE_MAX_MS = LOG.long(
     "log.message.timestamp.difference.max.ms",
@@ -321,7 +321,7 @@ LOG_MESSAGE_TIMESTAMP_DIFFERENCE_MAX_MS = LOG.long(
     low=0,
     unit="ms",
     dynamic=True,
-    gives=(
+    default_for=(
         "message.timestamp.difference.max.ms",
         "message.timestamp.before.max.ms",
         "message.timestamp.after.max.ms",
@@ -334,7 +334,7 @@ LOG_FLUSH_INTERVAL_MESSAGES = LOG.long(
     "is answered after that.",
     low=1,
     dynamic=True,
-    gives=("flush.messages",),
+    default_for=("flush.messages",),
     aliases=("log.flush.interval",),
 )
 LOG_FLUSH_INTERVAL_MS = LOG.optional_long(
@@ -343,7 +343,7 @@ LOG_FLUSH_INTERVAL_MS = LOG.optional_long(
     low=0,
     unit="ms",
     dynamic=True,
-    gives=("flush.ms",),
+    default_for=("flush.ms",),
     aliases=("log.default.flush.interval.ms",),
 )
 LOG_EXPOSE = LOG.string(
@@ -353,7 +353,7 @@ LOG_EXPOSE = LOG.string(
     "disk (by flush.messages, or flush.ms, which is then 1000 where it is not set).",
     choices=("written", "flushed"),
     dynamic=True,
-    gives=("kafkatx.expose",),
+    default_for=("kafkatx.expose",),
 )
 LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS = LOG.integer(
     "log.flush.offset.checkpoint.interval.ms",
@@ -387,14 +387,14 @@ LOG_RETENTION_MS = RETENTION.optional_long(
     low=-1,
     unit="ms",
     dynamic=True,
-    gives=("retention.ms",),
+    default_for=("retention.ms",),
 )
 LOG_RETENTION_MINUTES = RETENTION.optional_integer(
     "log.retention.minutes",
     "As log.retention.ms, which goes before it.",
     low=-1,
     unit="minutes",
-    gives=("retention.ms",),
+    default_for=("retention.ms",),
     scale=60_000,
 )
 LOG_RETENTION_HOURS = RETENTION.integer(
@@ -403,7 +403,7 @@ LOG_RETENTION_HOURS = RETENTION.integer(
     "As log.retention.minutes, which goes before it.",
     low=-1,
     unit="hours",
-    gives=("retention.ms",),
+    default_for=("retention.ms",),
     scale=_HOUR_MS,
 )
 LOG_RETENTION_BYTES = RETENTION.long(
@@ -413,7 +413,7 @@ LOG_RETENTION_BYTES = RETENTION.long(
     low=-1,
     unit="bytes",
     dynamic=True,
-    gives=("retention.bytes",),
+    default_for=("retention.bytes",),
     aliases=("log.retention.size",),
 )
 LOG_RETENTION_CHECK_INTERVAL_MS = RETENTION.long(
@@ -426,7 +426,7 @@ LOG_CLEANUP_POLICY = RETENTION.names(
     "kept until DeleteRecords removes it.",
     choices=("delete", "compact"),
     dynamic=True,
-    gives=("cleanup.policy",),
+    default_for=("cleanup.policy",),
 )
 LOG_SEGMENT_DELETE_DELAY_MS = RETENTION.long(
     "log.segment.delete.delay.ms",
@@ -435,7 +435,7 @@ LOG_SEGMENT_DELETE_DELAY_MS = RETENTION.long(
     low=0,
     unit="ms",
     dynamic=True,
-    gives=("file.delete.delay.ms",),
+    default_for=("file.delete.delay.ms",),
 )
 
 COMPACTION = Section("Compaction", "When and how logs are compacted: the last record of each key is kept.")
@@ -482,7 +482,7 @@ LOG_CLEANER_MIN_CLEANABLE_RATIO = COMPACTION.double(
     low=0.0,
     high=1.0,
     dynamic=True,
-    gives=("min.cleanable.dirty.ratio",),
+    default_for=("min.cleanable.dirty.ratio",),
 )
 LOG_CLEANER_DELETE_RETENTION_MS = COMPACTION.long(
     "log.cleaner.delete.retention.ms",
@@ -491,7 +491,7 @@ LOG_CLEANER_DELETE_RETENTION_MS = COMPACTION.long(
     low=0,
     unit="ms",
     dynamic=True,
-    gives=("delete.retention.ms",),
+    default_for=("delete.retention.ms",),
 )
 LOG_CLEANER_MIN_COMPACTION_LAG_MS = COMPACTION.long(
     "log.cleaner.min.compaction.lag.ms",
@@ -500,7 +500,7 @@ LOG_CLEANER_MIN_COMPACTION_LAG_MS = COMPACTION.long(
     low=0,
     unit="ms",
     dynamic=True,
-    gives=("min.compaction.lag.ms",),
+    default_for=("min.compaction.lag.ms",),
 )
 LOG_CLEANER_MAX_COMPACTION_LAG_MS = COMPACTION.long(
     "log.cleaner.max.compaction.lag.ms",
@@ -509,7 +509,7 @@ LOG_CLEANER_MAX_COMPACTION_LAG_MS = COMPACTION.long(
     low=1,
     unit="ms",
     dynamic=True,
-    gives=("max.compaction.lag.ms",),
+    default_for=("max.compaction.lag.ms",),
 )
 
 SECTIONS = (

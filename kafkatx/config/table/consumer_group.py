@@ -42,7 +42,7 @@ SETTINGS = by_name((HONOURED,))
 class Range:
     """The broker settings about one group config: its default, its lowest and its highest value."""
 
-    giver: Setting[int]
+    source: Setting[int]
     low: Setting[int]
     high: Setting[int]
 
@@ -72,9 +72,9 @@ def group_value(config: BrokerConfig, group_configs: Mapping[str, str], setting:
         try:
             value = setting.parse(text)
         except SettingError:
-            return config[bounds.giver]
+            return config[bounds.source]
         return max(config[bounds.low], min(value, config[bounds.high]))
-    return config[bounds.giver]
+    return config[bounds.source]
 
 
 def check_group_configs(

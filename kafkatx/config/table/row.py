@@ -52,7 +52,7 @@ class Setting(Generic[T]):
     """Whether Kafka lets it change while the broker runs; else DescribeConfigs calls it read-only."""
     aliases: tuple[str, ...] = ()
     """Other names that decide when this one is not set, the first that is set."""
-    gives: tuple[str, ...] = ()
+    default_for: tuple[str, ...] = ()
     """Topic configs whose default this broker setting is."""
     scale: int = 1
     """How many units of the topic config one unit of this setting is (hours: 3,600,000 ms)."""
@@ -80,7 +80,7 @@ class Setting(Generic[T]):
         return -1 if value < 0 else value * self.scale
 
 
-def show(value: Any) -> str | None:
+def format_value(value: Any) -> str | None:
     """A value as Kafka shows it, and as the reader of its setting takes it; None for "not set"."""
     if value is None:
         return None
@@ -176,7 +176,7 @@ class Section:
         read, allowed = _string_reader(())
         return self._add(Setting(name, ConfigType.STRING, None, doc, allowed, read, **more))
 
-    def part(self, name: str, default: str, doc: str, **more: Any) -> Setting[str]:
+    def plugin(self, name: str, default: str, doc: str, **more: Any) -> Setting[str]:
         """Add a row that names a part of the program; in Python it may be the part itself."""
         read, _ = _string_reader(())
         return self._add(Setting(name, ConfigType.CLASS, default, doc, "a name, or an object", read, **more))

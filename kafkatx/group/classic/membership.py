@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kafkatx.errors import ErrorCode
-from kafkatx.group.actions import NEVER_MS, Action, Answer, Record, Store, Tell
+from kafkatx.group.actions import NEVER_MS, Action, Answer, LogLine, Record, Store
 from kafkatx.group.classic import records
 from kafkatx.group.classic.member import Member
 from kafkatx.group.classic.roster import Roster
@@ -116,7 +116,7 @@ class Membership:
         self._storing.append(then)
 
     def _tell(self, text: str, warn: bool = False, **values: object) -> None:
-        self._actions.append(Tell(text, values, warn))
+        self._actions.append(LogLine(text, values, warn))
 
     def _done(self) -> list[Action]:
         actions, self._actions = self._actions, []

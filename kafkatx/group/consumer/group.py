@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from kafkatx.errors import ErrorCode
-from kafkatx.group.actions import NEVER_MS, Action, Client, Record, Replace, Tell
+from kafkatx.group.actions import NEVER_MS, Action, Client, LogLine, Record, Replace
 from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer import heartbeat
 from kafkatx.group.consumer.classic.conversion import take_over
@@ -192,7 +192,7 @@ class ConsumerGroup(ClassicServing):
         if self._writing is None:
             return actions  # it was refused
         then, failed = self._writing
-        converted: list[Action] = [Tell("group {group} goes on with the consumer protocol", {})]
+        converted: list[Action] = [LogLine("group {group} goes on with the consumer protocol", {})]
         records = [*classic.tombstones(), *self._encoded(self._rebalance.state.changes)]
         store = self._store(
             records,

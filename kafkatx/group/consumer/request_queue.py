@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.group.actions import Action, Answer, Record, Replace, Store, Tell
+from kafkatx.group.actions import Action, Answer, LogLine, Record, Replace, Store
 from kafkatx.group.consumer.rebalance import Rebalance
 from kafkatx.group.consumer.records import Change, Kind, encode
 from kafkatx.group.settings import GroupSettings
@@ -143,7 +143,7 @@ class Serving:
         state = self._rebalance.state
         text = "group {group} rebalances: epoch {epoch}, {members} members, {topics} topics"
         return [
-            Tell(text, {"epoch": state.epoch, "members": len(state.members), "topics": len(state.topics)})
+            LogLine(text, {"epoch": state.epoch, "members": len(state.members), "topics": len(state.topics)})
         ]
 
     def _take_back(self) -> None:

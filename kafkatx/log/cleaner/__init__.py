@@ -19,7 +19,7 @@ and what cannot be cleaned yet, at least the active segment::
     and what stays of one batch.
 *   :mod:`~kafkatx.log.cleaner.swap` puts the new files in the place of the old ones, so that a crash at any
     point leaves the one or the other.
-*   :mod:`~kafkatx.log.cleaner.chore` goes round: plans, has it cleaned, swaps.
+*   :mod:`~kafkatx.log.cleaner.log_cleaner` goes round: plans, has it cleaned, swaps.
 
 Offsets never change. Segments are swapped oldest first: a tombstone never goes before what it deletes.
 """

@@ -29,7 +29,7 @@ _LOOK_UP_EVERY = 64
 def clean(files: Files, job: Pass, alive: Callable[[], None]) -> Iterator[Cleaned | Finished]:
     """Make a pass; yield each new segment as soon as it is on the disk, oldest first, and then the end.
 
-    :param alive: called now and then; raises :class:`Abandoned` to end the pass.
+    :param alive: called now and then; raises :class:`CleaningAborted` to end the pass.
     :raises CorruptRecords: a segment is damaged; file and position are named.
     :raises UnsupportedCompression: a codec is not installed.
     :raises OSError: files cannot be read or written, or a segment is gone.

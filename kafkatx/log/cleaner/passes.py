@@ -85,5 +85,5 @@ Run: TypeAlias = Callable[[Files, Pass, Callable[[], None]], Iterator[Cleaned | 
 """As ``kafkatx.log.cleaner.clean.clean``."""
 
 
-class Abandoned(Exception):
+class CleaningAborted(Exception):
     """The pass is not wanted any more."""

@@ -26,12 +26,12 @@ import attrs
 
 from kafkatx.errors import CorruptRecords, UnsupportedCompression
 from kafkatx.log.cleaner.clean import clean
-from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Pass, Source
+from kafkatx.log.cleaner.passes import Cleaned, CleaningAborted, Finished, Pass, Source
 from kafkatx.log.files import Files
 
 NICENESS = 19
 _FAILURES: dict[str, type[Exception]] = {
-    error.__name__: error for error in (CorruptRecords, UnsupportedCompression, OSError, Abandoned)
+    error.__name__: error for error in (CorruptRecords, UnsupportedCompression, OSError, CleaningAborted)
 }
 
 
@@ -92,7 +92,7 @@ class CleanerProcess:
     ) -> Generator[Cleaned | Finished, None, None]:
         """As :func:`kafkatx.log.cleaner.clean.clean`, which is called elsewhere, with the real files.
 
-        :raises Abandoned: it was stopped, or the process has died.
+        :raises CleaningAborted: it was stopped, or the process has died.
         """
         process = self._start()
         assert process.stdin is not None and process.stdout is not None
@@ -105,7 +105,7 @@ class CleanerProcess:
                 yield step
                 if isinstance(step, Finished):
                     return
-            raise Abandoned("the cleaner's process has ended")
+            raise CleaningAborted("the cleaner's process has ended")
         finally:
             self._end(process)
 
@@ -114,7 +114,7 @@ class CleanerProcess:
         path = os.pathsep.join(entry for entry in sys.path if entry)
         with self._lock:
             if self._stopped:
-                raise Abandoned("the cleaner was stopped")
+                raise CleaningAborted("the cleaner was stopped")
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "kafkatx.log.cleaner.process"],
                 stdin=subprocess.PIPE,
@@ -144,10 +144,10 @@ class CleanerProcess:
 def _broker_lives() -> None:
     """See whether standard input is still open.
 
-    :raises Abandoned: it is not.
+    :raises CleaningAborted: it is not.
     """
     if select.select([sys.stdin.buffer], [], [], 0)[0]:
-        raise Abandoned("the broker has gone")
+        raise CleaningAborted("the broker has gone")
 
 
 def _yield_to_others() -> None:
@@ -168,7 +168,7 @@ def main() -> None:
         for step in clean(Files(), job, _broker_lives):
             out.write(encode_step(step))
             out.flush()
-    except Abandoned:
+    except CleaningAborted:
         sys.exit(1)
     except Exception as error:
         out.write(encode_step(error))

@@ -16,8 +16,9 @@ from kafkatx.log.checkpoint import (
     decode_offsets,
 )
 from kafkatx.log.files import Files
+from kafkatx.log.inspect.batch_scan import BatchScan, Damage, ScannedBatch
 from kafkatx.log.inspect.indexes import read_entries
-from kafkatx.log.inspect.places import (
+from kafkatx.log.inspect.paths import (
     OFFSET_CHECKPOINTS,
     Kind,
     base_offset_of,
@@ -38,7 +39,6 @@ from kafkatx.log.inspect.rows import (
     TimeRow,
     batch_row,
 )
-from kafkatx.log.inspect.survey import Damage, Seen, Survey
 from kafkatx.log.partition.producer_state import SnapshotDamaged, decode_snapshot
 from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
 
@@ -101,7 +101,7 @@ class Dump:
 
     def _log(self, path: str) -> Iterator[Row]:
         file = self._files.open(path, os.O_RDONLY)
-        survey = Survey(self._files, file, base_offset_of(path), os.fstat(file.fileno()).st_size)
+        survey = BatchScan(self._files, file, base_offset_of(path), os.fstat(file.fileno()).st_size)
         for item in survey:
             if isinstance(item, Damage):
                 if item.batch is not None and item.batch.size == item.size:
@@ -113,7 +113,7 @@ class Dump:
                 if self._records:
                     yield from self._records_of(path, survey, item)
 
-    def _records_of(self, path: str, survey: Survey, seen: Seen) -> Iterator[Row]:
+    def _records_of(self, path: str, survey: BatchScan, seen: ScannedBatch) -> Iterator[Row]:
         batch = seen.batch
         try:
             for record in survey.records(batch):

@@ -18,12 +18,12 @@ from kafkatx.log.checkpoint import (
 from kafkatx.log.files import Files
 from kafkatx.log.inspect.faults import Fault, Remedy, Tally
 from kafkatx.log.inspect.partition import ALWAYS_SPARSE, NEVER_SPARSE, PartitionCheck, snapshot_problem
-from kafkatx.log.inspect.places import (
+from kafkatx.log.inspect.paths import (
     OFFSET_CHECKPOINTS,
     Kind,
     base_offset_of,
-    holder,
     kind_of,
+    lock_owner,
     log_dir_of,
     partition_of,
     partitions,
@@ -53,7 +53,7 @@ class Check:
         self.path = path
         self.kind = kind_of(path)
         self.log_dir = log_dir_of(path, self.kind)
-        self.held_by = None if ours else holder(self.log_dir)
+        self.held_by = None if ours else lock_owner(self.log_dir)
         self.tally = Tally()
         self.partitions = 0
         self.notes: list[str] = []

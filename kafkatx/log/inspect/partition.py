@@ -13,9 +13,9 @@ from kafkatx.log.checkpoint import (
     decode_partition_metadata,
 )
 from kafkatx.log.files import Files
+from kafkatx.log.inspect.batch_check import BatchCheck
 from kafkatx.log.inspect.faults import Fault, Remedy, Tally
-from kafkatx.log.inspect.judge import Judge
-from kafkatx.log.inspect.places import base_offsets, segment_path
+from kafkatx.log.inspect.paths import base_offsets, segment_path
 from kafkatx.log.inspect.segment import Advance, SegmentCheck
 from kafkatx.log.partition.leader_epochs import LeaderEpochs
 from kafkatx.log.partition.producer_state import SnapshotDamaged, decode_snapshot
@@ -29,7 +29,7 @@ class PartitionCheck:
 
     :param in_use: a broker may be writing to the last segment, and replacing any of them.
     :param clean: it was shut down cleanly, so that the last segment's time index is complete.
-    :param sparse_below: see :class:`~kafkatx.log.inspect.judge.Judge`.
+    :param sparse_below: see :class:`~kafkatx.log.inspect.batch_check.BatchCheck`.
     :param deep: decode every record, too.
     :param advance: is told how many bytes were gone over.
     :ivar end_offset: the offset after the last batch that is whole.
@@ -72,10 +72,10 @@ class PartitionCheck:
         if isinstance(epochs, Fault):
             yield epochs
             epochs = None
-        judge = Judge(epochs, self._sparse_below, self.end_offset)
+        batch_check = BatchCheck(epochs, self._sparse_below, self.end_offset)
         for base_offset in self.bases:
-            yield from self._segment(base_offset, judge)
-        self.end_offset = judge.next_offset
+            yield from self._segment(base_offset, batch_check)
+        self.end_offset = batch_check.next_offset
         if self._in_use:
             return
         if epochs is not None and epochs.entries and self._beyond(epochs.entries[-1][1]):
@@ -103,10 +103,12 @@ class PartitionCheck:
     def segment_faults(self, base_offset: int) -> Iterator[Fault]:
         """Go over one segment alone."""
         epochs = self.read_epochs()
-        judge = Judge(None if isinstance(epochs, Fault) else epochs, self._sparse_below, base_offset)
-        yield from self._segment(base_offset, judge)
+        batch_check = BatchCheck(
+            None if isinstance(epochs, Fault) else epochs, self._sparse_below, base_offset
+        )
+        yield from self._segment(base_offset, batch_check)
 
-    def _segment(self, base_offset: int, judge: Judge) -> Iterator[Fault]:
+    def _segment(self, base_offset: int, batch_check: BatchCheck) -> Iterator[Fault]:
         """The faults of a segment; one that a broker took away or replaced meanwhile is not judged."""
         path = segment_path(self.directory, base_offset, "log")
         active = base_offset == self.bases[-1]
@@ -116,7 +118,7 @@ class PartitionCheck:
                 self._files,
                 self.directory,
                 base_offset,
-                judge,
+                batch_check,
                 self.tally,
                 growing=active and self._in_use,
                 closed=self._clean or not active,
@@ -127,7 +129,7 @@ class PartitionCheck:
             if not self._in_use:
                 raise
             self.notes.append(f"{path} went before it was looked at")
-            judge.lose_track()
+            batch_check.lose_track()
             return
         if not self._in_use:
             yield from check.faults()
@@ -137,7 +139,7 @@ class PartitionCheck:
             self.notes.append(f"{path} ends within a batch that is being written")
         if found and self._identities(base_offset) != before:
             self.notes.append(f"{path} was replaced while it was looked at")
-            judge.lose_track()
+            batch_check.lose_track()
             self.tally.cut = cut
             return
         yield from found

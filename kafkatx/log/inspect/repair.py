@@ -22,7 +22,7 @@ from kafkatx.log.files import Files
 from kafkatx.log.inspect.faults import Amount, Cut, Fault, Remedy
 from kafkatx.log.inspect.logdir import Check
 from kafkatx.log.inspect.partition import PartitionCheck
-from kafkatx.log.inspect.places import (
+from kafkatx.log.inspect.paths import (
     OFFSET_CHECKPOINTS,
     base_offset_of,
     base_offsets,
@@ -72,7 +72,7 @@ def plans(files: Files, check: Check, advance: Advance) -> Iterator[Plan]:
             yield plan
 
 
-def carry_out(plan: Plan) -> None:
+def execute(plan: Plan) -> None:
     """Do it.
 
     :raises OSError: a step failed; those before it are done.

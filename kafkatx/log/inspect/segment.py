@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 from kafkatx.errors import CorruptRecords, UnsupportedCompression
 from kafkatx.log.files import Files
+from kafkatx.log.inspect.batch_check import BatchCheck
+from kafkatx.log.inspect.batch_scan import BatchScan, Damage, ScannedBatch
 from kafkatx.log.inspect.faults import Cut, Fault, Remedy, Tally
 from kafkatx.log.inspect.indexes import OffsetIndexCheck, TimeIndexCheck
-from kafkatx.log.inspect.judge import Judge
-from kafkatx.log.inspect.places import segment_path
-from kafkatx.log.inspect.survey import Damage, Seen, Survey
+from kafkatx.log.inspect.paths import segment_path
 from kafkatx.types import SharedFile
 
 Advance = Callable[[float], None]
@@ -22,7 +22,7 @@ _REPORT_BYTES = 1 << 20
 class SegmentCheck:
     """One segment, gone over once by :meth:`faults`.
 
-    :param judge: knows what came before; shared by the segments of a log, as *tally* is.
+    :param batch_check: knows what came before; shared by the segments of a log, as *tally* is.
     :param growing: a broker may be writing to it: a batch that is cut off at the end is none of our business.
     :param closed: nothing will be appended.
     :param deep: decode every record, too.
@@ -35,7 +35,7 @@ class SegmentCheck:
         files: Files,
         directory: str,
         base_offset: int,
-        judge: Judge,
+        batch_check: BatchCheck,
         tally: Tally,
         *,
         growing: bool,
@@ -46,14 +46,14 @@ class SegmentCheck:
         self.base_offset = base_offset
         self.being_written = False
         self._path = segment_path(directory, base_offset, "log")
-        self._judge = judge
+        self._batch_check = batch_check
         self._tally = tally
         self._growing = growing
         self._deep = deep
         self._advance = advance
         self._file: SharedFile = files.open(self._path, os.O_RDONLY)
         self._size = os.fstat(self._file.fileno()).st_size
-        self._survey = Survey(files, self._file, base_offset, self._size)
+        self._survey = BatchScan(files, self._file, base_offset, self._size)
         paths = [segment_path(directory, base_offset, suffix) for suffix in ("index", "timeindex")]
         self._index = OffsetIndexCheck(files, paths[0], base_offset, growing)
         self._time_index = TimeIndexCheck(files, paths[1], base_offset, growing, closed)
@@ -61,12 +61,12 @@ class SegmentCheck:
     def faults(self) -> Iterator[Fault]:
         """Every fault of the log; of each index the first, unless the log is damaged."""
         self._tally.segments += 1
-        if problem := self._judge.begin(self.base_offset):
-            yield self._fault(0, f"the segment begins wrongly: {problem}", self._judge.next_offset)
-            self._judge.restart(self.base_offset)
+        if problem := self._batch_check.begin(self.base_offset):
+            yield self._fault(0, f"the segment begins wrongly: {problem}", self._batch_check.next_offset)
+            self._batch_check.restart(self.base_offset)
         reported, whole = 0, True
         for item in self._survey:
-            if isinstance(item, Seen):
+            if isinstance(item, ScannedBatch):
                 yield from self._batch(item)
                 position = item.batch.position
             else:
@@ -84,24 +84,24 @@ class SegmentCheck:
         if whole and self._size:
             yield from self._index_faults()
 
-    def _batch(self, seen: Seen) -> Iterator[Fault]:
-        judge, batch = self._judge, seen.batch
-        first_offset = judge.first_offset(seen)
+    def _batch(self, seen: ScannedBatch) -> Iterator[Fault]:
+        batch_check, batch = self._batch_check, seen.batch
+        first_offset = batch_check.first_offset(seen)
         self._index.feed(batch, first_offset)
         self._time_index.feed(batch)
-        records, expected = judge.count(seen), judge.next_offset
-        problem = judge.take(seen, first_offset)
+        records, expected = batch_check.count(seen), batch_check.next_offset
+        problem = batch_check.take(seen, first_offset)
         if not problem and self._deep:
             problem = self._undecodable(seen)
         if problem:
             yield self._fault(batch.position, problem, expected)
-        elif problem := judge.epoch_problem(seen):
+        elif problem := batch_check.epoch_problem(seen):
             yield Fault(self._path, batch.position, problem, Remedy.EPOCHS)
         amount = self._tally.lost if self._tally.cut else self._tally.sound
         amount.batches += 1
         amount.records += records
 
-    def _undecodable(self, seen: Seen) -> str:
+    def _undecodable(self, seen: ScannedBatch) -> str:
         try:
             for _ in self._survey.records(seen.batch):
                 pass
@@ -110,9 +110,9 @@ class SegmentCheck:
         return ""
 
     def _damage(self, damage: Damage) -> Fault:
-        self._judge.lose_track()
+        self._batch_check.lose_track()
         problem = f"{damage.problem}; {damage.size} bytes are passed over"
-        return self._fault(damage.position, problem, self._judge.next_offset)
+        return self._fault(damage.position, problem, self._batch_check.next_offset)
 
     def _fault(self, position: int, problem: str, end_offset: int) -> Fault:
         """A fault of the log; the first one is where it would be cut, to end at *end_offset*."""

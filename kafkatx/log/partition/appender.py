@@ -1,4 +1,4 @@
-"""What the logs in files and in memory share: appends are judged and staged, offsets and epochs given.
+"""What the logs in files and in memory share: appends are validated and staged, offsets and epochs given.
 
 A staged batch is two buffers: a new start of its header, and the rest of what the producer sent, uncopied.
 """
@@ -18,11 +18,11 @@ from kafkatx.interfaces import IAppended, IRetentionPolicy
 from kafkatx.interfaces.storage import TRUSTED
 from kafkatx.log.partition.content import (
     Allowance,
-    Judged,
-    Unjudged,
-    judged_batch,
-    judged_small_batch,
+    ValidatedRecords,
+    ValidationRequired,
     must_look,
+    validate_batch,
+    validate_small_batch,
 )
 from kafkatx.log.partition.leader_epochs import LeaderEpochs
 from kafkatx.log.partition.producer_state import ProducerBatch, Producers, ProducerState
@@ -129,12 +129,12 @@ class StagedLog:
         leader_epoch: int,
         now_ms: int,
         one_batch: bool,
-        judged: object = None,
-    ) -> Appended | Unjudged:
+        validated: object = None,
+    ) -> Appended | ValidationRequired:
         """As IPartitionLog says. A plain batch costs one unpacking, one CRC and 16 new bytes."""
         size = len(records)
         if not self._plain or not one_batch or size < _START.size:
-            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, judged)
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, validated)
         (
             _,
             length,
@@ -179,7 +179,7 @@ class StagedLog:
                 )
             )
         ):
-            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, judged)
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, validated)
         if leader_epoch != self._leader_epoch:
             leader_epoch = self._advance_epoch(leader_epoch)
         base_offset = self._next_offset
@@ -223,33 +223,33 @@ class StagedLog:
         leader_epoch: int,
         now_ms: int,
         one_batch: bool,
-        judged: object,
-    ) -> Appended | Unjudged:
+        validated: object,
+    ) -> Appended | ValidationRequired:
         """Append what the straight way does not take, or refuse it."""
         try:
             if one_batch:
-                return self._append_batch(memoryview(records), leader_epoch, now_ms, judged)
-            return self._append_message_set(memoryview(records), leader_epoch, now_ms, judged)
+                return self._append_batch(memoryview(records), leader_epoch, now_ms, validated)
+            return self._append_message_set(memoryview(records), leader_epoch, now_ms, validated)
         except RequestError as error:
             return _failed(error.code, str(error), getattr(error, "record_errors", ()))
 
     def _append_batch(
-        self, records: memoryview, leader_epoch: int, now_ms: int, judged: object
-    ) -> Appended | Unjudged:
+        self, records: memoryview, leader_epoch: int, now_ms: int, validated: object
+    ) -> Appended | ValidationRequired:
         config = self.config
         header = check_frame(records, config, now_ms)
-        seen = judged is TRUSTED or isinstance(judged, Judged)
+        seen = validated is TRUSTED or isinstance(validated, ValidatedRecords)
         thorough = not seen and self._bounded and self._allowance.take(header.count, now_ms)
-        if thorough or (judged is not TRUSTED and (seen or must_look(header, config, self._codec))):
-            if judged is None:
-                judged = judged_small_batch(records, config, self._codec, thorough)
-            if not isinstance(judged, Judged) or judged.config is not config:
-                return Unjudged(partial(judged_batch, records, config, self._codec, thorough))
-            if judged.refused is not None:
+        if thorough or (validated is not TRUSTED and (seen or must_look(header, config, self._codec))):
+            if validated is None:
+                validated = validate_small_batch(records, config, self._codec, thorough)
+            if not isinstance(validated, ValidatedRecords) or validated.config is not config:
+                return ValidationRequired(partial(validate_batch, records, config, self._codec, thorough))
+            if validated.refused is not None:
                 if thorough:
                     self._allowance.give_back(header.count)
-                return _failed(*judged.refused[:3])
-            records = memoryview(judged.records)
+                return _failed(*validated.refused[:3])
+            records = memoryview(validated.records)
         header, body = stamped(records, config, now_ms)
         base_offset = self._next_offset
         if header.producer_id >= 0:
@@ -271,16 +271,22 @@ class StagedLog:
         return Appended(0, None, base_offset, header.last_offset, append_ms, ())
 
     def _append_message_set(
-        self, records: memoryview, leader_epoch: int, now_ms: int, judged: object
-    ) -> Appended | Unjudged:
+        self, records: memoryview, leader_epoch: int, now_ms: int, validated: object
+    ) -> Appended | ValidationRequired:
         base_offset, config = self._next_offset, self.config
-        if judged is None:
-            judged = check_small_message_set(records, config, self._codec, base_offset, now_ms)
-        if not isinstance(judged, Judged) or judged.config is not config or judged.base_offset != base_offset:
-            return Unjudged(partial(check_message_set, records, config, self._codec, base_offset, now_ms))
-        if judged.refused is not None:
-            return _failed(*judged.refused[:3])
-        data, info = judged.records, judged.info
+        if validated is None:
+            validated = check_small_message_set(records, config, self._codec, base_offset, now_ms)
+        if (
+            not isinstance(validated, ValidatedRecords)
+            or validated.config is not config
+            or validated.base_offset != base_offset
+        ):
+            return ValidationRequired(
+                partial(check_message_set, records, config, self._codec, base_offset, now_ms)
+            )
+        if validated.refused is not None:
+            return _failed(*validated.refused[:3])
+        data, info = validated.records, validated.info
         if info is None or not info.count:
             return Appended(0, None, -1, -1, -1, ())
         self._advance_epoch(leader_epoch)

@@ -1,7 +1,7 @@
 """What stands inside of a produced batch: inflated, counted, compressed anew. Pure, and bounded.
 
 Small batches are looked into where they are appended. A larger one would keep the reactor: appending it gives
-an :class:`Unjudged`, whose ``judge`` is called in a worker and whose result is given to a second append.
+a :class:`ValidationRequired`. Its ``validate`` is called in a worker, the result goes to a second append.
 What one look may cost is bounded by the largest inflated batch (``kafkatx.records.max.inflated.bytes``): no
 more is inflated, and nothing that grows with the number of records is kept, but by what is compressed anew.
 """
@@ -18,7 +18,7 @@ from zope.interface import implementer
 from kafkatx.config.log_config import FULL, LogConfig
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
 from kafkatx.interfaces import IAppended
-from kafkatx.interfaces.storage import UNJUDGED
+from kafkatx.interfaces.storage import NEEDS_VALIDATION
 from kafkatx.records import batch as v2
 from kafkatx.records import conversion
 from kafkatx.records.compression import Codec, InflatedTooLarge
@@ -60,7 +60,7 @@ class Refusal(NamedTuple):
 
 
 @attrs.frozen(eq=False)
-class Judged:
+class ValidatedRecords:
     """What a look into the records of one append has given.
 
     :ivar config: the settings it was done by; after a change of them it is done again.
@@ -78,11 +78,11 @@ class Judged:
 
 @implementer(IAppended)
 @attrs.frozen(eq=False)
-class Unjudged:
+class ValidationRequired:
     """As IAppended says: nothing is staged yet."""
 
-    judge: Callable[[], Judged]
-    error: int = UNJUDGED
+    validate: Callable[[], ValidatedRecords]
+    error: int = NEEDS_VALIDATION
     message: str | None = None
     base_offset: int = -1
     last_offset: int = -1
@@ -121,19 +121,21 @@ class Allowance:
         self.open_ms -= min(count * CHECK_EVERY_MS, 2 * UNCHECKED_MOST_MS)
 
 
-def judged_batch(records: memoryview, config: LogConfig, codec: Codec | None, thorough: bool) -> Judged:
+def validate_batch(
+    records: memoryview, config: LogConfig, codec: Codec | None, thorough: bool
+) -> ValidatedRecords:
     """Look into a batch whose header is sound; for a worker.
 
     :param thorough: every field is checked, also where the settings ask for less.
     """
     look = partial(looked_into, records, config, codec, thorough, config.inflated_limit_bytes)
-    return _judged(config, look)
+    return _validated(config, look)
 
 
-def judged_small_batch(
+def validate_small_batch(
     records: memoryview, config: LogConfig, codec: Codec | None, thorough: bool
-) -> Judged | None:
-    """As :func:`judged_batch` if that takes no time; else None."""
+) -> ValidatedRecords | None:
+    """As :func:`validate_batch` if that takes no time; else None."""
     header = v2.parse_header(records)
     plain = header.codec == Codec.NONE and codec in (None, Codec.NONE)
     if header.count > SMALL_RECORDS or (len(records) > SMALL_BYTES and not plain):
@@ -142,22 +144,22 @@ def judged_small_batch(
     if not plain:
         limit_bytes = min(SMALL_INFLATED_BYTES, limit_bytes)
     look = partial(looked_into, records, config, codec, thorough, limit_bytes)
-    judged = _judged(config, look)
-    if limit_bytes < config.inflated_limit_bytes and is_too_large(judged):
+    validated = _validated(config, look)
+    if limit_bytes < config.inflated_limit_bytes and is_too_large(validated):
         return None
-    return judged
+    return validated
 
 
-def _judged(config: LogConfig, look: Callable[[], bytes | memoryview]) -> Judged:
+def _validated(config: LogConfig, look: Callable[[], bytes | memoryview]) -> ValidatedRecords:
     try:
-        return Judged(config, look())
+        return ValidatedRecords(config, look())
     except RequestError as error:
-        return Judged(config, refused=Refusal.of(error))
+        return ValidatedRecords(config, refused=Refusal.of(error))
 
 
-def is_too_large(judged: Judged) -> bool:
+def is_too_large(validated: ValidatedRecords) -> bool:
     """True if it was refused because it inflates to more than was allowed."""
-    return judged.refused is not None and judged.refused.inflated_too_large
+    return validated.refused is not None and validated.refused.inflated_too_large
 
 
 def looked_into(

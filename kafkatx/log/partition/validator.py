@@ -1,4 +1,4 @@
-"""What a producer may append, judged in full and in words. Pure.
+"""What a producer may append, validated in full and in words. Pure.
 
 The log takes plain batches on a shorter way (:meth:`kafkatx.log.partition.appender.StagedLog.append`);
 whatever that
@@ -7,7 +7,7 @@ must agree: a test holds it.
 
 Here stand the headers, of which every one is checked; what stands inside of batches is checked by
 :mod:`kafkatx.log.partition.content`. Timestamps of single records, which Apache Kafka's ``LogValidator``
-compares with the clock, are judged by the header's alone.
+compares with the clock, are validated by the header's alone.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kafkatx.errors import CorruptRecords, ErrorCode, RequestError, UnsupportedC
 from kafkatx.log.partition.content import (
     SMALL_BYTES,
     SMALL_INFLATED_BYTES,
-    Judged,
     Refusal,
     Refused,
+    ValidatedRecords,
     is_too_large,
     refuse_null_keys,
 )
@@ -158,38 +158,38 @@ def _stamped(header: v2.BatchHeader, body: memoryview, now_ms: int) -> v2.BatchH
 
 def check_message_set(
     records: memoryview, config: LogConfig, codec: Codec | None, base_offset: int, now_ms: int
-) -> Judged:
+) -> ValidatedRecords:
     """Check what a Produce v0-2 sent and give it offsets.
 
     :return: the set as it is to be stored, and what it holds; or why it is refused.
     """
-    return _judged(records, config, codec, base_offset, now_ms, config.inflated_limit_bytes)
+    return _validated(records, config, codec, base_offset, now_ms, config.inflated_limit_bytes)
 
 
 def check_small_message_set(
     records: memoryview, config: LogConfig, codec: Codec | None, base_offset: int, now_ms: int
-) -> Judged | None:
+) -> ValidatedRecords | None:
     """As :func:`check_message_set` if that takes no time; else None."""
     if len(records) > SMALL_BYTES:
         return None
     limit_bytes = min(SMALL_INFLATED_BYTES, config.inflated_limit_bytes)
-    judged = _judged(records, config, codec, base_offset, now_ms, limit_bytes)
-    return None if limit_bytes < config.inflated_limit_bytes and is_too_large(judged) else judged
+    validated = _validated(records, config, codec, base_offset, now_ms, limit_bytes)
+    return None if limit_bytes < config.inflated_limit_bytes and is_too_large(validated) else validated
 
 
-def _judged(
+def _validated(
     records: memoryview,
     config: LogConfig,
     codec: Codec | None,
     base_offset: int,
     now_ms: int,
     limit_bytes: int,
-) -> Judged:
+) -> ValidatedRecords:
     try:
         data, info = _assigned(records, config, codec, base_offset, now_ms, limit_bytes)
     except RequestError as error:
-        return Judged(config, base_offset=base_offset, refused=Refusal.of(error))
-    return Judged(config, data, base_offset, info)
+        return ValidatedRecords(config, base_offset=base_offset, refused=Refusal.of(error))
+    return ValidatedRecords(config, data, base_offset, info)
 
 
 def _assigned(

@@ -30,7 +30,7 @@ from kafkatx.log.checkpoint import (
 from kafkatx.log.files import Files
 from kafkatx.log.store.log_dir import DOOMED, MAX_NAME, STRAY
 from kafkatx.names import CONSUMER_OFFSETS, INTERNAL_TOPICS, PARTITION_DIRECTORY, check_topic_name
-from kafkatx.types import PartitionState, Placed, Recorded, Topic, TopicPartition
+from kafkatx.types import LogDirRecord, PartitionState, Placement, Topic, TopicPartition
 
 MOST_PARTITIONS = 100_000
 """A directory with a higher number is not believed: each number below it would become a partition."""
@@ -93,7 +93,7 @@ class Known:
 
     cluster_id: str
     topics: Mapping[str, Topic]
-    recorded: Recorded
+    recorded: LogDirRecord
     is_older: bool = False
 
 
@@ -115,7 +115,7 @@ class Plan:
     notes: list[str] = attrs.Factory(list)
     topics: list[Topic] = attrs.Factory(list)
     grown: list[tuple[Topic, int]] = attrs.Factory(list)
-    placed: list[Placed] = attrs.Factory(list)
+    placed: list[Placement] = attrs.Factory(list)
     take: list[tuple[Candidate, uuid.UUID]] = attrs.Factory(list)
 
 
@@ -321,7 +321,7 @@ class _Planner:
     def _place(self, topic: Topic, number: int, directory_id: str | None) -> None:
         recorded = self._known.recorded.placed.get(topic.topic_id, {}) if self._known else {}
         if recorded.get(number) != directory_id:
-            self._plan.placed.append(Placed(topic.topic_id, number, directory_id))
+            self._plan.placed.append(Placement(topic.topic_id, number, directory_id))
 
     def _missing(self, topic: Topic, found: Mapping[int, Candidate], count: int) -> None:
         recorded = self._known.recorded.placed.get(topic.topic_id, {}) if self._known else {}

@@ -9,7 +9,7 @@ from kafkatx.interfaces import Workers
 from kafkatx.log.files import Files
 
 if TYPE_CHECKING:
-    from kafkatx.log.cleaner.chore import Cleaner
+    from kafkatx.log.cleaner.log_cleaner import LogCleaner
     from kafkatx.log.cleaner.passes import Memory, Run
     from kafkatx.log.partition.file_log import FileLog
 
@@ -25,7 +25,7 @@ class Compaction:
         self._workers = workers
         self._files = files
         self._run_pass = run_pass
-        self._cleaner: Cleaner | None = None
+        self._cleaner: LogCleaner | None = None
 
     def reconfigure(self, config: Any) -> None:
         """Let the next pass take the memory that it may have now."""
@@ -44,13 +44,13 @@ class Compaction:
         if self._cleaner is not None:
             await self._cleaner.stop()
 
-    def _make_cleaner(self) -> Cleaner:
-        from kafkatx.log.cleaner.chore import Cleaner
+    def _make_cleaner(self) -> LogCleaner:
+        from kafkatx.log.cleaner.log_cleaner import LogCleaner
         from kafkatx.log.cleaner.process import CleanerProcess
 
         process = CleanerProcess()
         run = self._run_pass or process.run
-        return Cleaner(self._files, self._workers("cleaner"), self._memory(), run, process.stop)
+        return LogCleaner(self._files, self._workers("cleaner"), self._memory(), run, process.stop)
 
     def _memory(self) -> Memory:
         from kafkatx.log.cleaner.passes import Memory

@@ -40,7 +40,7 @@ from kafkatx.log.store.ownership import Found, Survey
 from kafkatx.log.store.steps import check_any_online, saving, settle_all, survey_all, unless_failing
 from kafkatx.log.store.unavailable import UnavailableLogs
 from kafkatx.log.store.unsettled import Settling
-from kafkatx.types import Expected, Settled, TopicPartition
+from kafkatx.types import DirectoryChanges, Expected, TopicPartition
 
 if TYPE_CHECKING:  # imported when they are needed: a start need not wait for them
     from kafkatx.log.cleaner.passes import Run
@@ -233,7 +233,7 @@ class FileLogStore:
         saves = [place.run(saving(place, self._expected), "writing checkpoints") for place in self._online()]
         return Deferred.fromCoroutine(settle_all(saves))
 
-    def settle(self) -> Deferred[Settled]:
+    def sync_directories(self) -> Deferred[DirectoryChanges]:
         """As ILogStore says. Fails with OSError where a dir could not be synced."""
         return Deferred.fromCoroutine(self._settling.settle(self._places))
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from kafkatx.log.store.attached_dir import Place
 from kafkatx.log.store.ownership import Found, Survey
-from kafkatx.types import Expected, Placed, Settled, TopicPartition
+from kafkatx.types import DirectoryChanges, Expected, Placement, TopicPartition
 
 
 class Settling:
@@ -21,7 +21,7 @@ class Settling:
     def __init__(self) -> None:
         self.deleted: set[uuid.UUID] = set()
         self._made: dict[TopicPartition, tuple[uuid.UUID, Place]] = {}
-        self._placed: list[Placed] = []
+        self._placed: list[Placement] = []
         self._going: Counter[uuid.UUID] = Counter()
         self._gone: list[uuid.UUID] = []
         self._sees_all = True
@@ -50,7 +50,7 @@ class Settling:
         if topic_id is not None and (
             expected.recorded.placed.get(topic_id, {}).get(number) != place.directory_id
         ):
-            self._placed.append(Placed(topic_id, number, place.directory_id))
+            self._placed.append(Placement(topic_id, number, place.directory_id))
 
     def made(self, place: Place, found: Found) -> None:
         """A partition's directory was made; it may not be on the disk yet."""
@@ -69,7 +69,7 @@ class Settling:
             self.deleted.discard(topic_id)
             self._gone.append(topic_id)
 
-    async def settle(self, places: Iterable[Place]) -> Settled:
+    async def settle(self, places: Iterable[Place]) -> DirectoryChanges:
         """Bring the names of new directories to the disk; return what can be written down.
 
         :raises OSError: that failed.
@@ -83,9 +83,9 @@ class Settling:
                 raise
         for name, (topic_id, place) in made.items():
             if name in place.logs:
-                self._placed.append(Placed(topic_id, name.partition, place.directory_id))
+                self._placed.append(Placement(topic_id, name.partition, place.directory_id))
         placed, self._placed = self._placed, []
         gone: list[uuid.UUID] = []
         if self._sees_all and all(place.error is None for place in places):
             gone, self._gone = self._gone, []
-        return Settled(tuple(placed), tuple(gone))
+        return DirectoryChanges(tuple(placed), tuple(gone))

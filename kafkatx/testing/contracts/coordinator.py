@@ -10,7 +10,7 @@ from zope.interface.verify import verifyObject
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ICoordinator
-from kafkatx.types import ALL_BROKERS, BrokerNode, ClusterState, PartitionState, Placed, QuotaEntity
+from kafkatx.types import ALL_BROKERS, BrokerNode, ClusterState, PartitionState, Placement, QuotaEntity
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -299,7 +299,7 @@ class CoordinatorContract(_Case):
         """Where logs are can be written down, also of partitions that are not there any more."""
         coordinator = self.started()
         topic = self.result(coordinator.create_topic("clicks", [[3]], {}))
-        placed = [Placed(topic.topic_id, number, "dir") for number in (0, 7)]
+        placed = [Placement(topic.topic_id, number, "dir") for number in (0, 7)]
         self.result(coordinator.record({"dir": "/a"}, placed, [topic.topic_id]))
         self.assertGreaterEqual(coordinator.generation, 0)
 
@@ -334,7 +334,7 @@ class DurableCoordinatorContract(CoordinatorContract):
         given = self.result(first.allocate_producer_ids(1000))
         clicks, views = first.state.topics["clicks"], self.result(first.create_topic("views", [[3]], {}))
         self.result(first.delete_topic("views"))
-        self.result(first.record({"dir": "/a"}, [Placed(clicks.topic_id, 11, "dir")], []))
+        self.result(first.record({"dir": "/a"}, [Placement(clicks.topic_id, 11, "dir")], []))
         generation = first.generation
         self.result(first.stop())
         second = self.started()

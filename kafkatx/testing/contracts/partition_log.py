@@ -685,9 +685,9 @@ class LogStoreContract(StoreCase):
         store = self.opened()
         topic_id = uuid.uuid4()
         self.result(store.create(TP, topic_id, LogConfig()))
-        told = self.result(store.settle()).placed
+        told = self.result(store.sync_directories()).placed
         self.assertLessEqual({(one.topic_id, one.partition) for one in told}, {(topic_id, TP.partition)})
-        self.assertFalse(self.result(store.settle()))
+        self.assertFalse(self.result(store.sync_directories()))
 
     def test_dirs(self) -> None:
         """Where a store has directories, each log is in one of them, and none is offline."""

@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.group.actions import NEVER_MS, Action, Answer, Record, Replace, Store, Tell
+from kafkatx.group.actions import NEVER_MS, Action, Answer, LogLine, Record, Replace, Store
 from kafkatx.group.offset_records import Committed
 from tests.broker.running import BrokerTestCase
 
@@ -212,8 +212,8 @@ class StoreTests(GroupsTestCase):
     def test_told(self) -> None:
         """What a machine tells is a line of the log, in which no peer's text can do harm."""
         with capturedLogs() as events:
-            self.ask(Tell("{group}: {reason}, {count}", {"reason": "a\nb", "count": 3}), Answer(..., ""))
-            self.ask(Tell("{group} is late", {}, warn=True), Answer(..., ""))
+            self.ask(LogLine("{group}: {reason}, {count}", {"reason": "a\nb", "count": 3}), Answer(..., ""))
+            self.ask(LogLine("{group} is late", {}, warn=True), Answer(..., ""))
         self.assertEqual([e["log_level"] for e in events], [LogLevel.info, LogLevel.warn])
         self.assertEqual((events[0]["group"], events[0]["reason"], events[0]["count"]), ("'g'", r"'a\nb'", 3))
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.config.table.row import INT_MAX, LONG_MAX, ConfigType, Section, Setting, by_name, show
+from kafkatx.config.table.row import INT_MAX, LONG_MAX, ConfigType, Section, Setting, by_name, format_value
 from kafkatx.errors import SettingError
 
 SECTION = Section("Title", "Words.")
@@ -130,11 +130,11 @@ class SettingTests(SynchronousTestCase):
         )
     )
     def test_shown_values_are_read_back(self, row: tuple[Setting[Any], Any]) -> None:
-        """What show() writes, the setting reads as it was."""
+        """What format_value() writes, the setting reads as it was."""
         setting, value = row
-        self.assertEqual(setting.parse(show(value) or ""), value)
+        self.assertEqual(setting.parse(format_value(value) or ""), value)
 
     def test_show(self) -> None:
         """Values are shown as Kafka shows them; sets in a fixed order."""
-        shown = [show(value) for value in (None, True, 5, ("b", "a"), frozenset({"b", "a"}), "x")]
+        shown = [format_value(value) for value in (None, True, 5, ("b", "a"), frozenset({"b", "a"}), "x")]
         self.assertEqual(shown, [None, "true", "5", "b,a", "a,b", "x"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafkatx.errors import ErrorCode
-from kafkatx.group.actions import NEVER_MS, Action, Answer, Client, Record, Store, Tell
+from kafkatx.group.actions import NEVER_MS, Action, Answer, Client, LogLine, Record, Store
 from kafkatx.group.classic import ClassicGroup
 from kafkatx.group.settings import GroupSettings
 from kafkatx.wire.codec import decode, encode
@@ -55,7 +55,7 @@ class Acting:
         self.errors: list[ErrorCode] = []
         self.holds = False
         self.held = 0
-        self.told: list[Tell] = []
+        self.told: list[LogLine] = []
 
     def new_member_id(self, prefix: str) -> str:
         """``prefix-1``, ``prefix-2``, ..."""
@@ -79,7 +79,7 @@ class Acting:
                 if not self.holds:
                     self.end_store()
             else:
-                assert isinstance(action, Tell)
+                assert isinstance(action, LogLine)
                 action.text.format(group="g", **action.values)
                 self.told.append(action)
 

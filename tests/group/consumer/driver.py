@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode
 from kafkatx.group import protocol
-from kafkatx.group.actions import Action, Answer, Client, Group, Replace, Store, Tell
+from kafkatx.group.actions import Action, Answer, Client, Group, LogLine, Replace, Store
 from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer.group import ConsumerGroup
 from kafkatx.group.consumer.records import Kind, decode
@@ -65,7 +65,7 @@ class GroupTestCase(SynchronousTestCase):
         self.store_error = ErrorCode.NONE
         self.holding = False
         self.held: list[Group] = []
-        self.lines: list[Tell] = []
+        self.lines: list[LogLine] = []
         self.answers: dict[object, Any] = {}
         self.last_token: object = None
         self._ids = 0

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.clean import clean
 from kafkatx.log.cleaner.offset_map import ENTRY_BYTES
-from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Pass, Source
+from kafkatx.log.cleaner.passes import Cleaned, CleaningAborted, Finished, Pass, Source
 from kafkatx.log.cleaner.swap import suffix_of
 from kafkatx.log.files import Files
 from kafkatx.log.recovery.tail_check import sound_tail
@@ -222,9 +222,9 @@ class CleanTests(SynchronousTestCase):
         self.segment([(b"a", b"1")])
 
         def unwanted() -> None:
-            raise Abandoned("enough")
+            raise CleaningAborted("enough")
 
-        self.assertRaises(Abandoned, self.run_pass, alive=unwanted)
+        self.assertRaises(CleaningAborted, self.run_pass, alive=unwanted)
 
     def test_old_tombstones(self) -> None:
         """Tombstones of magic 1 go by the age of their segment before that of the last clean one."""

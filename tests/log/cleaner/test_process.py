@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.clean import clean
-from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Pass, Source
+from kafkatx.log.cleaner.passes import Cleaned, CleaningAborted, Finished, Pass, Source
 from kafkatx.log.cleaner.process import (
     CleanerProcess,
     decode_pass,
@@ -110,7 +110,7 @@ class ProcessTests(SynchronousTestCase):
         assert child is not None
         process.stop()
         self.assertIn(child.wait(), (-9, 0))  # 0: it was quicker
-        self.assertRaises(Abandoned, next, process.run(Files(), self.job, nothing))
+        self.assertRaises(CleaningAborted, next, process.run(Files(), self.job, nothing))
         steps.close()
 
     def test_closed(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from kafkatx.log.checkpoint import encode_offsets
 from kafkatx.log.inspect.faults import Remedy
 from kafkatx.log.inspect.logdir import Check
-from kafkatx.log.inspect.places import NotALog
+from kafkatx.log.inspect.paths import NotALog
 from kafkatx.log.segment.scan import walk
 from kafkatx.records.builder import build_values
 from kafkatx.records.checksum import crc32c

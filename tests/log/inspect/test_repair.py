@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from kafkatx.log.inspect.logdir import Check
-from kafkatx.log.inspect.places import InUse, holder, locked
-from kafkatx.log.inspect.repair import carry_out, plans
+from kafkatx.log.inspect.paths import LogDirInUse, lock_owner, locked
+from kafkatx.log.inspect.repair import execute, plans
 from kafkatx.testing.contracts.partition_log import batch
 from tests.log.fakes import FailingFiles, crash
 from tests.log.inspect.shared import FIRST, LAST, SMALL, LogCase
@@ -37,7 +37,7 @@ class RepairTests(LogCase):
         """Do it."""
         todo = self.plans()
         for plan in todo:
-            carry_out(plan)
+            execute(plan)
         return todo
 
     def check_mended(self, end: int) -> None:
@@ -176,7 +176,7 @@ class RepairTests(LogCase):
         before = self.read(MIDDLE)
         (plan,) = self.plans()
         files.bytes_left = 10
-        self.assertRaises(OSError, carry_out, plan)
+        self.assertRaises(OSError, execute, plan)
         self.assertEqual(self.read(MIDDLE), before)
         files.bytes_left = None
         self.repair()
@@ -185,10 +185,10 @@ class RepairTests(LogCase):
     def test_locked(self) -> None:
         """The lock keeps brokers away and is kept from us by one; it is given back."""
         with locked(self.path):
-            self.assertEqual(holder(self.path), str(os.getpid()))
-            with self.assertRaises(InUse) as caught, locked(self.path):
+            self.assertEqual(lock_owner(self.path), str(os.getpid()))
+            with self.assertRaises(LogDirInUse) as caught, locked(self.path):
                 self.fail("two have the lock")
             self.assertIn("stop it", str(caught.exception))
-        self.assertIsNone(holder(self.path))
+        self.assertIsNone(lock_owner(self.path))
         with locked(self.directory):
             pass

@@ -8,9 +8,15 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import BOUNDED, FULL, HEADERS, LogConfig
 from kafkatx.errors import ErrorCode
-from kafkatx.interfaces.storage import LATER, TRUSTED, UNJUDGED
+from kafkatx.interfaces.storage import DEFER_VALIDATION, NEEDS_VALIDATION, TRUSTED
 from kafkatx.log.partition.appender import StagedLog
-from kafkatx.log.partition.content import SMALL_BYTES, SMALL_RECORDS, Allowance, Judged, Unjudged
+from kafkatx.log.partition.content import (
+    SMALL_BYTES,
+    SMALL_RECORDS,
+    Allowance,
+    ValidatedRecords,
+    ValidationRequired,
+)
 from kafkatx.log.partition.leader_epochs import LeaderEpochs
 from kafkatx.log.partition.producer_state import Producers
 from kafkatx.records.batch import Record
@@ -42,12 +48,12 @@ def numbered(count: int) -> bytes:
 
 class RefusedTests(SynchronousTestCase):
     def check(self, batch: bytes, code: ErrorCode, **settings: object) -> None:
-        """The batch is refused, at once or after it was judged, and nothing of it is staged."""
-        for judged in (None, LATER):
+        """The batch is refused, at once or after it was validated, and nothing of it is staged."""
+        for validated in (None, DEFER_VALIDATION):
             appending = log(**settings)
-            done = appending.append(batch, 0, NOW_MS, True, judged)
-            if isinstance(done, Unjudged):
-                done = appending.append(batch, 0, NOW_MS, True, done.judge())
+            done = appending.append(batch, 0, NOW_MS, True, validated)
+            if isinstance(done, ValidationRequired):
+                done = appending.append(batch, 0, NOW_MS, True, done.validate())
             self.assertEqual(ErrorCode.of(done.error), code)
             self.assertEqual(appending._staged, [])
 
@@ -63,8 +69,8 @@ class RefusedTests(SynchronousTestCase):
             appending._allowance.open_ms = NOW_MS + 1
             batch = made(b"garbage that is nothing", 3, codec)
             done = appending.append(batch, 0, NOW_MS, True)
-            if isinstance(done, Unjudged):
-                done = appending.append(batch, 0, NOW_MS, True, done.judge())
+            if isinstance(done, ValidationRequired):
+                done = appending.append(batch, 0, NOW_MS, True, done.validate())
             self.assertEqual(ErrorCode.of(done.error), ErrorCode.INVALID_RECORD)
 
     def test_counts(self) -> None:
@@ -95,8 +101,8 @@ class RefusedTests(SynchronousTestCase):
             )
             appending = log(max_inflated_bytes=4_000_000)
             done = appending.append(batch, 0, NOW_MS, True)
-            assert isinstance(done, Unjudged)
-            self.assertEqual(appending.append(batch, 0, NOW_MS, True, done.judge()).error, 0)
+            assert isinstance(done, ValidationRequired)
+            self.assertEqual(appending.append(batch, 0, NOW_MS, True, done.validate()).error, 0)
 
     def test_keys(self) -> None:
         """Records without key are named, as many as a thousand."""
@@ -117,24 +123,24 @@ class RefusedTests(SynchronousTestCase):
         for count, code in ((1, ErrorCode.NONE), (2, ErrorCode.MESSAGE_TOO_LARGE)):
             appending = log(max_inflated_bytes=2_000_000)
             done = appending.append(wrapper * count, 0, NOW_MS, False)
-            assert isinstance(done, Unjudged)
-            done = appending.append(wrapper * count, 0, NOW_MS, False, done.judge())
+            assert isinstance(done, ValidationRequired)
+            done = appending.append(wrapper * count, 0, NOW_MS, False, done.validate())
             self.assertEqual(ErrorCode.of(done.error), code)
 
 
 class WhenTests(SynchronousTestCase):
-    """What is judged at once, later, or not at all."""
+    """What is validated at once, later, or not at all."""
 
     def test_small(self) -> None:
-        """Small batches are judged at once; many records, many bytes, or what inflates to many are not."""
+        """Small batches are validated at once; many records, many bytes, or what inflates to many are not."""
         few = made(compress(Codec.GZIP, numbered(10)), 10, Codec.GZIP)
         many = made(compress(Codec.GZIP, numbered(SMALL_RECORDS + 1)), SMALL_RECORDS + 1, Codec.GZIP)
         payload = build_values([bytes(100_000)], NOW_MS)[61:]
         inflating = made(compress(Codec.GZIP, payload), 1, Codec.GZIP)
         self.assertEqual(log().append(few, 0, NOW_MS, True).error, 0)
         for batch in (many, inflating):
-            self.assertEqual(log().append(batch, 0, NOW_MS, True).error, UNJUDGED)
-        self.assertEqual(log().append(few, 0, NOW_MS, True, LATER).error, UNJUDGED)
+            self.assertEqual(log().append(batch, 0, NOW_MS, True).error, NEEDS_VALIDATION)
+        self.assertEqual(log().append(few, 0, NOW_MS, True, DEFER_VALIDATION).error, NEEDS_VALIDATION)
         large = build_values([bytes(2 * SMALL_BYTES)], NOW_MS)
         self.assertEqual(log(records_validation=FULL).append(large, 0, NOW_MS, True).error, 0)
 
@@ -188,34 +194,34 @@ class WhenTests(SynchronousTestCase):
         self.assertEqual(appending.append(made(RECORD, 1), 0, NOW_MS, True).error, 0)
 
     def test_other_settings(self) -> None:
-        """What was judged by settings that have changed since is judged again."""
+        """What was validated by settings that have changed since is validated again."""
         appending = log()
         batch = made(compress(Codec.GZIP, numbered(5000)), 5000, Codec.GZIP)
         done = appending.append(batch, 0, NOW_MS, True)
-        assert isinstance(done, Unjudged)
-        judged = done.judge()
-        self.assertIsInstance(judged, Judged)
+        assert isinstance(done, ValidationRequired)
+        validated = done.validate()
+        self.assertIsInstance(validated, ValidatedRecords)
         appending.configure(LogConfig(compression_type="lz4"))
-        again = appending.append(batch, 0, NOW_MS, True, judged)
-        assert isinstance(again, Unjudged)
-        self.assertEqual(appending.append(batch, 0, NOW_MS, True, again.judge()).error, 0)
+        again = appending.append(batch, 0, NOW_MS, True, validated)
+        assert isinstance(again, ValidationRequired)
+        self.assertEqual(appending.append(batch, 0, NOW_MS, True, again.validate()).error, 0)
         (codec,) = struct.unpack_from(">h", b"".join(appending._buffers), 21)
         self.assertEqual(codec, Codec.LZ4)
 
     def test_grown_log(self) -> None:
-        """A message set that was judged for another offset is judged again, and gets the right offsets."""
+        """A message set that was validated for another offset is validated again and gets the right one."""
         appending = log()
         records = [Record(n, NOW_MS, None, bytes(2000), []) for n in range(50)]
         for magic in (0, 1):
             data = message_sets.build(records, magic, Codec.GZIP, 0) * 30
-            done = appending.append(data, 0, NOW_MS, False, LATER)
-            assert isinstance(done, Unjudged)
-            judged = done.judge()
+            done = appending.append(data, 0, NOW_MS, False, DEFER_VALIDATION)
+            assert isinstance(done, ValidationRequired)
+            validated = done.validate()
             self.assertEqual(appending.append(made(RECORD, 1), 0, NOW_MS, True).error, 0)
-            again = appending.append(data, 0, NOW_MS, False, judged)
-            assert isinstance(again, Unjudged)
+            again = appending.append(data, 0, NOW_MS, False, validated)
+            assert isinstance(again, ValidationRequired)
             before = appending._next_offset
-            final = appending.append(data, 0, NOW_MS, False, again.judge())
+            final = appending.append(data, 0, NOW_MS, False, again.validate())
             self.assertEqual((final.error, final.base_offset), (0, before))
             stored = b"".join(appending._buffers[-60:])
             offsets = [record.offset for record in message_sets.iter_records(stored)]

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.log.checkpoint import decode_partition_metadata, encode_partition_metadata, encode_stray
 from kafkatx.log.files import Files
 from kafkatx.log.recovery.adoption import KEPT, MOST_PARTITIONS, Known, Plan, carry_out, look, plan
-from kafkatx.types import PartitionState, Placed, Recorded, Topic
+from kafkatx.types import LogDirRecord, PartitionState, Placement, Topic
 
 A, B, C = (uuid.UUID(int=number) for number in (1, 2, 3))
 LED = PartitionState(7, 0, (7,), (7,))
@@ -51,7 +51,7 @@ class PlanTests(SynchronousTestCase):
 
     def known(self, topic: Topic, placed: dict[int, str] | None = None, **more: Any) -> Known:
         """A state with one topic."""
-        return Known("c", {topic.name: topic}, Recorded({}, {topic.topic_id: placed or {}}), **more)
+        return Known("c", {topic.name: topic}, LogDirRecord({}, {topic.topic_id: placed or {}}), **more)
 
     def only_problem(self, made: Plan) -> str:
         """The one problem; nothing is planned beside it."""
@@ -68,7 +68,7 @@ class PlanTests(SynchronousTestCase):
         self.assertEqual(made.topics, [Topic("t", A, (LED,) * 3, KEPT), Topic("u", B, (LED,), KEPT)])
         self.assertEqual(
             sorted(made.placed),
-            [Placed(A, 0, "d0"), Placed(A, 1, ""), Placed(A, 2, "d1"), Placed(B, 0, "d0")],
+            [Placement(A, 0, "d0"), Placement(A, 1, ""), Placement(A, 2, "d1"), Placement(B, 0, "d0")],
         )
         self.assertIn("t: t-1 is missing, and offline unless --empty is given", made.notes)
         self.assertEqual((made.take, made.problems), ([], []))
@@ -77,10 +77,10 @@ class PlanTests(SynchronousTestCase):
         """With --empty, what is missing counts as never made."""
         self.put("t-1")
         made = self.plan(empty=True)
-        self.assertEqual(made.placed, [Placed(A, 1, "d0")])
+        self.assertEqual(made.placed, [Placement(A, 1, "d0")])
         self.assertIn("t: starts 1 partition anew, empty: t-0", made.lines)
         known = self.known(Topic("t", A, (LED, LED)), {0: "d0", 1: "d0"})
-        self.assertEqual(self.plan(known, empty=True).placed, [Placed(A, 0, None)])
+        self.assertEqual(self.plan(known, empty=True).placed, [Placement(A, 0, None)])
 
     def test_internal(self) -> None:
         """The offsets topic is compacted, and internal, as it was."""
@@ -118,7 +118,7 @@ class PlanTests(SynchronousTestCase):
         self.assertEqual(made.topics, [])
         ((grown, count),) = made.grown
         self.assertEqual((grown.configs, len(grown.partitions), count), (topic.configs, 4, 2))
-        self.assertEqual(sorted(made.placed), [Placed(A, 2, ""), Placed(A, 3, "d0")])
+        self.assertEqual(sorted(made.placed), [Placement(A, 2, ""), Placement(A, 3, "d0")])
 
     def test_never_made(self) -> None:
         """A partition of the state that is not on record is not missing."""
@@ -147,7 +147,7 @@ class PlanTests(SynchronousTestCase):
     def test_other_clusters(self) -> None:
         """Log dirs of two clusters, or of another one than the state, are a problem."""
         self.put("t-0")
-        made = self.plan(Known("other", {}, Recorded()))
+        made = self.plan(Known("other", {}, LogDirRecord()))
         self.assertIn("move the state's file away", self.only_problem(made))
         self.write(self.dirs[1], "meta.properties", "cluster.id=x\n")
         self.assertIn("several clusters", self.only_problem(self.plan()))
@@ -170,7 +170,7 @@ class PlanTests(SynchronousTestCase):
         for strays in (None, [stray]):
             made = self.plan(strays=strays)
             self.assertEqual([candidate.name for candidate, _ in made.take], [stray])
-            self.assertEqual(sorted(made.placed), [Placed(A, 0, "d0"), Placed(A, 1, "d0")])
+            self.assertEqual(sorted(made.placed), [Placement(A, 0, "d0"), Placement(A, 1, "d0")])
         carry_out(Files(), made.take)
         self.assertIn("t-0", os.listdir(self.dirs[0]))
 

@@ -160,7 +160,7 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         self.result(self.store.delete(TopicPartition("t", 4)))
         self.check_offline("making t-4", events)
 
-    def test_chores(self) -> None:
+    def test_log_cleaners(self) -> None:
         """A roll, retention, or deletion of records that the disk does not let happen says the same."""
         for chore, what in (
             (lambda log: log.roll_if_due(NOW_MS * 3), "create"),

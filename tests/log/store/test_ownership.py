@@ -17,7 +17,7 @@ from kafkatx.log.checkpoint import decode_generation, decode_stray, encode_gener
 from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.log.store.ownership import Found, Survey, check, known_directory_id, lost
 from kafkatx.testing.contracts.partition_log import StoreCase, batch
-from kafkatx.types import Expected, Placed, Recorded, Settled, TopicPartition
+from kafkatx.types import DirectoryChanges, Expected, LogDirRecord, Placement, TopicPartition
 from tests.log.fakes import QuickFiles, crash, file_store
 
 IDS = [uuid.UUID(int=number) for number in range(1, 9)]
@@ -26,7 +26,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 def state(topics: Mapping[TopicPartition, uuid.UUID], **others: Any) -> Expected:
     """A state of cluster "c", at change 5, with these partitions."""
-    return attrs.evolve(Expected("c", not topics, lambda: 5, topics.get, Recorded()), **others)
+    return attrs.evolve(Expected("c", not topics, lambda: 5, topics.get, LogDirRecord()), **others)
 
 
 def survey(*found: Found, cluster: str | None = "c", directory: str | None = "d", noted: int = 0) -> Survey:
@@ -62,7 +62,7 @@ class CheckTests(SynchronousTestCase):
         """An empty state beside partitions is refused; beside those of deleted topics it is right."""
         one = survey(Found(T0, IDS[0]))
         self.assertIn("knows none of the 1 partitions", self.refused(state({}), a=one))
-        check({"a": one}, state({}, recorded=Recorded(deleted=frozenset([IDS[0]]))))
+        check({"a": one}, state({}, recorded=LogDirRecord(deleted=frozenset([IDS[0]]))))
 
     def test_nothing_fits(self) -> None:
         """Dirs that name no cluster, and of whose partitions none is known, are somebody else's."""
@@ -74,7 +74,7 @@ class CheckTests(SynchronousTestCase):
 
     def test_unmounted(self) -> None:
         """An empty dir that held partitions is lost; one that held none, or has moved, is not."""
-        recorded = Recorded({"x": "/a", "y": "/b", "z": "/c"}, {IDS[0]: {0: "x", 1: "z"}})
+        recorded = LogDirRecord({"x": "/a", "y": "/b", "z": "/c"}, {IDS[0]: {0: "x", 1: "z"}})
         expected = state({T0: IDS[0]}, recorded=recorded)
         empty = survey(cluster=None, directory=None)
         surveys = {"/a": empty, "/b": empty, "/c": empty, "/d": survey(directory="z")}
@@ -179,10 +179,10 @@ class StrayTests(StoreCase, SynchronousTestCase):
     def test_interrupted_deletion(self) -> None:
         """What a client had deleted is removed at the next start; that alone."""
         os.rename(os.path.join(self.path, "t-1"), os.path.join(self.path, f"t-1.{'0' * 32}-delete"))
-        expected = state({}, recorded=Recorded(deleted=frozenset([IDS[0]])))
+        expected = state({}, recorded=LogDirRecord(deleted=frozenset([IDS[0]])))
         store = self.opened_with(expected)
         self.assertEqual(self.directories(), [])
-        self.assertEqual(self.result(store.settle()), Settled((), (IDS[0],)))
+        self.assertEqual(self.result(store.sync_directories()), DirectoryChanges((), (IDS[0],)))
 
     def test_doomed_by_nobody(self) -> None:
         """A directory with the name of a deleted one, whose topic nobody deleted, is kept."""
@@ -213,25 +213,29 @@ class StrayTests(StoreCase, SynchronousTestCase):
         self.patch(QuickFiles, "sync_dir", lambda files, path: synced.append(path))
         store = self.opened_with(state(self.known))
         where = store.dirs[0].directory_id
-        first = self.result(store.settle())
-        self.assertEqual(sorted(first.placed), [Placed(IDS[0], 0, where), Placed(IDS[0], 1, where)])
-        self.assertFalse(self.result(store.settle()))
+        first = self.result(store.sync_directories())
+        self.assertEqual(sorted(first.placed), [Placement(IDS[0], 0, where), Placement(IDS[0], 1, where)])
+        self.assertFalse(self.result(store.sync_directories()))
         self.result(store.create(TopicPartition("u", 0), IDS[1], LogConfig()))
         del synced[:]
-        self.assertEqual(self.result(store.settle()), Settled((Placed(IDS[1], 0, where),)))
+        self.assertEqual(
+            self.result(store.sync_directories()), DirectoryChanges((Placement(IDS[1], 0, where),))
+        )
         self.assertIn(self.path, synced)
         self.result(store.delete(TopicPartition("u", 0)))
-        self.assertFalse(self.result(store.settle()))
+        self.assertFalse(self.result(store.sync_directories()))
         self.clock.advance(1e6)
-        self.assertEqual(self.result(store.settle()), Settled((), (IDS[1],)))
+        self.assertEqual(self.result(store.sync_directories()), DirectoryChanges((), (IDS[1],)))
 
     def test_settled_already(self) -> None:
         """What is on record is not told again."""
         first = self.opened_with(state(self.known))
         where = first.dirs[0].directory_id
         self.doCleanups()
-        recorded = Recorded({where: self.path}, {IDS[0]: {0: where, 1: where}})
-        self.assertFalse(self.result(self.opened_with(state(self.known, recorded=recorded)).settle()))
+        recorded = LogDirRecord({where: self.path}, {IDS[0]: {0: where, 1: where}})
+        self.assertFalse(
+            self.result(self.opened_with(state(self.known, recorded=recorded)).sync_directories())
+        )
 
     # --- files of others
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from kafkatx.errors import ErrorCode
-from kafkatx.group.actions import Action, Client, Tell
+from kafkatx.group.actions import Action, Client, LogLine
 from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer.classic import members
 from kafkatx.group.consumer.classic.conversion import may_go_down, to_classic
@@ -125,7 +125,7 @@ class ClassicServing(Serving):
         :param why: for each member what the log is to say.
         """
         text = "member {member} of group {group} was removed: {reason}"
-        lines = [Tell(text, {"member": one, "reason": reason}, warn) for one, reason in why.items()]
+        lines = [LogLine(text, {"member": one, "reason": reason}, warn) for one, reason in why.items()]
         if may_go_down(self._rebalance, why):
             return self._go_down(why, lambda at_ms, _: [*lines, *then(at_ms)], failed, now_ms)
         self._rebalance.fence(why)
@@ -142,7 +142,7 @@ class ClassicServing(Serving):
         rebalance = self._rebalance
         classic = to_classic(rebalance, self._new_member_id, self._wall_ms, set(leaving), now_ms)
         self._take_back()  # what is written is the end of this group, as it stands in the log
-        tell = Tell("group {group} goes on with the classic protocol", {})
+        tell = LogLine("group {group} goes on with the classic protocol", {})
         return self._store(
             [*self._encoded(rebalance.state.tombstones()), classic.record()],
             lambda at_ms: [self._replace(classic), tell, *then(at_ms, classic)],

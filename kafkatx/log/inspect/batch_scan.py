@@ -28,7 +28,7 @@ _HEAD_BYTES = 17
 """As much of a header as the search compares: offset, length, leader epoch or CRC, magic."""
 
 
-class Seen(NamedTuple):
+class ScannedBatch(NamedTuple):
     """A batch, or an outer message of magic 0 or 1, whose checksum is right."""
 
     batch: Shallow
@@ -50,7 +50,7 @@ class Damage(NamedTuple):
     """The bytes of that header."""
 
 
-class Survey:
+class BatchScan:
     """One ``.log`` file.
 
     :param base_offset: of the segment: what is searched for has offsets from there on.
@@ -66,12 +66,12 @@ class Survey:
         self._window_at = 0
         self._pattern = _pattern(base_offset)
 
-    def __iter__(self) -> Iterator[Seen | Damage]:
+    def __iter__(self) -> Iterator[ScannedBatch | Damage]:
         position, next_offset = 0, self._base_offset
         while position < self._end:
             problem, batch = self._judge(position)
             if batch is not None and not problem:
-                yield Seen(batch, bytes(self._bytes(position, min(batch.size, HEADER_BYTES))))
+                yield ScannedBatch(batch, bytes(self._bytes(position, min(batch.size, HEADER_BYTES))))
                 position += batch.size
                 next_offset = batch.last_offset + 1
                 continue

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.log.inspect.survey: damage is passed over, and no more than the damage."""
+"""Tests of kafkatx.log.inspect.batch_scan: damage is passed over, and no more than the damage."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.files import Files
-from kafkatx.log.inspect import survey
-from kafkatx.log.inspect.survey import Damage, Seen, Survey
+from kafkatx.log.inspect import batch_scan
+from kafkatx.log.inspect.batch_scan import BatchScan, Damage, ScannedBatch
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
@@ -28,18 +28,18 @@ def batches(count: int, size: int = 20) -> list[bytes]:
 
 
 class SurveyTests(SynchronousTestCase):
-    def survey(self, data: bytes, base_offset: int = BASE) -> list[Seen | Damage]:
+    def survey(self, data: bytes, base_offset: int = BASE) -> list[ScannedBatch | Damage]:
         """What a walk over these bytes finds."""
         path = self.mktemp()
         with open(path, "wb") as file:
             file.write(data)
-        return list(Survey(Files(), Files().open(path, os.O_RDONLY), base_offset, len(data)))
+        return list(BatchScan(Files(), Files().open(path, os.O_RDONLY), base_offset, len(data)))
 
     def outline(self, data: bytes) -> list[tuple[str, int, int]]:
         """What was found as (what, position, size)."""
         return [
             ("batch", item.batch.position, item.batch.size)
-            if isinstance(item, Seen)
+            if isinstance(item, ScannedBatch)
             else ("damage", item.position, item.size)
             for item in self.survey(data)
         ]
@@ -102,7 +102,7 @@ class SurveyTests(SynchronousTestCase):
         """Batches larger than the window are checked all the same, and damage in them is found."""
         data = b"".join(batches(4, 1000))
         size = len(data) // 4
-        self.patch(survey, "WINDOW_BYTES", 100)
+        self.patch(batch_scan, "WINDOW_BYTES", 100)
         self.assertEqual(self.outline(data), [("batch", n * size, size) for n in range(4)])
         wrong = bytearray(data)
         wrong[2 * size - 5] ^= 1
@@ -119,7 +119,7 @@ class SurveyTests(SynchronousTestCase):
                 data = build(records, magic, codec)
                 items = self.survey(data)
                 self.assertEqual(len(items), 4 if codec == Codec.NONE else 1)
-                self.assertTrue(all(isinstance(item, Seen) for item in items))
+                self.assertTrue(all(isinstance(item, ScannedBatch) for item in items))
                 self.assertIsInstance(self.survey(data[:-1] + b"?")[-1], Damage)
 
     def test_too_large(self) -> None:
@@ -128,11 +128,11 @@ class SurveyTests(SynchronousTestCase):
         path = self.mktemp()
         with open(path, "wb") as file:
             file.write(data)
-        look = Survey(Files(), Files().open(path, os.O_RDONLY), BASE, len(data))
+        look = BatchScan(Files(), Files().open(path, os.O_RDONLY), BASE, len(data))
         (item,) = look
-        assert isinstance(item, Seen)
+        assert isinstance(item, ScannedBatch)
         self.assertEqual(next(look.records(item.batch)).value, b"v" * 20)
-        self.patch(survey, "LIMIT_BYTES", 50)
+        self.patch(batch_scan, "LIMIT_BYTES", 50)
         self.assertRaises(CorruptRecords, list, look.records(item.batch))
 
     @settings(deadline=None, max_examples=150)

@@ -15,8 +15,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.checkpoint import CLEANED_OFFSETS, decode_offsets
-from kafkatx.log.cleaner.chore import RETRY_MS
 from kafkatx.log.cleaner.clean import clean
+from kafkatx.log.cleaner.log_cleaner import RETRY_MS
 from kafkatx.log.cleaner.passes import Cleaned, Finished, Pass
 from kafkatx.log.cleaner.plan import cleanable, plan
 from kafkatx.log.files import Files

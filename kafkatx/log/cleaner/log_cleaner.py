@@ -14,7 +14,7 @@ from twisted.logger import Logger
 
 from kafkatx.interfaces import Worker
 from kafkatx.log.cleaner import swap
-from kafkatx.log.cleaner.passes import Abandoned, Cleaned, Finished, Memory, Pass, Run
+from kafkatx.log.cleaner.passes import Cleaned, CleaningAborted, Finished, Memory, Pass, Run
 from kafkatx.log.cleaner.plan import Cleanable, cleanable, plan
 from kafkatx.log.files import Files
 from kafkatx.log.partition.file_log import FileLog
@@ -23,7 +23,7 @@ RETRY_MS = 600_000
 """How long a log that could not be cleaned is left alone: a damaged segment does not mend itself."""
 
 
-class Cleaner:
+class LogCleaner:
     """Cleans one log at a time.
 
     :param run: makes a pass; its iterator is only used in *worker*.
@@ -65,7 +65,7 @@ class Cleaner:
         end_offset = None
         try:
             end_offset = await self._make_pass(log, job)
-        except Abandoned as error:
+        except CleaningAborted as error:
             self._log.info("compaction of {log} was given up: {error}", log=log.topic_partition, error=error)
         except Exception as error:
             self._not_before[log] = now_ms + RETRY_MS
@@ -102,7 +102,7 @@ class Cleaner:
     async def _make_pass(self, log: FileLog, job: Pass) -> int:
         """Clean and swap; return the offset up to which the log is clean then.
 
-        :raises Abandoned: the log has changed meanwhile, or the cleaner was stopped.
+        :raises CleaningAborted: the log has changed meanwhile, or the cleaner was stopped.
         """
         began = time.monotonic()
         steps = self._run(self._files, job, self._still_wanted)
@@ -110,11 +110,11 @@ class Cleaner:
             while True:
                 step = await self._worker(partial(next, steps, None))
                 if self._stopped or step is None:
-                    raise Abandoned("the broker stops")
+                    raise CleaningAborted("the broker stops")
                 if isinstance(step, Finished):
                     break
                 if not log.swap_in(job.name, step):
-                    raise Abandoned("the log has changed meanwhile")
+                    raise CleaningAborted("the log has changed meanwhile")
         finally:
             await self._worker(partial(_close, steps))
         # The new names are on the disk before it is written down that the log is clean.
@@ -134,7 +134,7 @@ class Cleaner:
 
     def _still_wanted(self) -> None:
         if self._stopped:
-            raise Abandoned("the broker stops")
+            raise CleaningAborted("the broker stops")
 
     def stop(self) -> Deferred[None]:
         """Give up the pass that is under way; fires when it has ended."""

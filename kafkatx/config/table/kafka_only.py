@@ -136,7 +136,7 @@ NAMES = frozenset(_NAMES.split())
 """Whole names."""
 
 
-def is_foreign(name: str) -> bool:
+def is_kafka_only(name: str) -> bool:
     """Whether Apache Kafka knows a name that kafkatx does not use."""
     return name in NAMES or name.startswith(PREFIXES)
 

@@ -5,7 +5,7 @@ The same rules as :mod:`kafkatx.log.recovery.loader` has, in words, and a few mo
 
 from __future__ import annotations
 
-from kafkatx.log.inspect.survey import Seen
+from kafkatx.log.inspect.batch_scan import ScannedBatch
 from kafkatx.log.partition.leader_epochs import LeaderEpochs
 from kafkatx.records.compression import Codec
 from kafkatx.records.header import COUNT_AT, LAST_OFFSET_DELTA_AT, MAGIC
@@ -14,7 +14,7 @@ from kafkatx.types import NO_LEADER_EPOCH
 _CODEC = 7
 
 
-class Judge:
+class BatchCheck:
     """Goes along a partition's batches.
 
     :param epochs: what ``leader-epoch-checkpoint`` says; None if there is no sound one.
@@ -29,21 +29,21 @@ class Judge:
         self._latest_epoch = NO_LEADER_EPOCH
         self._lost = False
 
-    def count(self, seen: Seen) -> int:
+    def count(self, seen: ScannedBatch) -> int:
         """The records in a batch; of a wrapper of magic 0 and 1 by its offsets. Ask before :meth:`take`."""
         batch = seen.batch
         if batch.magic == MAGIC:
             return int.from_bytes(seen.head[COUNT_AT : COUNT_AT + 4], "big", signed=True)
         return max(batch.last_offset - self.next_offset + 1, 1) if batch.attributes & _CODEC else 1
 
-    def first_offset(self, seen: Seen) -> int:
+    def first_offset(self, seen: ScannedBatch) -> int:
         """A batch's first offset; of a wrapper of magic 0 and 1 the least it can be."""
         batch = seen.batch
         if batch.magic < MAGIC and batch.attributes & _CODEC:
             return min(self.next_offset, batch.last_offset)
         return batch.base_offset
 
-    def take(self, seen: Seen, first_offset: int) -> str:
+    def take(self, seen: ScannedBatch, first_offset: int) -> str:
         """Go over a batch; return what is wrong with it, nothing if it is as it should be."""
         problem = self.begin(first_offset) or self._content(seen)
         self.next_offset = seen.batch.last_offset + 1
@@ -69,7 +69,7 @@ class Judge:
             return f"offsets {missing} are missing before {first}; right only if the topic is compacted"
         return ""
 
-    def _content(self, seen: Seen) -> str:
+    def _content(self, seen: ScannedBatch) -> str:
         batch = seen.batch
         if batch.attributes & _CODEC > max(Codec):
             return f"no codec has the number {batch.attributes & _CODEC}"
@@ -81,7 +81,7 @@ class Judge:
             return f"{count} records for {delta + 1} offsets"
         return ""
 
-    def epoch_problem(self, seen: Seen) -> str:
+    def epoch_problem(self, seen: ScannedBatch) -> str:
         """Return what is wrong with a batch's leader epoch; the batch need not go for it."""
         batch = seen.batch
         if batch.magic < MAGIC:

@@ -36,7 +36,7 @@ class NotALog(KafkaTXError):
     """The path holds nothing that a log has."""
 
 
-class InUse(KafkaTXError):
+class LogDirInUse(KafkaTXError):
     """A broker has the log dir; its files must not be changed."""
 
 
@@ -136,7 +136,7 @@ def log_dir_of(path: str, kind: Kind) -> str:
     return os.path.dirname(os.path.dirname(path))
 
 
-def holder(log_dir: str) -> str | None:
+def lock_owner(log_dir: str) -> str | None:
     """The process id of the broker that has a log dir, "unknown" if it does not tell; None if none has.
 
     The lock is taken and given back at once: nothing else tells whether it could be. A broker that starts
@@ -160,7 +160,7 @@ def holder(log_dir: str) -> str | None:
 def locked(log_dir: str) -> Iterator[None]:
     """Keep brokers away while the block runs. A dir without a lock file was never a broker's.
 
-    :raises InUse: a broker has it.
+    :raises LogDirInUse: a broker has it.
     :raises OSError: the lock file cannot be opened for writing.
     """
     try:
@@ -172,7 +172,7 @@ def locked(log_dir: str) -> Iterator[None]:
         try:
             _take(fd, fcntl.LOCK_EX)
         except OSError:
-            raise InUse(
+            raise LogDirInUse(
                 f"{log_dir} is in use by a broker (pid {_owner(fd)}): stop it before repairing"
             ) from None
         yield

@@ -9,7 +9,7 @@ project = "kafkatx"
 author = "the kafkatx authors"
 release = version = installed("kafkatx")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build", "examples", "performance"]
 myst_heading_anchors = 3
@@ -18,8 +18,13 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 
-html_theme = "alabaster"
-html_theme_options = {"description": "A Kafka that you pip install", "fixed_sidebar": True}
+html_theme = "furo"  # readable on a phone; a table wider than the page scrolls by itself
+html_title = f"kafkatx {version}"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
+pygments_style = "friendly"
+pygments_dark_style = "native"
+copybutton_prompt_text = "$ "
 html_copy_source = False
 
 

@@ -10,6 +10,8 @@ from benchmarks.compare.experiments.place import Experiment
 from benchmarks.compare.results import Figure, Key, cells, ratio, systems
 
 OURS = "kafkatx"
+APPENDIX = "<!-- appendix -->"
+"""Parts the goals, which ``docs/performance.md`` has, from the rest, which its appendix has."""
 # the paper's section 5: Kafka's messages a second by theirs, for a producer and for a consumer
 PAPERS_RIVALS = {
     "rabbitmq": ("at least 2", "at least 2", "more than 4"),
@@ -78,7 +80,8 @@ def page(
     notes: Sequence[str],
 ) -> str:
     """All of it, to be read: the goals first."""
-    parts = [f"## {title}\n\n{text}" for title, text in _summary(figures) if text]
+    parts = [f"## The goals\n\n{goals.shown(figures)}\n{APPENDIX}\n"]
+    parts += [f"## {title}\n\n{text}" for title, text in _summary(figures) if text]
     parts.append("## What was measured\n")
     memory = f"{machine['memory_gib']} GiB"
     parts.append(f"{machine['processor']}, {machine['cores']} cores, {memory}, {machine['system']}.\n")
@@ -89,7 +92,6 @@ def page(
 
 def _summary(figures: Mapping[Key, Figure]) -> list[tuple[str, str]]:
     return [
-        ("The goals", goals.shown(figures)),
         ("What the client allows", ceiling.shown(figures)),
         ("The paper's order", papers_order(figures)),
     ]

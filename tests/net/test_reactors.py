@@ -104,7 +104,7 @@ class OwnReactorsTests(SynchronousTestCase):
 
         clock = JumpingClock(self, twisted_reactor)
         self.patch(internet, "reactor", clock.reactor)
-        self.patch(tap, "_allow_open_files", lambda: None)
+        self.patch(tap, "allow_open_files", lambda: None)
         options = tap.Options()
         options.parseOptions(["--set", f"log.dirs={self.mktemp()}"])
         tap.makeService(options)

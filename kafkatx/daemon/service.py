@@ -1,0 +1,150 @@
+"""The broker of a process of its own: its parts, SIGHUP, and the note about the process in its log dirs.
+
+Used by ``twistd kafkatx`` (:mod:`kafkatx.tap`) and ``kafkatx up`` (:mod:`kafkatx.daemon.foreground`). An
+application that runs a broker beside other services uses :class:`kafkatx.broker.BrokerService`.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import attrs
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface.interface import InterfaceClass
+
+from kafkatx.broker import BrokerService, Parts
+from kafkatx.config import BrokerConfig
+from kafkatx.daemon.hang_up import HangUp
+from kafkatx.errors import SettingError
+from kafkatx.extension import check_own_settings, find, own_settings
+from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy
+from kafkatx.net.buffers import keep_freed_memory
+
+FEW_FILES = 4096
+SETTLE_S = 1.0
+"""Seconds from the start of a broker until it imports the modules that its first clients did not need."""
+
+_log = Logger()
+
+
+def installed_parts(config: BrokerConfig) -> Parts:
+    """Return the parts that the settings name, from the installed plugins.
+
+    :raises SettingError: a setting names a plugin that is not installed or cannot be used.
+    """
+    check_own_settings(config.explicit, ILogStore, ICoordinator, IRetentionPolicy)
+
+    def chosen(provides: InterfaceClass, name: str, setting: str) -> Any:
+        return find(provides, name, setting, own_settings(name, config.explicit))
+
+    @functools.cache  # policies are pure, and looking up the plugins for ten thousand logs takes seconds
+    def find_retention(name: str) -> Any:
+        return chosen(IRetentionPolicy, name, "kafkatx.retention")()
+
+    find_retention(config.get("kafkatx.retention"))
+    return Parts(
+        chosen(ILogStore, config.get("kafkatx.storage"), "kafkatx.storage"),
+        chosen(ICoordinator, config.get("kafkatx.coordinator"), "kafkatx.coordinator"),
+        find_retention,
+    )
+
+
+@attrs.frozen
+class SettingsSource:
+    """Where a broker's settings come from, so that they can be read again.
+
+    :ivar path: absolute path of the settings file, if there is one.
+    :ivar overrides: names and values that go before the file.
+    """
+
+    path: str | None
+    overrides: Sequence[tuple[str, str]] = ()
+
+    @classmethod
+    def of(cls, path: str | None, overrides: Sequence[tuple[str, str]]) -> SettingsSource:
+        """Make a source; the process may change its working directory later."""
+        return cls(None if path is None else os.path.abspath(path), overrides)
+
+    def load(self) -> BrokerConfig:
+        """Read the settings.
+
+        :raises SettingError: as :meth:`BrokerConfig.load`.
+        """
+        return BrokerConfig.load(self.path, self.overrides)
+
+
+class ProcessService(BrokerService):
+    """A broker in a process of its own."""
+
+    def __init__(self, source: SettingsSource, reactor: Any, *, reloads: bool) -> None:
+        """Read the settings and make the broker.
+
+        :param reloads: True if SIGHUP has the settings read again; otherwise it stops the broker.
+        :raises SettingError: the settings are wrong.
+        """
+        config = source.load()
+        super().__init__(config, installed_parts(config), reactor)
+        self._source = source
+        self._hang_up = HangUp(self._reload if reloads else None, reactor)
+
+    def privilegedStartService(self) -> None:
+        """Install the handler of SIGHUP."""
+        super().privilegedStartService()
+        self._hang_up.start()
+
+    def stopService(self) -> Deferred[None]:
+        """Stop, and restore the handler of SIGHUP."""
+        self._hang_up.stop()
+        return super().stopService()
+
+    def settle(self) -> None:
+        """Prepare for a long life: keep freed memory, and soon import what the start left out.
+
+        An installation may be renewed under a running broker, which must not mix modules of both. The objects
+        in memory by then stay there: the garbage collector need not visit them again and again.
+        """
+        keep_freed_memory()
+        self._reactor.callLater(SETTLE_S, self._load_rest)
+
+    def _load_rest(self) -> None:
+        self.load_rest().addCallbacks(
+            lambda _: gc.freeze(),
+            lambda failure: _log.failure(
+                "the installation was changed, or is damaged: restart kafkatx", failure
+            ),
+        )
+
+    def _reload(self) -> None:
+        """Read the settings again."""
+        reading = self.broker.workers("settings")(partial(self._source.load))
+        reading.addCallback(self.broker.reload).addErrback(_not_reloaded)
+
+
+def _not_reloaded(failure: Failure) -> None:
+    if failure.check(SettingError):
+        _log.error("SIGHUP: every setting stays as it is: {error}", error=failure.getErrorMessage())
+    else:
+        _log.failure("SIGHUP: the settings could not be read again", failure)
+
+
+def allow_open_files() -> None:
+    """Raise the limit of open files as far as it goes: a shell's 1024 are few for logs and connections."""
+    with suppress(ImportError, OSError, ValueError):  # no such limits here, or none that may be changed
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        if 0 <= most < FEW_FILES:  # RLIM_INFINITY is -1
+            _log.warn(
+                "this process may open {most} files: half of them are for logs, which are closed and opened"
+                " again where that is too few; raise it (ulimit -n) for many partitions or connections",
+                most=most,
+            )

@@ -1,0 +1,98 @@
+"""The broker of a process: its parts, what it does after its start, and open files."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import resource
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.config import BrokerConfig
+from kafkatx.coordination.embedded import EmbeddedCoordinator
+from kafkatx.daemon import service as daemon
+from kafkatx.daemon.service import ProcessService, SettingsSource, installed_parts
+from kafkatx.errors import SettingError
+from kafkatx.log.memory import MemoryLogStore
+from kafkatx.log.retention import KeepAll, TimeAndSizeRetention
+from kafkatx.log.store.file_store import FileLogStore
+from kafkatx.testing import EmbeddedBroker
+
+
+class PartsTests(SynchronousTestCase):
+    def parts(self, **settings: str) -> Any:
+        """The parts for these settings of kafkatx's own."""
+        return installed_parts(BrokerConfig.load(None, {f"kafkatx.{k}": v for k, v in settings.items()}))
+
+    def test_defaults(self) -> None:
+        """Files, the embedded coordinator, retention by time and size."""
+        parts = self.parts()
+        self.assertIs(inspect.unwrap(parts.log_store), FileLogStore)
+        self.assertIs(inspect.unwrap(parts.coordinator), EmbeddedCoordinator)
+        self.assertIsInstance(parts.find_retention("time+size"), TimeAndSizeRetention)
+
+    def test_by_name(self) -> None:
+        """A setting chooses a part by its name; every topic may have another retention policy."""
+        parts = self.parts(storage="memory")
+        self.assertIs(inspect.unwrap(parts.log_store), MemoryLogStore)
+        self.assertIsInstance(parts.find_retention("keep"), KeepAll)
+
+    def test_unknown(self) -> None:
+        """A name that no plugin has is a mistake at the start, of retention too."""
+        for setting in ("storage", "coordinator", "retention"):
+            with self.assertRaisesRegex(SettingError, f"kafkatx.{setting}=nothing"):
+                self.parts(**{setting: "nothing"})
+
+
+class SettleTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Make a service that is not started."""
+        self.clock = Clock()
+        source = SettingsSource.of(None, [("log.dirs", self.mktemp())])
+        self.service = ProcessService(source, self.clock, reloads=False)
+        self.done: list[str] = []
+        for module, name in ((gc, "freeze"), (daemon, "keep_freed_memory")):
+            self.patch(module, name, lambda name=name: self.done.append(name))
+
+    def test_settles(self) -> None:
+        """Memory is kept at once; a little later the rest is imported, and only then is memory frozen."""
+        loading: Deferred[None] = Deferred()
+        self.patch(self.service, "load_rest", lambda: loading)
+        self.service.settle()
+        self.assertEqual(self.done, ["keep_freed_memory"])
+        self.clock.advance(daemon.SETTLE_S)
+        self.assertEqual(self.done, ["keep_freed_memory"])
+        loading.callback(None)
+        self.assertEqual(self.done, ["keep_freed_memory", "freeze"])
+
+    def test_cannot_settle(self) -> None:
+        """A module that can no longer be imported is logged, with what to do."""
+        self.patch(self.service, "load_rest", lambda: fail(ImportError("gone")))
+        self.service.settle()
+        with capturedLogs() as events:
+            self.clock.advance(daemon.SETTLE_S)
+        self.assertIn("restart kafkatx", events[0]["log_format"])
+        self.assertEqual(len(self.flushLoggedErrors(ImportError)), 1)
+
+
+class OpenFilesTests(SynchronousTestCase):
+    def test_few_open_files(self) -> None:
+        """Where the system lets it open few files, the log says so; where it does not limit them, nothing."""
+        for hard, warnings in ((daemon.FEW_FILES - 1, 1), (daemon.FEW_FILES, 0), (resource.RLIM_INFINITY, 0)):
+            self.patch(resource, "getrlimit", lambda _, hard=hard: (10, hard))
+            self.patch(resource, "setrlimit", lambda *_: None)
+            with capturedLogs() as events:
+                daemon.allow_open_files()
+            self.assertEqual(len(events), warnings, hard)
+
+    def test_open_files(self) -> None:
+        """A broker may open as many files as the system lets it, whatever the shell began with."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1024), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        with EmbeddedBroker(run_in="process") as broker:
+            self.assertEqual(resource.prlimit(broker.pid or 0, resource.RLIMIT_NOFILE), (hard, hard))

@@ -40,13 +40,13 @@ class Log:
     batches: list[bytes] = attrs.Factory(list)
     start: int = 0
     end: int = 0
-    most_bytes: int = 1 << 30
+    max_bytes: int = 1 << 30
     sequences: dict[int, list[int]] = attrs.Factory(dict)
 
     def append(self, data: bytes) -> tuple[int, int]:
         """Append as a broker does, idempotence included; return (error code, base offset)."""
         header = parse_header(data)
-        if len(data) > self.most_bytes:
+        if len(data) > self.max_bytes:
             return ErrorCode.MESSAGE_TOO_LARGE, -1
         if header.producer_id >= 0:
             known = self.sequences.setdefault(header.producer_id, [0])

@@ -90,7 +90,7 @@ class ProduceTests(ProducerTestCase):
 
     def test_flush_counts_only_unheard(self) -> None:
         """Records with a Deferred, a list or a callback are not counted, nor in a batch that is cut."""
-        self.log().most_bytes = 200
+        self.log().max_bytes = 200
         producer = self.producer(linger_ms=1000)
         heard = Heard()
         calls: list[Deferred[Any]] = [producer.send("one", b"x" * 50), producer.send_batch("one", [b"y"] * 4)]

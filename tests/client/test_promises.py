@@ -79,7 +79,7 @@ class World:
             metadata_max_age_ms=1000,
             partitioner_class=DefaultPartitioner(random.Random(seed)),
         )
-        case.log("one").most_bytes = chosen([1 << 30, 400])
+        case.log("one").max_bytes = chosen([1 << 30, 400])
         self.metadata_fails = 0.0
         answer = case.network.answer
         case.network.answers[MetadataRequest] = lambda *asked: (

@@ -17,7 +17,7 @@ class Partition:
     """
 
     values: list[bytes | None] = attrs.Factory(list)
-    most_bytes: int = 1 << 30
+    max_bytes: int = 1 << 30
     producers: Producers = attrs.Factory(Producers)
     batches: list[bytes] = attrs.Factory(list)
     old: bool = False
@@ -30,7 +30,7 @@ class Partition:
         """Append a batch; return error code and base offset."""
         header = parse_header(data)
         check(memoryview(data), 0, header, produced=True)
-        if len(data) > self.most_bytes:
+        if len(data) > self.max_bytes:
             return ErrorCode.MESSAGE_TOO_LARGE, -1
         base = len(self.values)
         if header.producer_id >= 0:

@@ -168,7 +168,7 @@ class Delivery:
     def _answered(
         self, batch: ProducerBatch, error: KafkaTXError | None, append_time_ms: int = NO_TIMESTAMP
     ) -> Outcome:
-        outcome = self._accumulator.answered(batch, error, 0.0)
+        outcome = self._accumulator.complete_batch(batch, error, 0.0)
         if outcome is Outcome.DELIVERED:
             self._patience.progress()
             self._waiting.over()

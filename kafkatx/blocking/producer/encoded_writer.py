@@ -91,9 +91,9 @@ class EncodedWriter:
     def _count(self, topic: str) -> int:
         return self._patiently(lambda: len(self._cluster.topic(topic, allow_auto_create=True).partitions))
 
-    def most_bytes(self) -> int:
+    def max_bytes(self) -> int:
         """How large a batch may be: less than was asked for once a broker has refused that."""
-        return self._accumulator.most_bytes()
+        return self._accumulator.max_bytes()
 
     def send(self, to: TopicPartition, records: bytes | memoryview, count: int, payload_bytes: int) -> None:
         """Send one batch, which may wait for earlier ones; its time is that of the call.

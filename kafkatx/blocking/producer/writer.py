@@ -187,7 +187,7 @@ class Writer:
 
     def _limit_bytes(self) -> int:
         """How large a batch may be: less than was asked for once the broker has refused that."""
-        return self._accumulator.most_bytes()
+        return self._accumulator.max_bytes()
 
     def _guarded(self, call: Callable[[], None]) -> None:
         """After a failure nothing more may be sent: what follows would not be in order."""

@@ -43,11 +43,10 @@ class _Waiter(NamedTuple):
 
 
 class BufferPool:
-    """Callers that wait for room, first come first served, each for *longest_s* at most.
+    """The limit of ``buffer.memory``: callers wait here for memory, first in first out, for *longest_s* at most.
 
-    While any caller waits nobody else passes without asking here (:attr:`RecordAccumulator.open_below`), and
-    nothing lingers: the batches that others wait for are sent at once, as by Apache Kafka's client. There is
-    one timer for all of them, since somebody waits most of the time where much is sent.
+    While any caller waits, every new caller queues behind it (``RecordAccumulator.open_below_bytes`` is 0), and
+    batches do not linger, as in Apache Kafka's client. One timer serves all waiters.
 
     :ivar fork: the error of all calls in a fork of the process; None in the process itself.
     :param set_waiting: called with True when the first caller waits, with False when none does any more.
@@ -139,7 +138,7 @@ class BufferPool:
     def forked(self, error: KafkaTXError) -> None:
         """Fail all callers in a fork of the process; see :mod:`kafkatx.networkclient.forks`."""
         self.fork = self._rejected_with = self._error = error
-        self._accumulator.open_below = 0
+        self._accumulator.open_below_bytes = 0
         self._waiting.clear()
 
     def reject_new(self, error: KafkaTXError) -> None:
@@ -196,7 +195,7 @@ class BufferPool:
             self._set_waiting(waits)
 
     def _set_open(self, freely: bool) -> None:
-        self._accumulator.open_below = self._accumulator.limits.buffer_bytes if freely else 0
+        self._accumulator.open_below_bytes = self._accumulator.limits.buffer_bytes if freely else 0
 
     def _expire_waiters(self) -> None:
         self._timer = None

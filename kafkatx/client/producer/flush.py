@@ -60,7 +60,7 @@ class Flusher:
         receipt = FlushReceipt()
         for batch in self._accumulator.unsettled():
             batch.entries += (receipt, 0, batch.count, 0)
-            receipt.cut()
+            receipt.add_batch()
         receipt.delivered()
         self._sender.run_once()
         await receipt.deferred

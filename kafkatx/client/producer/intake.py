@@ -58,7 +58,7 @@ class Intake:
         self._encode_key = encode_key
         self._encode_value = encode_value
         self._block_s = block_s
-        self._largest = accumulator.limits.most_bytes - accumulator.stamp_bytes
+        self._largest = accumulator.limits.max_bytes - accumulator.stamp_bytes
 
     def send(
         self,
@@ -124,7 +124,7 @@ class Intake:
                 f"a record of up to {size} bytes is above max.request.size, which leaves {self._largest}",
             )
         record = (topic, key, value, partition, headers, timestamp_ms, size, receipt)
-        if self._accumulator.used_bytes < self._accumulator.open_below:
+        if self._accumulator.used_bytes < self._accumulator.open_below_bytes:
             self._topic_queues.put(*record)
             return True
         if not may_wait:
@@ -179,7 +179,7 @@ class Intake:
         else:
             check_timestamp(timestamp_ms)
         records = (topic, key, values, partition, timestamp_ms, receipt)
-        if self._accumulator.used_bytes < self._accumulator.open_below:
+        if self._accumulator.used_bytes < self._accumulator.open_below_bytes:
             self._topic_queues.put_values(*records)
             return True
         values = list(values)  # the caller may change it meanwhile

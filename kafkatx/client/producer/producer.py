@@ -260,7 +260,7 @@ class Producer:
         size = len(value) + RECORD_OVERHEAD_BYTES
         total = batch.size_bytes + size
         accumulator = self._accumulator
-        if total >= batch.most_bytes or accumulator.used_bytes >= accumulator.open_below:
+        if total >= batch.max_bytes or accumulator.used_bytes >= accumulator.open_below_bytes:
             return False
         rows = batch.rows
         values = rows.values

@@ -79,7 +79,7 @@ class ListReceipt:
         self._unknown = False
         self._error: BaseException | None = None
 
-    def cut(self) -> None:
+    def add_batch(self) -> None:
         """One batch more has some of the records."""
         self._left += 1
 
@@ -128,7 +128,7 @@ class FlushReceipt:
         self.deferred: Deferred[None] = Deferred()
         self._left = 1
 
-    def cut(self) -> None:
+    def add_batch(self) -> None:
         """One batch more is waited for."""
         self._left += 1
 

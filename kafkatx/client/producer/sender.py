@@ -325,13 +325,13 @@ class Sender:
         now = self._reactor.seconds()
         outcomes = []
         for batch, error, _, _ in results:
-            outcomes.append(self._accumulator.answered(batch, error, now))
+            outcomes.append(self._accumulator.complete_batch(batch, error, now))
             if error is not None and is_metadata_stale(error):
                 self._cluster.stale()
         for outcome, (batch, error, base_offset, time_ms) in zip(outcomes, results, strict=True):
             if outcome is Outcome.DELIVERED and self._announcer is not None:
                 self._announcer.count(batch, time_ms)
-            if batch.abandoned:
+            if batch.expired:
                 continue  # it was given up before its answer came: who waited was told then
             if outcome is Outcome.DELIVERED:
                 deliver_batch(batch, base_offset, time_ms)

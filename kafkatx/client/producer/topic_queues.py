@@ -171,12 +171,12 @@ class TopicQueues:
         now_s = self._seconds()
         if key is None:
             for _ in range(1, accumulator.append_values(queue, values, timestamp_ms, receipt, now_s)):
-                receipt.cut()
+                receipt.add_batch()
         else:
             for number, value in enumerate(values):
                 accumulator.append(queue, key, value, timestamp_ms, (), receipt, now_s)
                 if number:
-                    receipt.cut()
+                    receipt.add_batch()
         self._wake(queue)
 
     def _queue(self, topic: Topic, key: bytes | None, partition: int | None, size: int) -> PartitionQueue:
@@ -237,7 +237,7 @@ class TopicQueues:
         elif queue.waiting or not self._accumulator.limits.linger_s:
             self._sender.wake()
         elif queue.open is not None:
-            if queue.open.size_bytes >= queue.open.most_bytes:
+            if queue.open.size_bytes >= queue.open.max_bytes:
                 self._sender.wake()
             else:
                 self._sender.wake_at(queue.open.due_s)

@@ -99,11 +99,11 @@ class StampingAccumulator(RecordAccumulator):
         check_timestamp(timestamp_ms)
         values = checked_values(values)
         overhead = RECORD_OVERHEAD_BYTES + self.stamp_bytes
-        parts = list(split_to_fit(values, min(self.limits.most_bytes, queue.most_bytes), overhead))
+        parts = list(split_to_fit(values, min(self.limits.max_bytes, queue.max_bytes), overhead))
         for piece, payload in parts:
             size = payload + overhead * len(piece)
             batch = queue.open
-            if batch is None or batch.size_bytes + size > batch.most_bytes:
+            if batch is None or batch.size_bytes + size > batch.max_bytes:
                 batch = self._begin(queue, now_s)
             index = batch.rows.extend(piece, timestamp_ms)
             batch.rows.headers.update(dict.fromkeys(range(index, index + len(piece)), self._stamp))

@@ -44,7 +44,7 @@ class AccumulatorLimits:
 
     :ivar batch_bytes: a batch has at most so much, unless one record or one list has more; it is closed when
         the next record does not fit, and sent at once.
-    :ivar most_bytes: a list that is sent at once is cut into batches of at most so much.
+    :ivar max_bytes: a list that is sent at once is cut into batches of at most so much.
     :ivar linger_s: how long an open batch waits for more.
     :ivar buffer_bytes: how much may be gathered and under way.
     :ivar delivery_s: how long a record may be on its way.
@@ -53,7 +53,7 @@ class AccumulatorLimits:
     """
 
     batch_bytes: int = BATCH_BYTES
-    most_bytes: int = BATCH_BYTES
+    max_bytes: int = BATCH_BYTES
     linger_s: float = math.inf
     buffer_bytes: int = 1 << 62
     delivery_s: float = math.inf
@@ -76,8 +76,8 @@ class RecordAccumulator:
     :ivar used_bytes: what all records that are not settled take.
     :ivar closed: called with the topic whenever a batch is closed; it must not raise.
     :ivar stamp_bytes: what is added to each record; see :mod:`kafkatx.clientcore.audit.server_header`.
-    :ivar open_below: the owner may append without further ado while less than this is used; it is the owner's
-        to change.
+    :ivar open_below_bytes: the owner may append without asking while ``used_bytes`` is below this; set by the
+        owner.
     """
 
     stamp_bytes = 0
@@ -100,7 +100,7 @@ class RecordAccumulator:
         self.backoff = backoff
         self.busy: dict[PartitionQueue, None] = {}
         self.used_bytes = 0
-        self.open_below = limits.buffer_bytes
+        self.open_below_bytes = limits.buffer_bytes
         self._codec = codec
         self.closed = closed
         self._id_and_epoch = id_and_epoch
@@ -126,16 +126,16 @@ class RecordAccumulator:
         """Whether nothing more should be appended for now."""
         return self.used_bytes >= self.limits.buffer_bytes
 
-    def most_bytes(self) -> int:
+    def max_bytes(self) -> int:
         """How large a batch is likely to be taken everywhere."""
-        return min([self.limits.batch_bytes, *(queue.most_bytes for queue in self._queues.values())])
+        return min([self.limits.batch_bytes, *(queue.max_bytes for queue in self._queues.values())])
 
     # -- in
 
     def fits(self, queue: PartitionQueue, size: int) -> bool:
         """Whether records of *size* bytes do not make a full batch of what is open, if anything is."""
         batch = queue.open
-        return batch is None or batch.size_bytes + size <= batch.most_bytes
+        return batch is None or batch.size_bytes + size <= batch.max_bytes
 
     def append(
         self,
@@ -163,14 +163,14 @@ class RecordAccumulator:
         check_timestamp(timestamp_ms)
         size = record_bytes(key, value, headers)
         batch = queue.open
-        if batch is None or batch.size_bytes + size > batch.most_bytes:
+        if batch is None or batch.size_bytes + size > batch.max_bytes:
             batch = self._begin(queue, now_s)
         index = batch.rows.append(key, value, timestamp_ms, headers)
         if receipt is not None:
             batch.entries += (receipt, index, 1, timestamp_ms)
         batch.size_bytes += size
         self.used_bytes += size
-        return index == 0 or batch.size_bytes >= batch.most_bytes
+        return index == 0 or batch.size_bytes >= batch.max_bytes
 
     def append_values(
         self, queue: PartitionQueue, values: Sequence[bytes], timestamp_ms: int, receipt: Any, now_s: float
@@ -185,11 +185,11 @@ class RecordAccumulator:
         """
         check_timestamp(timestamp_ms)
         values = checked_values(values)
-        parts = list(split_to_fit(values, min(self.limits.most_bytes, queue.most_bytes)))
+        parts = list(split_to_fit(values, min(self.limits.max_bytes, queue.max_bytes)))
         for piece, payload in parts:
             size = payload + RECORD_OVERHEAD_BYTES * len(piece)
             batch = queue.open
-            if batch is None or batch.size_bytes + size > batch.most_bytes:
+            if batch is None or batch.size_bytes + size > batch.max_bytes:
                 batch = self._begin(queue, now_s)
             index = batch.rows.extend(piece, timestamp_ms)
             batch.entries += (receipt, index, len(piece), timestamp_ms)
@@ -230,7 +230,7 @@ class RecordAccumulator:
             BatchBuilder(self._codec),
             now_s + limits.linger_s,
             now_s + limits.delivery_s,
-            most_bytes=min(limits.batch_bytes, queue.most_bytes),
+            max_bytes=min(limits.batch_bytes, queue.max_bytes),
         )
         self.busy[queue] = None
         return batch
@@ -266,7 +266,7 @@ class RecordAccumulator:
                 again_s = min(again_s, queue.not_before_s)
             elif queue.sendable(limit):
                 batch = None if queue.waiting or hurry else queue.open
-                if batch is None or batch.due_s <= now_s or batch.size_bytes >= batch.most_bytes:
+                if batch is None or batch.due_s <= now_s or batch.size_bytes >= batch.max_bytes:
                     ready.append(queue)
                 else:
                     again_s = min(again_s, batch.due_s)
@@ -288,37 +288,39 @@ class RecordAccumulator:
         """Give up the batch that :meth:`take` could not seal; its memory is free."""
         return self._released([queue.drop()])[0]
 
-    def answered(self, batch: ProducerBatch, error: Exception | None, now_s: float) -> Outcome:
+    def complete_batch(self, batch: ProducerBatch, error: Exception | None, now_s: float) -> Outcome:
         """Act upon the answer to a batch that was taken.
 
         :param error: why it is not in the log; None if it is.
         """
         queue = self._queues[batch.topic, batch.partition]
-        outcome = Outcome.DELIVERED if error is None else self._judge(queue, batch, error, now_s)
+        outcome = Outcome.DELIVERED if error is None else self._handle_error(queue, batch, error, now_s)
         if outcome is Outcome.DELIVERED:
-            queue.delivered(batch)
+            queue.complete(batch)
         elif outcome is Outcome.FAILED:
-            queue.refused(batch)
-        if outcome is not Outcome.RETRY and not batch.abandoned:
+            queue.fail(batch)
+        if outcome is not Outcome.RETRY and not batch.expired:
             self.used_bytes -= batch.size_bytes
-        if queue.idle:
+        if queue.empty:
             self.busy.pop(queue, None)
         return outcome
 
-    def _judge(self, queue: PartitionQueue, batch: ProducerBatch, error: Exception, now_s: float) -> Outcome:
+    def _handle_error(
+        self, queue: PartitionQueue, batch: ProducerBatch, error: Exception, now_s: float
+    ) -> Outcome:
         """What becomes of a batch that is not in the log; one that is sent again is turned back at once."""
         batch.error = error
         code = code_of(error)
-        if can_be_split(batch, code) and not batch.abandoned:
-            queue.cut(batch)
+        if can_be_split(batch, code) and not batch.expired:
+            queue.split(batch)
             return Outcome.RETRY
-        if not queue.misplaced(batch, code):
+        if not queue.can_retry(batch, code):
             if not retriable(error) or batch.attempts > self.limits.retries:
                 return Outcome.FAILED
             if now_s >= queue.not_before_s:  # of several that fail together the first makes the pause
                 queue.not_before_s = now_s + self.backoff.pause_s(queue.failures)
                 queue.failures += 1
-        queue.failed(batch)
+        queue.requeue(batch)
         return Outcome.RETRY
 
     def expire(self, now_s: float) -> list[ProducerBatch]:
@@ -337,7 +339,7 @@ class RecordAccumulator:
         for batch in produce_failure:
             self.used_bytes -= batch.size_bytes
             queue = self._queues[batch.topic, batch.partition]
-            if queue.idle:
+            if queue.empty:
                 self.busy.pop(queue, None)
         return produce_failure
 
@@ -349,7 +351,7 @@ class RecordAccumulator:
         """Every batch that somebody waits for."""
         for queue in self.busy:
             for batch in (*queue.in_flight, *queue.waiting):
-                if not batch.abandoned:
+                if not batch.expired:
                     yield batch
             if queue.open is not None:
                 yield queue.open

@@ -35,7 +35,7 @@ NOT_IDEMPOTENT = ProducerIdAndEpoch()
 class Receipt(Protocol):
     """Who waits for records. Batches only carry it; whoever appended the records knows what it is."""
 
-    def cut(self) -> None:
+    def add_batch(self) -> None:
         """The records are in one batch more than before: one answer more will come."""
 
 
@@ -84,7 +84,7 @@ class ProducerBatch:
     clock's, in seconds.
 
     :ivar rows: the records, until they are encoded; its ``times`` stay.
-    :ivar most_bytes: the size up to which records may be added; 0 unless the batch is open.
+    :ivar max_bytes: the size up to which records may be added; 0 unless the batch is open.
     :ivar records: how many there are, once it is closed; see :attr:`count`.
     :ivar size_bytes: the room that its records take at most, before compression.
     :ivar payload_bytes: those of keys and values, once it is closed.
@@ -93,11 +93,11 @@ class ProducerBatch:
         none. See :meth:`each_entry`.
     :ivar due_s: when it is sent though it is not full.
     :ivar deadline_s: when it is given up.
-    :ivar again: it has been sent once: it may be in the log though it failed.
+    :ivar sent_before: it has been sent once: it may be in the log though it failed.
     :ivar failed: it was sent, and the answer is a failure that passes.
-    :ivar lost: it is not in the log, for a batch before it is not, and needs another sequence.
+    :ivar needs_new_sequence: it is not in the log, for a batch before it is not, and needs another sequence.
     :ivar overtaken: a batch that was sent after it is in the log.
-    :ivar abandoned: it was given up while its answer is awaited; nobody waits for it any more.
+    :ivar expired: it was given up while its answer is awaited; nobody waits for it any more.
     :ivar error: why it failed the last time.
     """
 
@@ -107,18 +107,18 @@ class ProducerBatch:
     due_s: float = math.inf
     deadline_s: float = math.inf
     rows: Rows = attrs.Factory(Rows)
-    most_bytes: int = 0
+    max_bytes: int = 0
     records: int = 0
     size_bytes: int = 0
     payload_bytes: int = 0
     entries: list[Any] = attrs.Factory(list)
     data: bytes = b""
     attempts: int = 0
-    again: bool = False
+    sent_before: bool = False
     failed: bool = False
-    lost: bool = False
+    needs_new_sequence: bool = False
     overtaken: bool = False
-    abandoned: bool = False
+    expired: bool = False
     error: Exception | None = None
 
     def seal(self, id_and_epoch: ProducerIdAndEpoch, sequence: int) -> None:
@@ -144,7 +144,7 @@ class ProducerBatch:
 
     def close(self) -> None:
         """Take no more records."""
-        self.most_bytes = 0
+        self.max_bytes = 0
         rows = self.rows
         if rows.values:
             self.records = len(rows.values)
@@ -171,7 +171,7 @@ class ProducerBatch:
                 half.rows.append(record.key, record.value, record.timestamp, record.headers)
                 half.size_bytes += record_bytes(record.key, record.value, record.headers)
             half.close()
-            half.attempts, half.again, half.overtaken = self.attempts, self.again, self.overtaken
+            half.attempts, half.sent_before, half.overtaken = self.attempts, self.sent_before, self.overtaken
             id_and_epoch = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
             half.seal(id_and_epoch, sequence_after(header.base_sequence, start))
             cut.append(half)
@@ -191,7 +191,7 @@ def _cut_entry(entry: Entry, middle: int, before: list[Any], after: list[Any]) -
         before += (receipt, first, middle - first, timestamp_ms)
         after += (receipt, 0, first + count - middle, timestamp_ms)
         if receipt is not None:
-            receipt.cut()
+            receipt.add_batch()
 
 
 def _restamped(data: bytes, id_and_epoch: ProducerIdAndEpoch, sequence: int) -> bytes:

@@ -57,10 +57,10 @@ def limits_of(settings: ClientSettings) -> AccumulatorLimits:
             )
         delivery_ms = attempt_ms
     pipelined = is_idempotent(settings) or acks_of(settings) == 0
-    most_bytes = max(1, settings[producer.MAX_REQUEST_SIZE] - HEADER_BYTES)
+    max_bytes = max(1, settings[producer.MAX_REQUEST_SIZE] - HEADER_BYTES)
     return AccumulatorLimits(
-        batch_bytes=max(1, min(settings[producer.BATCH_SIZE] - HEADER_BYTES, most_bytes)),
-        most_bytes=most_bytes,
+        batch_bytes=max(1, min(settings[producer.BATCH_SIZE] - HEADER_BYTES, max_bytes)),
+        max_bytes=max_bytes,
         linger_s=linger_ms / 1000,
         buffer_bytes=settings[producer.BUFFER_MEMORY],
         delivery_s=delivery_ms / 1000,

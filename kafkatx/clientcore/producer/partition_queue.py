@@ -40,21 +40,21 @@ class PartitionQueue:
     :ivar open: the batch that records are added to.
     :ivar waiting: closed batches, the next one first.
     :ivar in_flight: sent batches, oldest first; those that failed among them until all are answered.
-    :ivar most_bytes: how large a batch is likely to be taken, once one was refused.
+    :ivar max_bytes: how large a batch is likely to be taken, once one was refused.
     :ivar not_before_s: when to try again after a failure.
     :ivar failures: how many there were in a row.
     :ivar node_id: the broker that has what is under way, for whoever sends.
     """
 
     __slots__ = (
-        "_doubt",
         "_gap",
-        "_known",
+        "_in_doubt",
+        "_known_to_broker",
         "_unanswered",
         "failures",
         "id_and_epoch",
         "in_flight",
-        "most_bytes",
+        "max_bytes",
         "node_id",
         "not_before_s",
         "open",
@@ -71,19 +71,19 @@ class PartitionQueue:
         self.open: ProducerBatch | None = None
         self.waiting: deque[ProducerBatch] = deque()
         self.in_flight: deque[ProducerBatch] = deque()
-        self.most_bytes = 1 << 31
+        self.max_bytes = 1 << 31
         self.not_before_s = 0.0
         self.failures = 0
         self.node_id = -1
         self.id_and_epoch: ProducerIdAndEpoch | None = None
         self.sequence = NO_SEQUENCE
         self._unanswered = 0
-        self._known = self._gap = self._doubt = False
+        self._known_to_broker = self._gap = self._in_doubt = False
         if id_and_epoch is not None:
             self.set_producer_id(id_and_epoch)
 
     @property
-    def idle(self) -> bool:
+    def empty(self) -> bool:
         """Whether there is nothing to send and nothing to wait for."""
         return not self.in_flight and not self.waiting and self.open is None
 
@@ -93,14 +93,14 @@ class PartitionQueue:
         What was lost behind a gap is stamped anew.
         """
         self.id_and_epoch = id_and_epoch
-        self._gap = self._doubt = False
+        self._gap = self._in_doubt = False
         idempotent = id_and_epoch.producer_id != NO_PRODUCER_ID
-        self._known = not idempotent
+        self._known_to_broker = not idempotent
         self.sequence = 0 if idempotent else NO_SEQUENCE
         for batch in self.waiting:
-            if batch.lost:
+            if batch.needs_new_sequence:
                 batch.seal(id_and_epoch, self.sequence)
-                batch.again = batch.lost = False
+                batch.sent_before = batch.needs_new_sequence = False
                 self.sequence = sequence_after(self.sequence, batch.records)
 
     def sendable(self, limit: int) -> bool:
@@ -114,7 +114,7 @@ class PartitionQueue:
             return True
         if len(in_flight) >= limit or self._unanswered != len(in_flight):
             return False
-        return not (self._doubt or not self._known or in_flight[0].again)
+        return not (self._in_doubt or not self._known_to_broker or in_flight[0].sent_before)
 
     def take(self) -> ProducerBatch:
         """The batch to send now, sealed; :meth:`sendable` must have said so.
@@ -137,73 +137,73 @@ class PartitionQueue:
         """Give up the batch that :meth:`take` could not seal; it has used no sequence numbers."""
         return self.waiting.popleft()
 
-    def delivered(self, batch: ProducerBatch) -> None:
+    def complete(self, batch: ProducerBatch) -> None:
         """A batch that was taken is in the log."""
         if self.in_flight[0] is batch:
             self.in_flight.popleft()
         else:
             self._overtake(batch)
         self._unanswered -= 1
-        self._known = True
-        self._doubt = False
+        self._known_to_broker = True
+        self._in_doubt = False
         self.failures = 0
         if not self._unanswered and (self.in_flight or self._gap):
-            self._turn_back()
+            self._requeue_in_flight()
 
-    def failed(self, batch: ProducerBatch) -> None:
+    def requeue(self, batch: ProducerBatch) -> None:
         """A batch that was taken is to be sent again, in its turn."""
         self._unanswered -= 1
-        if batch.abandoned:
+        if batch.expired:
             self.in_flight.remove(batch)
-            self._doubt = True
+            self._in_doubt = True
         else:
-            batch.again = batch.failed = True
+            batch.sent_before = batch.failed = True
         if not self._unanswered:
-            self._turn_back()
+            self._requeue_in_flight()
 
-    def refused(self, batch: ProducerBatch) -> None:
+    def fail(self, batch: ProducerBatch) -> None:
         """A batch that was taken is given up."""
         at = self.in_flight.index(batch)
-        if batch.again:
-            self._doubt = True
+        if batch.sent_before:
+            self._in_doubt = True
         else:
-            self._lose(at + 1)
+            self._open_gap(at + 1)
         del self.in_flight[at]
         self._unanswered -= 1
         if not self._unanswered:
-            self._turn_back()
+            self._requeue_in_flight()
 
-    def cut(self, batch: ProducerBatch) -> list[ProducerBatch]:
+    def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
         """A batch that was taken is too large: two halves are to be sent in its place."""
         split = batch.split()
         at = self.in_flight.index(batch)
         del self.in_flight[at]
         for half in reversed(split):
-            half.again = half.failed = True
+            half.sent_before = half.failed = True
             self.in_flight.insert(at, half)
         self._unanswered -= 1
-        self.most_bytes = min(self.most_bytes, max(len(half.data) for half in split))
+        self.max_bytes = min(self.max_bytes, max(len(half.data) for half in split))
         if self.open is not None:
-            self.open.most_bytes = min(self.open.most_bytes, self.most_bytes)
+            self.open.max_bytes = min(self.open.max_bytes, self.max_bytes)
         if not self._unanswered:
-            self._turn_back()
+            self._requeue_in_flight()
         return split
 
-    def misplaced(self, batch: ProducerBatch, code: ErrorCode) -> bool:
+    def can_retry(self, batch: ProducerBatch, code: ErrorCode) -> bool:
         """Whether an error code only says that a batch before this one is not in the log.
 
-        Then it is :meth:`failed`, though the code is not retriable. That of the oldest batch is final:
+        Then it is :meth:`requeue`, though the code is not retriable. That of the oldest batch is final:
         records were lost before it. Where the broker has forgotten the producer nothing was lost.
         """
         if code is ErrorCode.UNKNOWN_PRODUCER_ID:
-            return self._forgotten(batch)
+            return self._producer_forgotten(batch)
         if code is not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             return False
-        if self._doubt and self.in_flight[0] is batch:
-            self._lose(0)  # so the batch in doubt is not in the log
+        if self._in_doubt and self.in_flight[0] is batch:
+            self._open_gap(0)  # so the batch in doubt is not in the log
         return self._gap or self.in_flight[0] is not batch
 
-    def _forgotten(self, batch: ProducerBatch) -> bool:
+    def _producer_forgotten(self, batch: ProducerBatch) -> bool:
         """The broker does not know the producer: whether a batch can be sent again by the next epoch.
 
         What has sequence 0 should have been taken, and who refuses that will refuse it again.
@@ -211,7 +211,7 @@ class PartitionQueue:
         if batch.overtaken or parse_header(batch.data).base_sequence == 0:
             return False
         if self.in_flight[0] is batch:
-            self._lose(0)
+            self._open_gap(0)
         return True
 
     def _overtake(self, batch: ProducerBatch) -> None:
@@ -226,15 +226,15 @@ class PartitionQueue:
 
         What is under way stays until it is answered, so that the order is kept.
         """
-        expired = [b for b in self.in_flight if b.deadline_s <= now_s and not b.abandoned]
+        expired = [b for b in self.in_flight if b.deadline_s <= now_s and not b.expired]
         for batch in expired:
-            batch.abandoned = True
+            batch.expired = True
             if batch.failed:  # answered, and only waiting for the others
                 self.in_flight.remove(batch)
-                self._doubt = True
+                self._in_doubt = True
         while self.waiting and self.waiting[0].deadline_s <= now_s:
             batch = self.waiting.popleft()
-            self._doubt = self._doubt or bool(batch.data)
+            self._in_doubt = self._in_doubt or bool(batch.data)
             expired.append(batch)
         if self.open is not None and self.open.deadline_s <= now_s:
             expired.append(self._give_up_open(self.open))
@@ -243,14 +243,14 @@ class PartitionQueue:
     def deadline_s(self) -> float:
         """When the oldest batch that somebody waits for is given up; infinite if there is none."""
         for batch in self.in_flight:
-            if not batch.abandoned:
+            if not batch.expired:
                 return batch.deadline_s
         oldest = self.waiting[0] if self.waiting else self.open
         return float("inf") if oldest is None else oldest.deadline_s
 
     def abandon(self) -> list[ProducerBatch]:
         """Give up everything: the producer is closed. Answers that still come are to be ignored."""
-        batches = [batch for batch in (*self.in_flight, *self.waiting) if not batch.abandoned]
+        batches = [batch for batch in (*self.in_flight, *self.waiting) if not batch.expired]
         if self.open is not None:
             batches.append(self._give_up_open(self.open))
         self.in_flight.clear()
@@ -262,15 +262,15 @@ class PartitionQueue:
         self.open = None
         return batch
 
-    def _lose(self, at: int) -> None:
+    def _open_gap(self, at: int) -> None:
         """There is a gap before what is under way from *at* on: that is not in the log."""
         self._gap = True
         for number, batch in enumerate(self.in_flight):
-            batch.lost = batch.lost or number >= at
+            batch.needs_new_sequence = batch.needs_new_sequence or number >= at
         for batch in self.waiting:
-            batch.lost = bool(batch.data)
+            batch.needs_new_sequence = bool(batch.data)
 
-    def _turn_back(self) -> None:
+    def _requeue_in_flight(self) -> None:
         """All are answered: what failed goes to the front again, in order."""
         self.waiting.extendleft(reversed(self.in_flight))
         self.in_flight.clear()

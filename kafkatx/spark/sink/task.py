@@ -80,7 +80,7 @@ class Task:
         self._writer = writer
         self._turn = turn or Turn()
         self._ignore_keys = settings[producer.PARTITIONER_IGNORE_KEYS]
-        self._most_bytes = limits.most_bytes
+        self._most_bytes = limits.max_bytes
         self._gather_bytes = min(GATHER_BYTES, limits.buffer_bytes)
         self._gathered: dict[str, list[Any]] = {}
         self._bytes = 0
@@ -102,7 +102,7 @@ class Task:
 
     def _send(self, topic: str, rows: Any) -> None:
         partitions = self._checked(topic, rows)
-        batch_bytes = self._writer.most_bytes()
+        batch_bytes = self._writer.max_bytes()
         for batch in encoded(rows, partitions, batch_bytes, self._turn, self._ignore_keys):
             to = TopicPartition(topic, batch.partition)
             self._writer.send(to, batch.records, batch.rows, batch.payload_bytes)

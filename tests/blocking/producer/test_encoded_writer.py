@@ -106,12 +106,12 @@ class EncodedWriterTests(SynchronousTestCase):
 
     def test_too_large_a_batch(self) -> None:
         """A batch that the topic does not take is cut, and the next ones are to be smaller."""
-        self.fake.topics["t"][0].most_bytes = 400
+        self.fake.topics["t"][0].max_bytes = 400
         with self.writer(batch_size="1000") as writer:
-            self.assertEqual(writer.most_bytes(), 1000 - HEADER_BYTES)
+            self.assertEqual(writer.max_bytes(), 1000 - HEADER_BYTES)
             self.send(writer, "t", 0, *[b"x" * 100] * 8)
             writer.flush()
-            self.assertLessEqual(writer.most_bytes(), 600)
+            self.assertLessEqual(writer.max_bytes(), 600)
         self.assertEqual(len(self.log("t")), 8)
 
     def test_broker_away(self) -> None:

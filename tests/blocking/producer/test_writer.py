@@ -174,7 +174,7 @@ class WriterTests(SynchronousTestCase):
         """Batches that the topic refuses as too large are cut until they fit, in order, and counted once."""
         values = [b"%d" % i * 20 for i in range(500)]
         for idempotent in (True, False):
-            self.fake.topics["t"] = [Log(most_bytes=1000)]
+            self.fake.topics["t"] = [Log(max_bytes=1000)]
             with self.writer(batch_bytes=5000, idempotent=idempotent, compression="snappy") as writer:
                 writer.send_values(values[:400])
                 for value in values[400:]:

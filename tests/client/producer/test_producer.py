@@ -291,7 +291,7 @@ class SendBatchTests(ProducerTestCase):
 
     def test_cut(self) -> None:
         """A list that the topic takes only in split_to_fit is told of once, with all its offsets."""
-        self.log().most_bytes = 500
+        self.log().max_bytes = 500
         producer = self.producer()
         values = [b"%03d" % i * 10 for i in range(100)]
         first, second = producer.send_batch("one", values), producer.send("one", b"last")
@@ -852,7 +852,7 @@ class FlushTests(ProducerTestCase):
 
     def test_flush_cut(self) -> None:
         """It waits for both split of a batch that is cut."""
-        self.log().most_bytes = 200
+        self.log().max_bytes = 200
         producer = self.producer(linger_ms=60_000)
         waiting = [producer.send("one", b"x" * 50) for _ in range(8)]
         self.result(producer.flush(), 5)

@@ -34,7 +34,7 @@ FINAL = RequestError(ErrorCode.INVALID_RECORD, "")
 class FakeReceipt:
     """Who waits; it hears of cuts."""
 
-    def cut(self) -> None:
+    def add_batch(self) -> None:
         """Nothing."""
 
 
@@ -277,7 +277,7 @@ class SumTests(SynchronousTestCase):
             sent = random.choice([each for each in queue.in_flight if not each.failed])
             error = answers.pop() if answers else None
             turn += 1
-            if accumulator.answered(sent, error, turn * 10.0) is Outcome.DELIVERED:
+            if accumulator.complete_batch(sent, error, turn * 10.0) is Outcome.DELIVERED:
                 for record in _times(sent):
                     written[sent.topic, window_start_ms(record, WINDOW_MS)] += 1
                 audit.count(sent)

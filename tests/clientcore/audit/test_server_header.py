@@ -20,7 +20,7 @@ class StampingTests(SynchronousTestCase):
     def test_lists_are_cut(self) -> None:
         """A list is cut so that each batch holds its records with their headers within the limit."""
         made = make_accumulator(
-            STAMP, AccumulatorLimits(batch_bytes=2000, most_bytes=2000), id_and_epoch=NOT_IDEMPOTENT
+            STAMP, AccumulatorLimits(batch_bytes=2000, max_bytes=2000), id_and_epoch=NOT_IDEMPOTENT
         )
         queue = made.queue("t", 0)
         count = made.append_values(queue, [b"x"] * 100, 5, None, 0.0)
@@ -43,5 +43,5 @@ class StampingTests(SynchronousTestCase):
         self.assertGreater(made.used_bytes, 10 * made.stamp_bytes)
         made.close_all()
         while queue.sendable(100):
-            made.answered(made.take(queue), None, 1.0)
+            made.complete_batch(made.take(queue), None, 1.0)
         self.assertEqual(made.used_bytes, 0)

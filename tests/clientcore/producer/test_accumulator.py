@@ -23,7 +23,7 @@ from kafkatx.records.compression import Codec
 from tests.clientcore.partition import Partition
 
 SEEDS = 80
-LIMITS = AccumulatorLimits(batch_bytes=200, most_bytes=1000, linger_s=1.0, buffer_bytes=5000, delivery_s=30.0)
+LIMITS = AccumulatorLimits(batch_bytes=200, max_bytes=1000, linger_s=1.0, buffer_bytes=5000, delivery_s=30.0)
 
 
 class AccumulatorTests(SynchronousTestCase):
@@ -93,13 +93,13 @@ class AccumulatorTests(SynchronousTestCase):
         self.add(10)
         first = self.queue.open
         assert first is not None
-        self.assertGreater(first.most_bytes, 0)
+        self.assertGreater(first.max_bytes, 0)
         self.accumulator.close(self.queue)
         self.add(10)
         second = self.queue.open
         assert second is not None
         self.accumulator.expire(31.0)
-        self.assertEqual((first.most_bytes, second.most_bytes), (0, 0))
+        self.assertEqual((first.max_bytes, second.max_bytes), (0, 0))
 
     def test_bad_time(self) -> None:
         """A timestamp that the format cannot hold is refused and leaves nothing behind."""
@@ -125,7 +125,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual(parse_header(self.take().data).base_sequence, 0)
 
     def test_list_is_one_batch(self) -> None:
-        """A list leaves as one batch whatever batch_bytes says; one above most_bytes is cut."""
+        """A list leaves as one batch whatever batch_bytes says; one above max_bytes is cut."""
         self.assertEqual(self.accumulator.append_values(self.queue, [b"x" * 50] * 10, 5, None, 0.0), 1)
         self.assertEqual(self.due(0.0)[0], 1)
         self.assertEqual(self.take().records, 10)
@@ -166,10 +166,10 @@ class AccumulatorTests(SynchronousTestCase):
         self.add()
         self.assertTrue(self.accumulator.full)
         error = RequestError(ErrorCode.MESSAGE_TOO_LARGE)
-        self.assertEqual(self.accumulator.answered(self.take(), error, 0.0), Outcome.RETRY)
+        self.assertEqual(self.accumulator.complete_batch(self.take(), error, 0.0), Outcome.RETRY)
         for outcome in (None, RequestError(ErrorCode.INVALID_RECORD), None):
             self.assertTrue(self.accumulator.busy)
-            self.accumulator.answered(self.take(), outcome, 0.0)
+            self.accumulator.complete_batch(self.take(), outcome, 0.0)
         self.assertEqual((self.accumulator.used_bytes, len(self.accumulator.busy)), (0, 0))
 
     def test_pause(self) -> None:
@@ -179,21 +179,23 @@ class AccumulatorTests(SynchronousTestCase):
         self.add(200)
         error = ConnectionFailed("gone")
         for batch in [self.take(), self.take()]:
-            self.accumulator.answered(batch, error, 10.0)
+            self.accumulator.complete_batch(batch, error, 10.0)
         self.assertEqual(self.due(10.05), (0, 10.1))
         self.assertEqual(self.due(10.1)[0], 1)
-        self.accumulator.answered(self.take(), error, 10.1)
+        self.accumulator.complete_batch(self.take(), error, 10.1)
         self.assertEqual(self.due(10.2), (0, 10.1 + 0.2))
 
     def test_retries(self) -> None:
         """After the retries a batch is given up; a final error gives it up at once."""
         self.use(attrs.evolve(LIMITS, retries=1))
         self.add(200)
-        outcomes = [self.accumulator.answered(self.take(), ConnectionFailed("x"), 0.0) for _ in range(2)]
+        outcomes = [
+            self.accumulator.complete_batch(self.take(), ConnectionFailed("x"), 0.0) for _ in range(2)
+        ]
         self.assertEqual(outcomes, [Outcome.RETRY, Outcome.FAILED])
         self.add(200)
         error = RequestError(ErrorCode.INVALID_RECORD)
-        self.assertEqual(self.accumulator.answered(self.take(), error, 0.0), Outcome.FAILED)
+        self.assertEqual(self.accumulator.complete_batch(self.take(), error, 0.0), Outcome.FAILED)
 
     def test_expire(self) -> None:
         """What is too late is given up, wherever it is; its room is free, and its answer changes nothing."""
@@ -206,7 +208,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual(len(self.accumulator.expire(31.0)), 2)
         self.assertEqual(len(self.accumulator.expire(32.0)), 1)
         self.assertEqual(self.accumulator.used_bytes, 0)
-        self.accumulator.answered(taken, None, 33.0)
+        self.accumulator.complete_batch(taken, None, 33.0)
         self.assertEqual((self.accumulator.used_bytes, len(self.accumulator.busy)), (0, 0))
 
     def test_turns(self) -> None:
@@ -226,9 +228,9 @@ class FaultsTests(SynchronousTestCase):
     def run_one(self, seed: int, refusals: bool) -> None:
         """Send 60 batches through faults of all kinds."""
         source = random.Random(seed)
-        limits = AccumulatorLimits(batch_bytes=60, most_bytes=120, linger_s=0.0, delivery_s=1e9)
+        limits = AccumulatorLimits(batch_bytes=60, max_bytes=120, linger_s=0.0, delivery_s=1e9)
         accumulator = RecordAccumulator(limits, Codec.NONE, id_and_epoch=ProducerIdAndEpoch(7, 0))
-        queue, log = accumulator.queue("t", 0), Partition(most_bytes=source.choice([1 << 30, 130]))
+        queue, log = accumulator.queue("t", 0), Partition(max_bytes=source.choice([1 << 30, 130]))
         sent, refused, number = [], set(), 0
         flights: list[tuple[ProducerBatch, Exception | None]] = []
         while number < 120 or accumulator.busy:
@@ -243,7 +245,7 @@ class FaultsTests(SynchronousTestCase):
                 flights.append((batch, self.deliver(log, batch, source, refusals)))
             elif flights:
                 batch, error = flights.pop(0)
-                if accumulator.answered(batch, error, 0.0) is Outcome.FAILED:
+                if accumulator.complete_batch(batch, error, 0.0) is Outcome.FAILED:
                     refused |= {record.value for record in iter_records(memoryview(batch.data))}
         self.assertEqual(len(log.values), len(set(log.values)), f"seed {seed}: doubled")
         self.assertEqual(log.values, sorted(log.values), f"seed {seed}: out of order")

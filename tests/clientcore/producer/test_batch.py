@@ -24,7 +24,7 @@ class Cuts:
 
     cuts = 0
 
-    def cut(self) -> None:
+    def add_batch(self) -> None:
         """Count."""
         self.cuts += 1
 

@@ -19,7 +19,7 @@ class OutboxTests(SynchronousTestCase):
         """A queue whose first batch is in the log, and four more that wait."""
         self.queue = PartitionQueue("t", 0, ProducerIdAndEpoch(7, 0))
         self.put(1)
-        self.queue.delivered(self.queue.take())
+        self.queue.complete(self.queue.take())
         self.put(4)
 
     def put(self, count: int, deadline_s: float = 10.0) -> None:
@@ -48,7 +48,7 @@ class OutboxTests(SynchronousTestCase):
         self.queue = PartitionQueue("t", 0, ProducerIdAndEpoch(7, 0))
         self.put(2)
         self.assertEqual(len(self.take_all()), 1)
-        self.queue.delivered(self.queue.in_flight[0])
+        self.queue.complete(self.queue.in_flight[0])
         self.assertTrue(self.queue.sendable(5))
 
     def test_limit(self) -> None:
@@ -66,113 +66,113 @@ class OutboxTests(SynchronousTestCase):
     def test_again_in_order(self) -> None:
         """What failed waits for all answers, then is sent again in order, one by one, with its sequences."""
         a, b, c = self.take_all(3)
-        self.queue.failed(a)
+        self.queue.requeue(a)
         self.assertFalse(self.queue.sendable(5))
-        self.assertTrue(self.queue.misplaced(b, OUT_OF_ORDER))
-        self.queue.failed(b)
-        self.queue.delivered(c)
+        self.assertTrue(self.queue.can_retry(b, OUT_OF_ORDER))
+        self.queue.requeue(b)
+        self.queue.complete(c)
         self.assertEqual(list(self.queue.waiting)[:2], [a, b])
         self.assertEqual(self.take_all(), [a])
-        self.queue.delivered(a)
+        self.queue.complete(a)
         self.assertEqual(self.take_all(), [b])
         self.assertEqual(self.stamps([a, b]), [(0, 2), (0, 4)])
 
     def test_answers_in_any_order(self) -> None:
         """Nothing new is sent while a batch has failed, also if one before it is not answered yet."""
         a, b = self.take_all(2)
-        self.queue.failed(b)
+        self.queue.requeue(b)
         self.assertFalse(self.queue.sendable(5))
-        self.queue.delivered(a)
+        self.queue.complete(a)
         self.assertEqual(self.take_all(), [b])
 
     def test_refused_leaves_gap(self) -> None:
         """After a refused batch those behind it get the next epoch and begin at 0."""
         a, b, _ = self.take_all(3)
-        self.queue.refused(a)
-        self.assertTrue(self.queue.misplaced(b, OUT_OF_ORDER))
-        self.queue.failed(b)
-        self.assertTrue(self.queue.misplaced(self.queue.in_flight[-1], OUT_OF_ORDER))
-        self.queue.failed(self.queue.in_flight[-1])
+        self.queue.fail(a)
+        self.assertTrue(self.queue.can_retry(b, OUT_OF_ORDER))
+        self.queue.requeue(b)
+        self.assertTrue(self.queue.can_retry(self.queue.in_flight[-1], OUT_OF_ORDER))
+        self.queue.requeue(self.queue.in_flight[-1])
         first = self.take_all()
         self.assertEqual(self.stamps(first), [(1, 0)])
-        self.queue.delivered(first[0])
+        self.queue.complete(first[0])
         self.assertEqual(self.stamps(self.take_all()), [(1, 2), (1, 4)])
 
     def test_in_doubt(self) -> None:
         """Behind a batch that may be in the log, sequences stay until the broker says that it is not."""
         a, b = self.take_all(2)
-        self.queue.failed(a)
-        self.queue.failed(b)
+        self.queue.requeue(a)
+        self.queue.requeue(b)
         a.deadline_s = 5.0
         self.assertEqual(self.queue.expire(6.0), [a])
         self.assertEqual(self.stamps(self.take_all()), [(0, 4)])
-        self.assertTrue(self.queue.misplaced(b, OUT_OF_ORDER))
-        self.queue.failed(b)
+        self.assertTrue(self.queue.can_retry(b, OUT_OF_ORDER))
+        self.queue.requeue(b)
         self.assertEqual(self.stamps(self.take_all()), [(1, 0)])
 
     def test_doubt_resolved(self) -> None:
         """If the broker takes the one behind, nothing was missing."""
         a, b = self.take_all(2)
-        self.queue.failed(a)
-        self.queue.failed(b)
+        self.queue.requeue(a)
+        self.queue.requeue(b)
         a.deadline_s = 5.0
         self.queue.expire(6.0)
-        self.queue.delivered(self.take_all()[0])
+        self.queue.complete(self.take_all()[0])
         self.assertEqual(self.stamps(self.take_all()), [(0, 6), (0, 8)])
 
     def test_refused_in_doubt(self) -> None:
         """A batch that is refused when sent again may be in the log: those behind keep their sequences."""
         a, b = self.take_all(2)
-        self.queue.failed(a)
-        self.queue.failed(b)
-        self.queue.refused(self.take_all()[0])
+        self.queue.requeue(a)
+        self.queue.requeue(b)
+        self.queue.fail(self.take_all()[0])
         self.assertEqual(self.stamps(self.take_all()), [(0, 4)])
 
     def test_real_gap(self) -> None:
         """OUT_OF_ORDER for the oldest batch is final: records before it were lost."""
         (a,) = self.take_all(1)
-        self.assertFalse(self.queue.misplaced(a, OUT_OF_ORDER))
-        self.assertFalse(self.queue.misplaced(a, ErrorCode.INVALID_RECORD))
+        self.assertFalse(self.queue.can_retry(a, OUT_OF_ORDER))
+        self.assertFalse(self.queue.can_retry(a, ErrorCode.INVALID_RECORD))
 
     def test_forgotten(self) -> None:
         """When the broker has forgotten the producer, all goes on in order with the next epoch."""
         a, b, c = self.take_all(3)
         for batch in (a, b, c):
-            self.assertTrue(self.queue.misplaced(batch, UNKNOWN))
-            self.queue.failed(batch)
+            self.assertTrue(self.queue.can_retry(batch, UNKNOWN))
+            self.queue.requeue(batch)
         self.assertEqual(list(self.queue.waiting)[:3], [a, b, c])
         self.assertEqual(self.stamps([a, b, c]), [(1, 0), (1, 2), (1, 4)])
         self.assertEqual(self.take_all(), [a])
-        self.queue.delivered(a)
+        self.queue.complete(a)
         self.assertEqual(self.stamps(self.take_all()), [(1, 2), (1, 4), (1, 6)])
 
     def test_forgotten_behind_a_failure(self) -> None:
         """What is before it is sent again first, and finds the same out."""
         a, b = self.take_all(2)
-        self.queue.failed(a)
-        self.assertTrue(self.queue.misplaced(b, UNKNOWN))
-        self.queue.failed(b)
+        self.queue.requeue(a)
+        self.assertTrue(self.queue.can_retry(b, UNKNOWN))
+        self.queue.requeue(b)
         self.assertEqual(self.stamps([a, b]), [(0, 2), (0, 4)])
         self.assertEqual(self.take_all(), [a])
-        self.assertTrue(self.queue.misplaced(a, UNKNOWN))
-        self.queue.failed(a)
+        self.assertTrue(self.queue.can_retry(a, UNKNOWN))
+        self.queue.requeue(a)
         self.assertEqual(self.stamps([a, b]), [(1, 0), (1, 2)])
 
     def test_forgotten_for_good(self) -> None:
         """A broker that does not take the first batch of an epoch either will never: that is final."""
         (a,) = self.take_all(1)
-        self.queue.misplaced(a, UNKNOWN)
-        self.queue.failed(a)
+        self.queue.can_retry(a, UNKNOWN)
+        self.queue.requeue(a)
         self.take_all()
-        self.assertFalse(self.queue.misplaced(a, UNKNOWN))
+        self.assertFalse(self.queue.can_retry(a, UNKNOWN))
 
     def test_forgotten_too_late(self) -> None:
         """Where a later batch is in the log, order cannot be kept: that is final, too."""
         a, b = self.take_all(2)
-        self.queue.failed(a)
-        self.queue.delivered(b)
+        self.queue.requeue(a)
+        self.queue.complete(b)
         self.take_all()
-        self.assertFalse(self.queue.misplaced(a, UNKNOWN))
+        self.assertFalse(self.queue.can_retry(a, UNKNOWN))
 
     def test_expired_in_flight(self) -> None:
         """What is under way when its time is up is reported once, and keeps its place until the answer."""
@@ -181,8 +181,8 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.queue.expire(6.0), [a])
         self.assertEqual(self.queue.expire(7.0), [])
         self.assertEqual(self.queue.deadline_s(), 10.0)
-        self.queue.failed(a)
-        self.queue.failed(b)
+        self.queue.requeue(a)
+        self.queue.requeue(b)
         self.assertEqual(self.take_all(), [b])
 
     def test_expired_waiting(self) -> None:
@@ -198,10 +198,10 @@ class OutboxTests(SynchronousTestCase):
         self.queue.waiting.clear()
         self.queue.set_producer_id(ProducerIdAndEpoch(7, LAST_EPOCH))
         self.put(3)
-        self.queue.delivered(self.queue.take())
+        self.queue.complete(self.queue.take())
         a, b = self.take_all()
-        self.queue.refused(a)
-        self.queue.failed(b)
+        self.queue.fail(a)
+        self.queue.requeue(b)
         self.assertIsNone(self.queue.id_and_epoch)
         self.assertFalse(self.queue.sendable(5))
         self.queue.set_producer_id(ProducerIdAndEpoch(9, 0))
@@ -215,19 +215,19 @@ class OutboxTests(SynchronousTestCase):
         self.queue = PartitionQueue("t", 0, NOT_IDEMPOTENT)
         self.put(3)
         (a,) = self.take_all(1)
-        self.queue.refused(a)
+        self.queue.fail(a)
         self.assertEqual(self.stamps(self.take_all(2)), [(-1, -1), (-1, -1)])
 
     def test_cut(self) -> None:
         """The split of a batch go in its place, after all answers, one by one."""
         a, b = self.take_all(2)
-        split = self.queue.cut(a)
+        split = self.queue.split(a)
         self.assertFalse(self.queue.sendable(5))
-        self.queue.failed(b)
+        self.queue.requeue(b)
         self.assertEqual(list(self.queue.waiting)[:3], [*split, b])
         self.assertEqual(self.take_all(), split[:1])
         self.assertEqual(self.stamps(split), [(0, 2), (0, 3)])
-        self.assertEqual(self.queue.most_bytes, len(split[0].data))
+        self.assertEqual(self.queue.max_bytes, len(split[0].data))
 
     def test_abandon(self) -> None:
         """Everything is given up once."""
@@ -235,4 +235,4 @@ class OutboxTests(SynchronousTestCase):
         a.deadline_s = 1.0
         self.queue.expire(2.0)
         self.assertEqual(len(self.queue.abandon()), 3)
-        self.assertTrue(self.queue.idle)
+        self.assertTrue(self.queue.empty)

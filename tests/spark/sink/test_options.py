@@ -53,7 +53,7 @@ class ParseSinkTests(SynchronousTestCase):
         limits = limits_of(settings)
         self.assertEqual((options.topic, acks_of(settings)), ("t", 1))
         self.assertEqual(list(settings[common.BOOTSTRAP_SERVERS]), ["a:1", "b:2"])
-        self.assertEqual((limits.batch_bytes, limits.most_bytes), (4000 - HEADER_BYTES, 4000 - HEADER_BYTES))
+        self.assertEqual((limits.batch_bytes, limits.max_bytes), (4000 - HEADER_BYTES, 4000 - HEADER_BYTES))
         self.assertEqual((limits.retries, limits.linger_s), (3, 0.007))
         self.assertEqual(settings[producer.COMPRESSION_TYPE], "zstd")
 

@@ -43,9 +43,9 @@ class _Waiter(NamedTuple):
 
 
 class BufferPool:
-    """The limit of ``buffer.memory``: callers wait here for memory, first in first out, for *longest_s* at most.
+    """The limit of ``buffer.memory``: callers wait for memory, first in first out, for *longest_s* at most.
 
-    While any caller waits, every new caller queues behind it (``RecordAccumulator.open_below_bytes`` is 0), and
+    While any caller waits, new callers queue behind it (``RecordAccumulator.open_below_bytes`` is 0), and
     batches do not linger, as in Apache Kafka's client. One timer serves all waiters.
 
     :ivar fork: the error of all calls in a fork of the process; None in the process itself.

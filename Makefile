@@ -117,7 +117,10 @@ faults: install
 
 # Bounded: each attack has a fixed size, and the whole ends after ten minutes whatever happens.
 attack: install
-	@KAFKATX_ATTACK=full timeout --signal=INT --kill-after=30 600 $(BIN)/python -m tests.run tests.attack
+	@KAFKATX_ATTACK=full timeout --signal=INT --kill-after=30 600 $(BIN)/python -m tests.run tests.attack \
+	  tests.decoders.test_access_log tests.integration.test_bad_input tests.integration.test_soak \
+	  tests.integration.test_spark_memory tests.integration.test_cli_groups tests.integration.test_transactions \
+	  tests.integration.test_consumer.MemoryTests
 
 # PNGs take matplotlib, of the extra "plot".
 bench: install

@@ -10,13 +10,47 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from twisted.trial.reporter import TestResult, TreeReporter
 from twisted.trial.runner import TestLoader, TrialRunner
 
 DIRECTORY = "--directory="
+SLOWEST = 20
+"""How many of the slowest tests are listed before the closing line."""
+
+
+class TimedReporter(TreeReporter):
+    """trial's reporter for a terminal, which keeps what each test took.
+
+    :ivar timed: seconds and id of each test.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.timed: list[tuple[float, str]] = []
+        self._begun_s = 0.0
+
+    def startTest(self, method: Any) -> None:
+        """Note when a test begins."""
+        self._begun_s = time.monotonic()
+        super().startTest(method)
+
+    def stopTest(self, method: Any) -> None:
+        """Note what a test took."""
+        super().stopTest(method)
+        self.timed.append((time.monotonic() - self._begun_s, method.id()))
+
+    def slowest(self) -> str:
+        """Return a line for each of the slowest tests, the slowest first: ``SECONDS s  TEST``."""
+        found = sorted(self.timed, reverse=True)[:SLOWEST]
+        return "".join(f"{seconds:.1f} s  {test}\n" for seconds, test in found if seconds >= SHOWN_S)
+
+
+SHOWN_S = 1.0
+"""Tests that take less are not listed."""
 
 
 def closing_line(result: TestResult) -> str:
@@ -52,7 +86,8 @@ def main(arguments: Sequence[str]) -> int:
     directory = options[0] if options else "_trial_temp"
     suite = TestLoader().loadByNames(names or ["tests"], recurse=True)
     # run() is declared to give an IReporter; it gives what the factory made.
-    result = cast(TestResult, TrialRunner(TreeReporter, workingDirectory=directory).run(suite))
+    result = cast(TimedReporter, TrialRunner(TimedReporter, workingDirectory=directory).run(suite))
+    sys.stdout.write(result.slowest())
     sys.stdout.write(closing_line(result) + "\n")
     sys.stdout.flush()
     return 1 if failed(result) or not result.testsRun else 0

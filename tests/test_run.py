@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from unittest import TestSuite
 
 from twisted.trial.reporter import TestResult
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.run import closing_line, failed
+from tests.run import SLOWEST, TimedReporter, closing_line, failed
 
 
 class _Sample(SynchronousTestCase):
@@ -63,3 +64,17 @@ class ClosingLineTests(SynchronousTestCase):
         """What main() exits by counts the same tests."""
         self.assertEqual(failed(_run("passes", "fails", "errs", "unexpected", "skips")), 3)
         self.flushLoggedErrors(ZeroDivisionError)
+
+
+class SlowestTests(SynchronousTestCase):
+    def test_listed(self) -> None:
+        """The slowest tests come first, and those below a second are left out."""
+        reporter = TimedReporter(StringIO())
+        reporter.timed = [(1.25, "tests.a"), (0.5, "tests.b"), (3.0, "tests.c")]
+        self.assertEqual(reporter.slowest(), "3.0 s  tests.c\n1.2 s  tests.a\n")
+
+    def test_most(self) -> None:
+        """Only so many are listed."""
+        reporter = TimedReporter(StringIO())
+        reporter.timed = [(float(n), f"tests.t{n}") for n in range(1, 50)]
+        self.assertEqual(len(reporter.slowest().splitlines()), SLOWEST)

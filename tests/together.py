@@ -16,6 +16,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+SLOWEST = 20
+"""How many of the slowest tests are listed at the end."""
+
 JOBS = 4
 """More than there are processors: who waits needs none."""
 
@@ -23,6 +26,9 @@ BUSY = ("cli_ingest", "readme")
 """What runs Spark without it being in the name."""
 
 MOST_S = 1500
+TIMED = re.compile(r"^(\d+\.\d) s  (\S+)$", re.MULTILINE)
+"""A line of :mod:`tests.run` about one of its slowest tests."""
+
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
 
 
@@ -92,15 +98,20 @@ def main(workers: int) -> int:
     """Run all jobs, tell of each, print the sum, return the exit status."""
     names = jobs(Path(__file__).parent)
     total: collections.Counter[str] = collections.Counter()
+    timed: list[tuple[float, str]] = []
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         running = [pool.submit(run, name) for name in names]
         for number, future in enumerate(concurrent.futures.as_completed(running), 1):
             name, result, output, seconds = future.result()
             total.update(result._asdict())
+            timed += [(float(spent), test) for spent, test in TIMED.findall(output)]
             if result.failed:
                 sys.stdout.write(output)
             sys.stdout.write(f"[{number}/{len(names)}] {name}: {result} ({seconds:.0f} s)\n")
             sys.stdout.flush()
+    sys.stdout.write(f"The {SLOWEST} slowest tests:\n")
+    for seconds, test in sorted(timed, reverse=True)[:SLOWEST]:
+        sys.stdout.write(f"{seconds:.1f} s  {test}\n")
     in_all = Counted(**{field: total[field] for field in Counted._fields})
     sys.stdout.write(f"{in_all}\n")
     return 1 if in_all.failed else 0

@@ -13,6 +13,7 @@ from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, 
 from kafkatx.wire.schema import Message
 from tests.attack.case import FULL, AttackCase
 from tests.integration.raw import request_frame
+from tests.measured import check_below
 
 NAMES = 190_000 if FULL else 5000
 TOO_MANY = 2_500_000 if FULL else 201_000
@@ -82,10 +83,10 @@ class RepeatedNamesTests(AttackCase):
             started_s = time.perf_counter()
             response = self.honest.ask(2, 5, search(SEARCHES))
             self.assertEqual(response.topics[0].partitions[0].offset, 0)
-            self.assertLess(time.perf_counter() - started_s, ANSWERED_S)
+            check_below(self, time.perf_counter() - started_s, ANSWERED_S, "seconds")
         leaving = self.connect()
         leaving.send(request_frame(2, 5, search(*range(SEARCHES))))
         time.sleep(0.1)
         started_s = time.perf_counter()
         self.broker.stop()
-        self.assertLess(time.perf_counter() - started_s, ANSWERED_S)
+        check_below(self, time.perf_counter() - started_s, ANSWERED_S, "seconds")

@@ -1,199 +1,199 @@
-"""The ground of a classic group: its members and their sessions, what is to be done, and its record.
+"""The members of a classic group, their sessions, and the generation that they form. Pure.
 
-Nothing here knows how a group rebalances: that is built on it, floor by floor, in
-:mod:`~kafkatx.group.classic.rebalance` < :mod:`~kafkatx.group.classic.sync` <
-:mod:`~kafkatx.group.classic.join` < :mod:`~kafkatx.group.classic.group`.
+:class:`Membership` holds the data that all parts of a group work on. It knows nothing about when a group
+rebalances: that is :class:`~kafkatx.group.classic.rebalance.Rebalance`. JoinGroup and SyncGroup are served by
+:mod:`~kafkatx.group.classic.join` and :mod:`~kafkatx.group.classic.sync`.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
 from kafkatx.errors import ErrorCode
-from kafkatx.group.actions import NEVER_MS, Action, Answer, LogLine, Record, Store
+from kafkatx.group.actions import NEVER_MS, Record
 from kafkatx.group.classic import records
 from kafkatx.group.classic.member import Member
+from kafkatx.group.classic.outbox import Outbox
 from kafkatx.group.classic.roster import Roster
 from kafkatx.group.classic.states import Event, State, next_state
 from kafkatx.group.classic.subscription import topics_of
 from kafkatx.group.protocol import PROTOCOL_TYPE
-from kafkatx.group.settings import GroupSettings
 from kafkatx.wire.messages.join_group import JoinGroupResponse
 from kafkatx.wire.messages.sync_group import SyncGroupResponse
 
 
 class Membership:
-    """A group and who is in it.
+    """The members of one group and their current generation.
 
-    What is to be done is gathered by :meth:`_answer`, :meth:`_store` and :meth:`_tell`; whoever was called
-    from outside hands it out with :meth:`_done`.
-
-    :ivar generation: counts the rebalances; it never goes back.
-    :ivar protocol_type: what its members are, ``consumer`` for example; empty if it never had one.
-    :ivar protocol_name: what this generation's members chose, or None.
-    :ivar state_since_ms: when the state last changed, on the wall clock; -1: never, or nobody knows.
+    :ivar roster: the members, pending member ids and the leader.
+    :ivar state: the group's state; changed by :meth:`move`.
+    :ivar state_since_ms: the time of the last state change, on the wall clock; -1 if there was none or it is
+        not known.
+    :ivar generation: the number of rebalances so far; it never decreases.
+    :ivar protocol_type: the protocol type of the members, ``consumer`` for example; empty if there never was
+        a member.
+    :ivar protocol_name: the protocol selected for this generation, or None.
+    :ivar subscribed: the topics that the members subscribe to; None if they cannot be read.
+    :ivar assigned_bytes: size of the last assignment, including members that have left since.
+    :ivar sessions_ms: no session ends before this time.
     """
 
-    kind = "classic"
-
-    def __init__(
-        self,
-        group_id: str,
-        settings: GroupSettings,
-        new_member_id: Callable[[str], str],
-        wall_ms: Callable[[], int],
-    ) -> None:
-        """Make a group without members.
-
-        :param new_member_id: gives a new member id that begins with its argument.
-        :param wall_ms: the wall clock, for times that are stored.
-        """
+    def __init__(self, group_id: str, outbox: Outbox, wall_ms: Callable[[], int]) -> None:
         self.group_id = group_id
-        self._settings = settings
-        self._new_member_id = new_member_id
+        self._outbox = outbox
         self._wall_ms = wall_ms
-        self._roster = Roster()
-        self._state = State.EMPTY
+        self.roster = Roster()
+        self.state = State.EMPTY
         self.state_since_ms = -1
         self.generation = 0
         self.protocol_type = ""
         self.protocol_name: str | None = None
-        self._subscribed: frozenset[str] | None = frozenset()
-        self._assigned_bytes = 0  # since the last assignment; who has left since still counts
-        self._sessions_ms = NEVER_MS
-        self._actions: list[Action] = []
-        self._storing: deque[Callable[[ErrorCode, int], None]] = deque()
+        self.subscribed: frozenset[str] | None = frozenset()
+        self.assigned_bytes = 0
+        self.sessions_ms = NEVER_MS
+
+    def reset(self, members: Iterable[Member], protocol_type: str, generation: int, now_ms: int) -> None:
+        """Start with these members as a STABLE group, or as an EMPTY one; their sessions begin now."""
+        self.roster = Roster(members)
+        self.state = State.STABLE if self.members else State.EMPTY
+        self.protocol_type = protocol_type
+        self.generation = generation
+        self.sessions_ms = NEVER_MS
+        self.assigned_bytes = sum(len(member.assignment) for member in self.members.values())
+        self.touch_all(now_ms)
+
+    def clear(self) -> None:
+        """Forget all members and pending member ids."""
+        self.roster = Roster()
+        self.assigned_bytes = 0
+        self.sessions_ms = NEVER_MS
+
+    def move(self, event: Event) -> None:
+        """Change the state as the table says.
+
+        :raises RuntimeError: the event cannot happen in the current state.
+        """
+        self.state = next_state(self.state, event)
+        self.stamp()
+
+    def stamp(self) -> None:
+        """Set the time of the last state change to now."""
+        self.state_since_ms = self._wall_ms()
 
     @property
-    def state(self) -> str:
-        """As DescribeGroups and ListGroups call it."""
-        return self._state.value
-
-    @property
-    def members(self) -> Mapping[str, Member]:
+    def members(self) -> dict[str, Member]:
         """The members by member id."""
-        return MappingProxyType(self._roster.members)
-
-    @property
-    def has_members(self) -> bool:
-        """Whether there are members."""
-        return bool(self._roster.members)
+        return self.roster.members
 
     @property
     def held_bytes(self) -> int:
-        """About how much memory the members take."""
-        return self._roster.held_bytes + self._assigned_bytes
+        """Approximate memory of the members and their assignments."""
+        return self.roster.held_bytes + self.assigned_bytes
 
-    def bytes_of(self, member_id: str, group_instance_id: str | None) -> int:
-        """How much of that is a member's, without its assignment."""
-        known = self._roster.members.get(member_id) or self._roster.instance(group_instance_id)
-        return 0 if known is None else known.held_bytes
+    # Checks of requests
 
-    @property
-    def leader(self) -> str | None:
-        """The member id of the leader; None if there are no members."""
-        return self._roster.leader
+    def check_member(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
+        """Return the error for a request of this member, NONE if it is a member.
 
-    def _move(self, event: Event) -> None:
-        self._state = next_state(self._state, event)
-        self.state_since_ms = self._wall_ms()
-
-    # What is to be done
-
-    def stored(self, error: ErrorCode, now_ms: int) -> list[Action]:
-        """The oldest :class:`Store` that was not told of yet is done."""
-        self._storing.popleft()(error, now_ms)
-        return self._done()
-
-    def _answer(self, token: object, response: Any) -> None:
-        self._actions.append(Answer(token, response))
-
-    def _store(self, record: Record, then: Callable[[ErrorCode, int], None]) -> None:
-        self._actions.append(Store([record]))
-        self._storing.append(then)
-
-    def _tell(self, text: str, warn: bool = False, **values: object) -> None:
-        self._actions.append(LogLine(text, values, warn))
-
-    def _done(self) -> list[Action]:
-        actions, self._actions = self._actions, []
-        return actions
-
-    # Who is a member
-
-    def _check_member(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
-        """Whether this is a member. If another has come in its place it is fenced (KIP-345)."""
-        if self._state is State.DEAD:
+        A static member whose instance id has another member id by now is fenced (KIP-345).
+        """
+        if self.state is State.DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if group_instance_id is not None:
-            known = self._roster.instance(group_instance_id)
+            known = self.roster.instance(group_instance_id)
             if known is not None and known.member_id != member_id:
                 return ErrorCode.FENCED_INSTANCE_ID
             if known is None:
                 return ErrorCode.UNKNOWN_MEMBER_ID
-        return ErrorCode.NONE if member_id in self._roster.members else ErrorCode.UNKNOWN_MEMBER_ID
+        return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
 
-    def _check_generation(self, member_id: str, group_instance_id: str | None, generation: int) -> ErrorCode:
-        """Whether this is a member of this generation."""
-        error = self._check_member(member_id, group_instance_id)
+    def check_generation(self, member_id: str, group_instance_id: str | None, generation: int) -> ErrorCode:
+        """Return the error for a request of this member in this generation, NONE if both are current."""
+        error = self.check_member(member_id, group_instance_id)
         if not error and generation != self.generation:
             return ErrorCode.ILLEGAL_GENERATION
         return error
 
-    def _touch(self, member: Member, now_ms: int, timeout_ms: int | None = None) -> None:
-        """A sign of life: the session begins anew."""
-        member.deadline_ms = now_ms + (member.session_timeout_ms if timeout_ms is None else timeout_ms)
-        self._look_by(member.deadline_ms)
+    # Sessions
 
-    def _look_by(self, deadline_ms: int) -> None:
-        """Look at all sessions then at the latest.
+    def touch(self, member: Member, now_ms: int, timeout_ms: int | None = None) -> None:
+        """Restart a member's session.
 
-        A sign of life moves the end of a session away, but not this: else each heartbeat would have to
-        look at all members.
+        :param timeout_ms: the session's length, if not the member's session time-out.
         """
-        if deadline_ms < self._sessions_ms:
-            self._sessions_ms = deadline_ms
+        member.deadline_ms = now_ms + (member.session_timeout_ms if timeout_ms is None else timeout_ms)
+        self.check_sessions_by(member.deadline_ms)
 
-    def _remove(self, member: Member, reason: str, warn: bool = False) -> None:
-        """Take a member out. What of it waits is answered so that the client, if it lives, joins anew."""
-        self._end_waiting(member, ErrorCode.UNKNOWN_MEMBER_ID)
-        self._roster.remove(member)
+    def touch_all(self, now_ms: int) -> None:
+        """Restart the sessions of all members."""
+        for member in self.members.values():
+            self.touch(member, now_ms)
+
+    def check_sessions_by(self, deadline_ms: int) -> None:
+        """Check all sessions no later than *deadline_ms*.
+
+        A heartbeat moves the end of one session, but never ``sessions_ms`` to a later time: otherwise each
+        heartbeat would have to look at all members.
+        """
+        if deadline_ms < self.sessions_ms:
+            self.sessions_ms = deadline_ms
+
+    def expire(self, now_ms: int) -> int:
+        """Remove members and pending member ids whose time is over; return the number of members removed."""
+        for member_id in [name for name, end_ms in self.roster.pending.items() if end_ms <= now_ms]:
+            self.roster.forget(member_id)
+        silent = [m for m in self.members.values() if m.expires_ms <= now_ms]
+        for member in silent:
+            self.remove(member, "its session ended without a heartbeat", warn=True)
+        return len(silent)
+
+    # Members and their waiting requests
+
+    def remove(self, member: Member, reason: str, warn: bool = False) -> None:
+        """Remove a member and answer its waiting requests with UNKNOWN_MEMBER_ID, so that it joins anew."""
+        self.end_waiting(member, ErrorCode.UNKNOWN_MEMBER_ID)
+        self.roster.remove(member)
         text = "member {member} of group {group} was removed: {reason}"
-        self._tell(text, warn, member=member.member_id, reason=reason)
+        self._outbox.log(text, warn, member=member.member_id, reason=reason)
 
-    def _end_waiting(self, member: Member, error: ErrorCode) -> None:
-        """Answer with an error whatever of this member waits."""
+    def end_waiting(self, member: Member, error: ErrorCode) -> None:
+        """Answer a member's waiting requests with an error."""
         member_id = "" if error is ErrorCode.UNKNOWN_MEMBER_ID else member.member_id
-        self._end_join(member, JoinGroupResponse(error_code=error, member_id=member_id))
-        self._end_sync(member, SyncGroupResponse(error_code=error))
+        self.end_join(member, JoinGroupResponse(error_code=error, member_id=member_id))
+        self.end_sync(member, SyncGroupResponse(error_code=error))
 
-    def _end_join(self, member: Member, response: JoinGroupResponse) -> None:
+    def end_join(self, member: Member, response: JoinGroupResponse) -> None:
+        """Answer a member's waiting JoinGroup, if there is one."""
         if member.join_token is not None:
-            self._answer(member.join_token, response)
+            self._outbox.answer(member.join_token, response)
             member.join_token = None
 
-    def _end_sync(self, member: Member, response: SyncGroupResponse) -> bool:
+    def end_sync(self, member: Member, response: SyncGroupResponse) -> bool:
+        """Answer a member's waiting SyncGroup; return False if there is none."""
         if member.sync_token is None:
             return False
-        self._answer(member.sync_token, response)
+        self._outbox.answer(member.sync_token, response)
         member.sync_token = None
         return True
 
-    def _subscribed_topics(self) -> frozenset[str] | None:
-        """The topics that a consumer group reads; None if nobody can tell."""
-        if self.protocol_type != PROTOCOL_TYPE:
-            return None
-        return topics_of(m.metadata(self.protocol_name) for m in self._roster.members.values())
+    # Protocol and subscriptions
 
-    # The record
+    def select_protocol(self) -> None:
+        """Select the protocol of this generation. There must be members."""
+        self.protocol_name = self.roster.select_protocol()
+        self.read_subscriptions()
+
+    def read_subscriptions(self) -> None:
+        """Set the subscribed topics to those in the members' metadata."""
+        if self.protocol_type != PROTOCOL_TYPE:
+            self.subscribed = None
+        else:
+            self.subscribed = topics_of(m.metadata(self.protocol_name) for m in self.members.values())
 
     def record(self, assignments: Mapping[str, bytes] | None = None) -> Record:
-        """The group as ``__consumer_offsets`` holds it.
+        """Return the record of the group in ``__consumer_offsets``.
 
-        :param assignments: what members are about to be assigned, else what they have.
+        :param assignments: an assignment by member id to store in place of the members' current ones.
         """
         members = [
             records.MemberMetadata(
@@ -206,9 +206,14 @@ class Membership:
                 m.metadata(self.protocol_name),
                 m.assignment if assignments is None else assignments.get(m.member_id, b""),
             )
-            for m in self._roster.members.values()
+            for m in self.members.values()
         ]
         value = records.GroupMetadataValue(
-            self.protocol_type, self.generation, self.protocol_name, self.leader, self.state_since_ms, members
+            self.protocol_type,
+            self.generation,
+            self.protocol_name,
+            self.roster.leader,
+            self.state_since_ms,
+            members,
         )
         return Record(records.encode_key(self.group_id), records.encode_value(value))

@@ -1,93 +1,74 @@
-"""The rebalance of a classic group: who is waited for, how long, and when a generation begins.
+"""The rebalance of a classic group: the join phase, the sync phase, and their time limits. Pure.
 
 The rules are those of Apache Kafka's coordinator (``GroupCoordinator.scala`` of 3.9, and
 ``GroupMetadataManager.java``, which does the same):
 
-*   From EMPTY the group waits ``group.initial.rebalance.delay.ms``, and as long again if somebody came
-    meanwhile, at most the rebalance time-out altogether (KIP-134).
-*   Else it waits until all members have joined again, at most the longest rebalance time-out among them.
-    Then dynamic members who have not joined are removed. Static ones stay until their session ends.
-*   In the new generation everybody must sync within the rebalance time-out, or is removed (KAFKA-12890).
-    That includes static members who did not join again: they are members of the new generation too.
+*   An EMPTY group waits ``group.initial.rebalance.delay.ms``, and waits as long again whenever a new member
+    has joined meanwhile, at most the rebalance time-out in total (KIP-134).
+*   Any other group waits until all members have joined again, at most the longest rebalance time-out among
+    them. Then dynamic members that have not joined are removed. Static ones stay until their session ends.
+*   In the new generation every member must sync within the rebalance time-out, or is removed (KAFKA-12890).
+    This includes static members that did not join again: they belong to the new generation too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kafkatx.errors import ErrorCode
-from kafkatx.group.actions import NEVER_MS, Action
-from kafkatx.group.classic.member import Member
+from kafkatx.group.actions import NEVER_MS
 from kafkatx.group.classic.membership import Membership
+from kafkatx.group.classic.outbox import Outbox
+from kafkatx.group.classic.responses import join_response, members_for_leader
 from kafkatx.group.classic.states import Event, State
 from kafkatx.group.settings import GroupSettings
-from kafkatx.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from kafkatx.wire.messages.sync_group import SyncGroupResponse
 
 
-class Rebalancing(Membership):
-    """A group between its generations."""
+class Rebalance:
+    """Moves a group from one generation to the next.
 
-    def __init__(
-        self,
-        group_id: str,
-        settings: GroupSettings,
-        new_member_id: Callable[[str], str],
-        wall_ms: Callable[[], int],
-    ) -> None:
-        super().__init__(group_id, settings, new_member_id, wall_ms)
+    :ivar unsynced: ids of the members that have yet to sync in this generation.
+    """
+
+    def __init__(self, membership: Membership, outbox: Outbox, settings: GroupSettings) -> None:
+        self._membership = membership
+        self._outbox = outbox
+        self._settings = settings
         self._reason = ""
-        self._initial = self._newcomers = False
+        self._is_initial = self._has_newcomers = False
         self._extension_ms = 0
-        self._unsynced: set[str] = set()
+        self.unsynced: set[str] = set()
         self._join_deadline_ms = self._sync_deadline_ms = NEVER_MS
 
     @property
     def deadline_ms(self) -> int:
-        """When :meth:`advance` must be called; it may turn out then that nothing is due yet."""
-        return min(self._join_deadline_ms, self._sync_deadline_ms, self._sessions_ms)
+        """The earliest end of a phase."""
+        return min(self._join_deadline_ms, self._sync_deadline_ms)
 
-    def advance(self, now_ms: int) -> list[Action]:
-        """Remove members that went silent, end the join phase or the sync phase if its time is over."""
-        if self._sessions_ms <= now_ms:
-            self._expire(now_ms)
+    def advance(self, now_ms: int) -> None:
+        """End the phases whose time is over."""
         if self._join_deadline_ms <= now_ms:
-            self._join_time_over(now_ms)
+            self._end_join_phase(now_ms)
         if self._sync_deadline_ms <= now_ms:
-            self._sync_time_over(now_ms)
-        return self._done()
+            self._end_sync_phase(now_ms)
 
-    def _expire(self, now_ms: int) -> None:
-        """Remove those whose time is over, and see what the group makes of it."""
-        for member_id in [name for name, end_ms in self._roster.pending.items() if end_ms <= now_ms]:
-            self._roster.forget(member_id)
-        silent = [m for m in self.members.values() if m.expires_ms <= now_ms]
-        for member in silent:
-            self._remove(member, "its session ended without a heartbeat", warn=True)
-        self._after_leaving(len(silent), "members fell silent", now_ms)
-        self._sessions_ms = self._roster.expires_ms
+    def stop(self) -> None:
+        """Cancel all deadlines."""
+        self.unsynced.clear()
+        self._join_deadline_ms = self._sync_deadline_ms = NEVER_MS
 
-    def _after_leaving(self, count: int, reason: str, now_ms: int) -> None:
-        """So many members have left: those who stay share their partitions, and wait for nobody who left."""
-        if self._state is State.PREPARING_REBALANCE:
-            self._settle(now_ms)
-        elif count:
-            self._rebalance(reason, now_ms)
-
-    # The join phase
-
-    def _rebalance(self, reason: str, now_ms: int) -> None:
-        """Have all members join again. Who waits for an assignment gets none, and learns of it."""
+    def begin(self, reason: str, now_ms: int) -> None:
+        """Start a join phase. Members waiting for an assignment are told that the group rebalances."""
+        membership = self._membership
         self._reason = reason
-        if self._state is State.COMPLETING_REBALANCE:
-            self._assign_nothing(ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
-        self._unsynced.clear()
+        if membership.state is State.COMPLETING_REBALANCE:
+            self.fail_assignment(ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
+        self.unsynced.clear()
         self._sync_deadline_ms = NEVER_MS
-        self._initial = self._state is State.EMPTY
-        self._move(Event.REBALANCE)
-        timeout_ms = self._roster.rebalance_timeout_ms
-        if self._initial:
-            self._newcomers = False
+        self._is_initial = membership.state is State.EMPTY
+        membership.move(Event.REBALANCE)
+        timeout_ms = membership.roster.rebalance_timeout_ms
+        if self._is_initial:
+            self._has_newcomers = False
             delay_ms = self._settings.initial_rebalance_delay_ms
             self._extension_ms = max(timeout_ms - delay_ms, 0)
             timeout_ms = delay_ms
@@ -95,122 +76,126 @@ class Rebalancing(Membership):
         if timeout_ms == 0:
             self._complete_join(now_ms)
         else:
-            self._settle(now_ms)
+            self._complete_join_if_ready(now_ms)
 
-    def _settle(self, now_ms: int) -> None:
-        """End the join phase as soon as nobody is waited for. The first one lasts as long as it lasts."""
-        if not self.members or (not self._initial and self._roster.all_joined):
+    # Events of members
+
+    def newcomer(self) -> None:
+        """Extend an initial join phase: a new member has joined."""
+        self._has_newcomers = True
+
+    def member_joined(self, reason: str, now_ms: int) -> None:
+        """Complete the join phase if this was the last member to join, or start a join phase."""
+        if self._membership.state is State.PREPARING_REBALANCE:
+            self._complete_join_if_ready(now_ms)
+        else:
+            self.begin(reason, now_ms)
+
+    def members_left(self, count: int, reason: str, now_ms: int) -> None:
+        """Rebalance after *count* members have left, or complete a join phase that waited for them only."""
+        if self._membership.state is State.PREPARING_REBALANCE:
+            self._complete_join_if_ready(now_ms)
+        elif count:
+            self.begin(reason, now_ms)
+
+    def member_synced(self, member_id: str) -> None:
+        """Note that a member has synced in this generation."""
+        self.unsynced.discard(member_id)
+        if not self.unsynced:
+            self._sync_deadline_ms = NEVER_MS
+
+    def member_replaced(self, old_id: str, new_id: str) -> None:
+        """Note that a static member has another member id."""
+        if old_id in self.unsynced:
+            self.unsynced.remove(old_id)
+            self.unsynced.add(new_id)
+
+    # The join phase
+
+    def _complete_join_if_ready(self, now_ms: int) -> None:
+        """End the join phase if all members have joined. An initial one lasts until its time is over."""
+        membership = self._membership
+        if not membership.members or (not self._is_initial and membership.roster.all_joined):
             self._complete_join(now_ms)
 
-    def _settle_or_rebalance(self, reason: str, now_ms: int) -> None:
-        """Somebody has joined: go on with the join phase, or begin one."""
-        if self._state is State.PREPARING_REBALANCE:
-            self._settle(now_ms)
-        else:
-            self._rebalance(reason, now_ms)
-
-    def _join_time_over(self, now_ms: int) -> None:
-        """End the join phase, or wait on if the group is still growing (InitialDelayedJoin)."""
-        if not (self._initial and self._newcomers and self._extension_ms):
+    def _end_join_phase(self, now_ms: int) -> None:
+        """End the join phase, or extend it if the group is still growing (``InitialDelayedJoin``)."""
+        if not (self._is_initial and self._has_newcomers and self._extension_ms):
             self._complete_join(now_ms)
             return
-        self._newcomers = False
+        self._has_newcomers = False
         delay_ms = min(self._settings.initial_rebalance_delay_ms, self._extension_ms)
         self._extension_ms -= delay_ms
         self._join_deadline_ms = now_ms + delay_ms
 
     def _complete_join(self, now_ms: int) -> None:
-        """Begin the next generation, with whoever has joined and the static members who have not."""
-        for member in [m for m in self.members.values() if m.join_token is None and not m.is_static]:
-            self._remove(member, "it did not join again within the rebalance time-out", warn=True)
-        if not self._roster.elect():
-            # Only static members are left, and none has joined: wait for one, or until their sessions end.
-            self._join_deadline_ms = now_ms + self._roster.rebalance_timeout_ms
+        """Start the next generation with the members that have joined, and static ones that have not."""
+        membership = self._membership
+        for member in [m for m in membership.members.values() if m.join_token is None and not m.is_static]:
+            membership.remove(member, "it did not join again within the rebalance time-out", warn=True)
+        if not membership.roster.elect():
+            # Only static members are left and none has joined: wait for one, or until their sessions end.
+            self._join_deadline_ms = now_ms + membership.roster.rebalance_timeout_ms
             return
         self._join_deadline_ms = NEVER_MS
-        self.generation += 1
-        if self.members:
+        membership.generation += 1
+        if membership.members:
             self._begin_generation(now_ms)
         else:
             self._become_empty()
 
     def _begin_generation(self, now_ms: int) -> None:
-        self.protocol_name = self._roster.select_protocol()
-        self._subscribed = self._subscribed_topics()
-        self._move(Event.JOINED)
-        members = self._metadata_of_all()
-        for member in self.members.values():
-            self._end_join(member, self._joined(member, members if member.member_id == self.leader else []))
+        membership = self._membership
+        membership.select_protocol()
+        membership.move(Event.JOINED)
+        members = members_for_leader(membership)
+        leader = membership.roster.leader
+        for member in membership.members.values():
+            listed = members if member.member_id == leader else []
+            membership.end_join(member, join_response(membership, member, listed))
             member.is_new = False
-            self._touch(member, now_ms)
-        self._unsynced.update(self.members)
-        self._sync_deadline_ms = now_ms + self._roster.rebalance_timeout_ms
+            membership.touch(member, now_ms)
+        self.unsynced.update(membership.members)
+        self._sync_deadline_ms = now_ms + membership.roster.rebalance_timeout_ms
 
     def _become_empty(self) -> None:
-        """Nobody is left. The generation is stored, so that it does not go back after a restart."""
-        self.protocol_name = None
-        self._subscribed = frozenset()
-        self._assigned_bytes = 0
-        self._sessions_ms = self._roster.expires_ms
-        self._move(Event.DESERTED)
-        self._store(self.record(), _nothing)
-        self._tell_rebalanced()
-
-    def _joined(
-        self,
-        member: Member,
-        members: list[JoinGroupResponseMember],
-        leader: str | None = None,
-        skip: bool = False,
-    ) -> JoinGroupResponse:
-        """That a member is part of this generation.
-
-        :param members: what the leader gets to assign from; empty for the others.
-        :param leader: who is said to lead, if not the leader.
-        :param skip: the leader is not to assign (KIP-814).
-        """
-        return JoinGroupResponse(
-            generation_id=self.generation,
-            protocol_type=self.protocol_type,
-            protocol_name=self.protocol_name,
-            leader=leader or self.leader or "",
-            skip_assignment=skip,
-            member_id=member.member_id,
-            members=members,
-        )
-
-    def _metadata_of_all(self) -> list[JoinGroupResponseMember]:
-        name = self.protocol_name
-        return [
-            JoinGroupResponseMember(m.member_id, m.group_instance_id, m.metadata(name))
-            for m in self.members.values()
-        ]
+        """Store the empty generation, so that the generation does not decrease after a restart."""
+        membership = self._membership
+        membership.protocol_name = None
+        membership.subscribed = frozenset()
+        membership.assigned_bytes = 0
+        membership.sessions_ms = membership.roster.expires_ms
+        membership.move(Event.DESERTED)
+        self._outbox.store(membership.record(), _ignore)
+        self.log_completed()
 
     # The sync phase
 
-    def _sync_time_over(self, now_ms: int) -> None:
-        """Remove those who have joined and then did not ask for their assignment."""
-        for member_id in self._unsynced.copy():
+    def _end_sync_phase(self, now_ms: int) -> None:
+        """Remove the members that have joined and did not sync, and rebalance."""
+        for member_id in self.unsynced.copy():
             reason = "it did not sync within the rebalance time-out"
-            self._remove(self._roster.members[member_id], reason, warn=True)
-        self._rebalance("members did not sync in time", now_ms)
+            self._membership.remove(self._membership.members[member_id], reason, warn=True)
+        self.begin("members did not sync in time", now_ms)
 
-    def _assign_nothing(self, error: ErrorCode, now_ms: int) -> None:
-        """Tell everyone who waits for an assignment why there is none."""
-        self._assigned_bytes = 0
-        for member in self.members.values():
+    def fail_assignment(self, error: ErrorCode, now_ms: int) -> None:
+        """Clear all assignments and answer the waiting SyncGroups with *error*."""
+        membership = self._membership
+        membership.assigned_bytes = 0
+        for member in membership.members.values():
             member.assignment = b""
-            if self._end_sync(member, SyncGroupResponse(error_code=error)):
-                self._touch(member, now_ms)
+            if membership.end_sync(member, SyncGroupResponse(error_code=error)):
+                membership.touch(member, now_ms)
 
-    def _tell_rebalanced(self) -> None:
-        self._tell(
+    def log_completed(self) -> None:
+        """Log that the rebalance is complete."""
+        self._outbox.log(
             "group {group} rebalanced: generation {generation}, {members} members, {reason}",
-            generation=self.generation,
-            members=len(self.members),
+            generation=self._membership.generation,
+            members=len(self._membership.members),
             reason=self._reason,
         )
 
 
-def _nothing(error: ErrorCode, now_ms: int) -> None:
-    """If an empty generation is not stored, the one before may be loaded; its members time out then."""
+def _ignore(error: ErrorCode, now_ms: int) -> None:
+    """Ignore a failed store: a restart then loads the generation before, whose members expire."""

@@ -422,7 +422,7 @@ class ConvertedTests(SynchronousTestCase):
             )
             for name in ("a", "b")
         ]
-        acting.group = ClassicGroup.of(
+        acting.group = ClassicGroup.from_members(
             "g", SETTINGS, acting.new_member_id, acting.wall_ms, members, 7, NOW_MS
         )
         self.assertEqual((acting.group.state, acting.group.generation), ("PreparingRebalance", 7))
@@ -439,7 +439,7 @@ class ConvertedTests(SynchronousTestCase):
         """Members that never come are removed when their sessions end."""
         acting = Acting()
         members = [Member("a", None, "c", "/h", REBALANCE_MS, SESSION_MS, (("range", b""),))]
-        acting.group = ClassicGroup.of(
+        acting.group = ClassicGroup.from_members(
             "g", SETTINGS, acting.new_member_id, acting.wall_ms, members, 7, NOW_MS
         )
         acting.pass_ms(SESSION_MS)

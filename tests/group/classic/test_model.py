@@ -248,7 +248,7 @@ class GroupMachine(RuleBasedStateMachine):
     @invariant()
     def roster_is_consistent(self) -> None:
         """Leader, instances, votes and who has yet to sync are those of the members, and of nobody else."""
-        group, roster = self.acting.group, self.acting.group._roster
+        group, roster = self.acting.group, self.acting.group._membership.roster
         assert (group.leader in roster.members) == bool(roster.members)
         static = {m.group_instance_id: m.member_id for m in roster.members.values() if m.is_static}
         assert static == roster.instances
@@ -260,7 +260,7 @@ class GroupMachine(RuleBasedStateMachine):
         offered = [name for m in roster.members.values() for name, _ in m.protocols]
         assert +roster._offering == {name: offered.count(name) for name in offered}
         assert (group.state == "Empty") <= (not roster.members)
-        assert group._unsynced <= set(roster.members)
+        assert group._rebalance.unsynced <= set(roster.members)
 
     @invariant()
     def every_waiting_token_is_held_once(self) -> None:
@@ -294,7 +294,7 @@ class GroupMachine(RuleBasedStateMachine):
             assert consumer.part == group.members[consumer.member_id].assignment
             assert consumer.generation == group.generation
         acting.pass_ms(SESSION_MS + 1)
-        assert not group.members and not group._roster.pending
+        assert not group.members and not group._membership.roster.pending
         assert not [token for token in acting.versions if acting.waits(token)]
 
 

@@ -149,6 +149,6 @@ def to_classic(
                 as_bytes(state.target_of(member_id), rebalance.cluster(), version),
             )
         )
-    return ClassicGroup.of(
+    return ClassicGroup.from_members(
         rebalance.group_id, rebalance.settings, new_member_id, wall_ms, members, state.epoch, now_ms
     )

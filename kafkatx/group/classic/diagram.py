@@ -1,8 +1,8 @@
-"""The page about the states: ``python -m kafkatx.group.classic.diagram docs/group-states.md`` writes it.
+"""Generator of the page about group states: ``python -m kafkatx.group.classic.diagram docs/group-states.md``.
 
-Beside the page it writes the drawing that the page shows, ``group-states.svg``. Both are made from
-:data:`~kafkatx.group.classic.states.TRANSITIONS`. States stand in a column in the order of their enumeration;
-those that lead nowhere stand on the right. Arrows down are straight, arrows up go round on the left.
+It also writes the drawing on that page, ``group-states.svg``. Both are made from
+:data:`~kafkatx.group.classic.states.TRANSITIONS`. States are drawn in a column in the order of their
+enumeration; final states are on the right. Arrows down are straight, arrows up go round on the left.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ WIDTH = RIGHT + BOX_WIDTH + 30
 _PAGE = """\
 # The states of a classic group
 
-Consumers that use JoinGroup, SyncGroup and Heartbeat are members of a *classic* group. This is its machine;
-the names of the states are those that DescribeGroups and `kafkatx groups list` show.
+Consumers that use JoinGroup, SyncGroup and Heartbeat are members of a *classic* group. This page shows its
+states, with their names in DescribeGroups and `kafkatx groups list`, and the transitions between them.
 
-![The states of a classic group and what leads from which to which](group-states.svg)
+![The states of a classic group and the transitions between them](group-states.svg)
 
 {events}
 {transitions}
-A group begins `Empty`. One that is loaded from `__consumer_offsets` with members begins `Stable`: after a
-restart its members go on without a rebalance. What the table lacks cannot happen.
+A new group is `Empty`. A group that is loaded from `__consumer_offsets` with members is `Stable`: after a
+restart its members continue without a rebalance. No other transitions exist.
 
-This page and the drawing are generated from the table in `kafkatx/group/classic/states.py`: `make documents`
-writes them.
+This page and the drawing are generated from the table in `kafkatx/group/classic/states.py` by `make
+documents`.
 """
 
 _STYLE = """\
@@ -46,14 +46,14 @@ text { font: 14px sans-serif; text-anchor: middle; }
 
 
 class Place(NamedTuple):
-    """The middle of a box."""
+    """The centre of a box."""
 
     x: int
     y: int
 
 
 def page(table: Table = TRANSITIONS) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     events = [f"| `{event.name}` | {event.value} |\n" for event in Event]
     arrows = [f"| {a.value} | `{event.name}` | {b.value} |\n" for a, event, b in _arrows(table)]
     return _PAGE.format(
@@ -63,7 +63,7 @@ def page(table: Table = TRANSITIONS) -> str:
 
 
 def drawing(table: Table = TRANSITIONS) -> str:
-    """The drawing in SVG."""
+    """Return the drawing in SVG."""
     places = _places(table)
     height = max(place.y for place in places.values()) + BOX_HEIGHT // 2 + TOP
     parts = [_box(state, place) for state, place in places.items()]
@@ -84,7 +84,7 @@ def _arrows(table: Table) -> Iterator[tuple[State, Event, State]]:
 
 
 def _places(table: Table) -> dict[State, Place]:
-    """Where each state stands."""
+    """Return the place of each state."""
     column = [state for state in State if table[state]]
     ends = [state for state in State if not table[state]]
     places = {state: Place(LEFT, TOP + BOX_HEIGHT // 2 + STEP * at) for at, state in enumerate(column)}
@@ -102,7 +102,7 @@ def _box(state: State, at: Place) -> str:
 
 
 def _arrow(start: Place, end: Place, event: Event) -> str:
-    """An arrow and the name of its event: to the right, down to the next, or up round the left side."""
+    """Return an arrow with its event's name: to the right, down to the next, or up round the left side."""
     if end.x != start.x:
         ax, ay, bx, by = start.x + BOX_WIDTH // 2, start.y, end.x - BOX_WIDTH // 2, end.y
         path, label = f"M{ax},{ay} L{bx},{by}", Place((2 * ax + bx) // 3, (2 * ay + by) // 3 + 4)

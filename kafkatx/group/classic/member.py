@@ -1,9 +1,9 @@
-"""A member of a classic group, and what it waits for."""
+"""A member of a classic group, and its requests that are not answered yet. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
@@ -12,30 +12,30 @@ from kafkatx.group.sizes import MEMBER_BYTES, protocols_bytes, text_bytes
 from kafkatx.wire.messages.join_group import JoinGroupRequest
 
 Protocols: TypeAlias = tuple[tuple[str, bytes], ...]
-"""(name, metadata) of each protocol that a member offers, the one that it likes best first."""
+"""(name, metadata) of each protocol that a member offers, the preferred one first."""
 
 
 def protocols_of(request: JoinGroupRequest) -> Protocols:
-    """The protocols that a request offers; of those with the same name the last counts."""
+    """Return the protocols that a request offers; the last one of a name counts."""
     return tuple({p.name: bytes(p.metadata) for p in request.protocols}.items())
 
 
 def rebalance_timeout_of(rebalance_timeout_ms: int, session_timeout_ms: int) -> int:
-    """How long a member has to join again: its session time-out if it does not say.
+    """Return the time in which a member must join again: its session time-out if it sent none.
 
-    JoinGroup v0 and version 0 of the stored record have no field for it (-1).
+    JoinGroup v0 and version 0 of the stored record have no such field (-1).
     """
     return rebalance_timeout_ms if rebalance_timeout_ms > 0 else session_timeout_ms
 
 
 @attrs.define(eq=False)
 class Member:
-    """One member: what it said of itself, what it was assigned, and the requests of it that wait.
+    """One member: its metadata, its assignment, and its waiting requests.
 
-    :ivar deadline_ms: when its session ends, unless a sign of life moves it.
-    :ivar is_new: it has never been told its generation. Until then it can send no heartbeat.
-    :ivar join_token: of the JoinGroup that waits for the others, or None.
-    :ivar sync_token: of the SyncGroup that waits for the leader's assignment, or None.
+    :ivar deadline_ms: the end of the session, unless a heartbeat moves it.
+    :ivar is_new: the member has not been told its generation yet. Until then it can send no heartbeat.
+    :ivar join_token: token of the JoinGroup that waits for the other members, or None.
+    :ivar sync_token: token of the SyncGroup that waits for the leader's assignment, or None.
     """
 
     member_id: str
@@ -48,34 +48,34 @@ class Member:
     assignment: bytes = b""
     deadline_ms: int = NEVER_MS
     is_new: bool = False
-    join_token: Any = None
-    sync_token: Any = None
+    join_token: object = None
+    sync_token: object = None
 
     @property
     def is_static(self) -> bool:
-        """Whether it has a group instance id (KIP-345)."""
+        """True if it has a group instance id (KIP-345)."""
         return self.group_instance_id is not None
 
     @property
     def expires_ms(self) -> int:
-        """When it is to be removed for its silence.
+        """The time to remove the member if it sends nothing.
 
-        Who waits for us cannot be silent, so its session does not end. A new member's does, later: its
-        connection may be gone, and the client may have come back as yet another new member.
+        A member that waits for an answer cannot send heartbeats, so its session does not end. That of a new
+        member does, later: its connection may be closed, and the client may have joined as another member.
         """
         waits = self.join_token is not None or self.sync_token is not None
         return NEVER_MS if waits and not self.is_new else self.deadline_ms
 
     @property
     def held_bytes(self) -> int:
-        """About how much memory it takes, without its assignment."""
+        """Approximate memory of the member, without its assignment."""
         texts = text_bytes(self.member_id, self.group_instance_id, self.client_id, self.client_host)
         return MEMBER_BYTES + texts + protocols_bytes(self.protocols)
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """Its metadata for a protocol; empty if it does not offer that."""
+        """Return its metadata for a protocol; empty if it does not offer the protocol."""
         return dict(self.protocols).get(protocol_name or "", b"")
 
     def vote(self, candidates: Collection[str]) -> str:
-        """The protocol that it likes best among *candidates*, one of which it offers."""
+        """Return its preferred protocol among *candidates*, at least one of which it offers."""
         return next(name for name, _ in self.protocols if name in candidates)

@@ -1,6 +1,6 @@
-"""How a classic group stands in ``__consumer_offsets``: ``GroupMetadataKey`` and ``GroupMetadataValue``.
+"""The record of a classic group in ``__consumer_offsets``: ``GroupMetadataKey`` and ``GroupMetadataValue``.
 
-A key and a value each begin with their version as an int16; then follow the fields, as in the messages
+A key and a value each begin with their version as an int16. The fields follow, as in the messages
 ``GroupMetadataKey.json`` and ``GroupMetadataValue.json`` of Apache Kafka. Version 2 of the key is the only
 one. The value is written in version 3, as Apache Kafka 3.9 does; versions 0 to 4 are read::
 
@@ -28,7 +28,7 @@ _VERSION = struct.Struct(">h")
 
 
 class GroupMetadataKey(Message, key=NOT_AN_API, versions=(2, 2), flexible=3):
-    """The key: the group."""
+    """The key of a group's record."""
 
     group: str = field(STRING)
 
@@ -47,7 +47,7 @@ class MemberMetadata(Struct):
 
 
 class GroupMetadataValue(Message, key=NOT_AN_API, versions=(0, 4), flexible=4):
-    """The group at the time when it was stored: of a group without members only the generation matters."""
+    """The group when it was stored; for a group without members only the generation matters."""
 
     protocol_type: str = field(STRING)
     generation: int = field(INT32)
@@ -58,27 +58,27 @@ class GroupMetadataValue(Message, key=NOT_AN_API, versions=(0, 4), flexible=4):
 
 
 def encode_key(group_id: str) -> bytes:
-    """The key of a group's record."""
+    """Return the key of a group's record."""
     return _VERSION.pack(KEY_VERSION) + encode(GroupMetadataKey(group_id), KEY_VERSION)
 
 
 def decode_key(key: bytes) -> str:
-    """The group of a key.
+    """Return the group id of a key.
 
-    :raises ProtocolViolation: it is no such key.
+    :raises ProtocolViolation: the key is not that of a group.
     """
     return decode(GroupMetadataKey, _version_of(key, GroupMetadataKey), key[_VERSION.size :]).group
 
 
 def encode_value(value: GroupMetadataValue, version: int = VALUE_VERSION) -> bytes:
-    """The value, in version 3."""
+    """Return the bytes of a value."""
     return _VERSION.pack(version) + encode(value, version)
 
 
 def decode_value(value: bytes) -> GroupMetadataValue:
-    """Read a value of any version.
+    """Decode a value of any version.
 
-    :raises ProtocolViolation: it is no such value, or its version is newer than we know.
+    :raises ProtocolViolation: the value is malformed, or its version is unknown.
     """
     return decode(GroupMetadataValue, _version_of(value, GroupMetadataValue), value[_VERSION.size :])
 

@@ -1,4 +1,4 @@
-"""Who is in a classic group: members, static ones by instance, the leader, and who was only given an id."""
+"""The members of a classic group: by member id and instance id, the leader, and pending member ids. Pure."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kafkatx.group.classic.member import Member, Protocols
 from kafkatx.group.sizes import text_bytes
 
 PENDING_BYTES = 200
-"""Of an id that nobody has joined with yet, beside its characters."""
+"""Memory of a pending member id beside its characters."""
 
 
 class Roster:
     """The members of a group. There is a leader whenever there are members.
 
-    :ivar members: by member id, in the order in which they came.
+    :ivar members: the members by member id, in the order in which they joined.
     :ivar instances: member ids of static members, by group instance id.
-    :ivar pending: ids that were given to members who have yet to join with them (KIP-394), and until when.
-    :ivar leader: the id of the member who assigns, or None.
-    :ivar held_bytes: about how much memory members and pending ids take, without assignments.
+    :ivar pending: member ids that were given out and not joined with yet (KIP-394), with their end time.
+    :ivar leader: the id of the member that assigns partitions, or None.
+    :ivar held_bytes: approximate memory of members and pending ids, without assignments.
     """
 
     def __init__(self, members: Iterable[Member] = ()) -> None:
@@ -34,7 +34,7 @@ class Roster:
             self.add(member)
 
     def add(self, member: Member) -> None:
-        """Take a member in; the first one leads."""
+        """Add a member; the first one becomes the leader."""
         self.forget(member.member_id)
         self.held_bytes += member.held_bytes
         self.members[member.member_id] = member
@@ -45,7 +45,7 @@ class Roster:
             self.leader = member.member_id
 
     def remove(self, member: Member) -> None:
-        """Take a member out; if it led, the one who came first of the others leads."""
+        """Remove a member; if it was the leader, the earliest of the other members becomes the leader."""
         del self.members[member.member_id]
         self.held_bytes -= member.held_bytes
         if member.group_instance_id is not None:
@@ -55,20 +55,20 @@ class Roster:
             self.leader = next(iter(self.members), None)
 
     def expect(self, member_id: str, until_ms: int) -> None:
-        """An id was given to a member, who is to join with it until then."""
+        """Add a pending member id, which is valid until then."""
         if member_id not in self.pending:
             self.held_bytes += _pending_bytes(member_id)
         self.pending[member_id] = until_ms
 
     def forget(self, member_id: str) -> bool:
-        """Expect nobody with this id any more; tell whether it was expected."""
+        """Remove a pending member id; return False if there is none."""
         if self.pending.pop(member_id, None) is None:
             return False
         self.held_bytes -= _pending_bytes(member_id)
         return True
 
     def replace(self, old: Member, new: Member) -> None:
-        """Put *new* where *old* was, leadership included; both are the same instance."""
+        """Put *new* in the place of *old*, leadership included; both have the same instance id."""
         led = self.leader == old.member_id
         self.remove(old)
         self.add(new)
@@ -76,13 +76,13 @@ class Roster:
             self.leader = new.member_id
 
     def instance(self, group_instance_id: str | None) -> Member | None:
-        """The static member with this group instance id, if it is there."""
+        """Return the static member with this group instance id, or None."""
         return (
             None if group_instance_id is None else self.members.get(self.instances.get(group_instance_id, ""))
         )
 
     def offer(self, member: Member, protocols: Protocols) -> None:
-        """The member offers other protocols now."""
+        """Set the protocols that a member offers."""
         self._withdraw(member.protocols)
         self.held_bytes -= member.held_bytes
         member.protocols = protocols
@@ -96,13 +96,14 @@ class Roster:
                 del self._offering[name]
 
     def offered_by_all(self, name: str) -> bool:
-        """Whether every member offers this protocol."""
+        """Return True if every member offers this protocol."""
         return self._offering[name] == len(self.members)
 
     def select_protocol(self) -> str:
-        """Every member votes for what it likes best among what all offer; the most votes win.
+        """Return the protocol with the most votes among those that all members offer.
 
-        On a draw it is the one that was voted for first. There must be members.
+        Each member votes for its preferred one. On a draw the first that got a vote wins. There must be
+        members.
         """
         candidates = {name for name in self._offering if self.offered_by_all(name)}
         votes = Counter(member.vote(candidates) for member in self.members.values())
@@ -110,18 +111,18 @@ class Roster:
 
     @property
     def all_joined(self) -> bool:
-        """Whether every member, and everybody who was given an id, waits for the end of the join phase."""
+        """True if all members wait for the end of the join phase, and no member id is pending."""
         return not self.pending and all(m.join_token is not None for m in self.members.values())
 
     @property
     def joined(self) -> int:
-        """How many wait for the end of the join phase."""
+        """The number of members that wait for the end of the join phase."""
         return sum(m.join_token is not None for m in self.members.values())
 
     def elect(self) -> bool:
-        """See to it that the leader, if there are members, is one who has joined.
+        """Choose another leader if the current one has not joined.
 
-        :return: false if none of them has.
+        :return: False if there are members and none of them has joined.
         """
         if self.leader is not None and self.members[self.leader].join_token is None:
             joined = (m.member_id for m in self.members.values() if m.join_token is not None)
@@ -133,12 +134,12 @@ class Roster:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long the group waits for its members: as the most patient of them asks; 0 without members."""
+        """The longest rebalance time-out among the members; 0 without members."""
         return max((m.rebalance_timeout_ms for m in self.members.values()), default=0)
 
     @property
     def expires_ms(self) -> int:
-        """When the next member, or the next id that nobody joined with, is to be removed."""
+        """The time to remove the next member or pending member id."""
         members = min((m.expires_ms for m in self.members.values()), default=NEVER_MS)
         return min(members, min(self.pending.values(), default=NEVER_MS))
 

@@ -1,7 +1,7 @@
-"""The states of a classic group, and the one table of what leads from which to which.
+"""The states of a classic group, and the table of all transitions between them. Pure.
 
-They are those of Apache Kafka's ``ClassicGroupState``. A pair that the table lacks cannot happen: it is a bug
-of ours, and raises. ``docs/group-states.md`` is drawn from the table (:mod:`kafkatx.group.classic.diagram`).
+The states are those of Apache Kafka's ``ClassicGroupState``. A (state, event) pair that the table lacks is a
+bug, and raises. ``docs/group-states.md`` is generated from the table (:mod:`kafkatx.group.classic.diagram`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 
 class State(enum.Enum):
-    """Where a group stands; the value is what DescribeGroups and ListGroups call it."""
+    """The state of a group; the value is its name in DescribeGroups and ListGroups."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -22,13 +22,13 @@ class State(enum.Enum):
 
 
 class Event(enum.Enum):
-    """What moves a group; the value says it to people."""
+    """An event that changes the state; the value describes it for people."""
 
-    REBALANCE = "a member joins, leaves, changes or falls silent"
-    JOINED = "all have joined, or their time is over"
-    DESERTED = "no member is left"
+    REBALANCE = "a member joins, leaves or changes, or its session ends"
+    JOINED = "all members have joined, or the rebalance time-out has passed"
+    DESERTED = "the last member has left"
     ASSIGNED = "the leader's assignment is stored"
-    UNLOADED = "deleted, converted, or coordinated elsewhere"
+    UNLOADED = "the group is deleted, changes its protocol, or moves to another coordinator"
 
 
 TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType(
@@ -56,13 +56,13 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType(
         State.DEAD: MappingProxyType({}),
     }
 )
-"""A group begins EMPTY; one that is loaded with members begins STABLE."""
+"""A new group is EMPTY; one that is loaded with members is STABLE."""
 
 
 def next_state(state: State, event: Event) -> State:
-    """Where *event* leads from *state*.
+    """Return the state after *event* in *state*.
 
-    :raises RuntimeError: the table does not know the event in this state.
+    :raises RuntimeError: the table has no such transition.
     """
     try:
         return TRANSITIONS[state][event]

@@ -1,7 +1,7 @@
-"""What consumers subscribe to, read from the metadata that they join with.
+"""The topics that consumers subscribe to, read from the metadata in their JoinGroup. Pure.
 
-Only the beginning of it is read, as it is in version 0, which is that of every version
-(``ClassicGroup.computeSubscribedTopics`` of Apache Kafka): what clients to come add makes no difference.
+Only the fields of version 0 are read, with which every version begins
+(``ClassicGroup.computeSubscribedTopics`` of Apache Kafka): fields that later versions add make no difference.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ VERSION_BYTES = 2
 
 
 def topics_of(metadata: Iterable[bytes]) -> frozenset[str] | None:
-    """All topics that these members subscribe to; None if the metadata of one cannot be read."""
+    """Return all topics in these members' metadata; None if the metadata of one cannot be read."""
     read = decoder(ConsumerProtocolSubscription, 0)
     topics: set[str] = set()
     try:

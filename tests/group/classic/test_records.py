@@ -15,7 +15,7 @@ from kafkatx.group.classic.records import (
     encode_key,
     encode_value,
 )
-from tests.group.classic.acting import WALL_MS, Acting
+from tests.group.classic.driver import WALL_MS, GroupDriver
 
 
 def string(text: str | None) -> bytes:
@@ -87,18 +87,18 @@ class RecordTests(SynchronousTestCase):
 
     def test_written_version(self) -> None:
         """Version 3 is written: the record of a stable group, byte by byte."""
-        acting = Acting()
-        token = acting.join(instance="i", client="client")
-        acting.pass_ms(3000)
-        at_ms = WALL_MS + acting.now_ms
-        acting.settle([acting.member(token)])
+        driver = GroupDriver()
+        token = driver.join(instance="i", client="client")
+        driver.pass_ms(3000)
+        at_ms = WALL_MS + driver.now_ms
+        driver.settle([driver.member(token)])
         expected = (
             b"\0\3" + string("consumer") + struct.pack(">i", 1) + string("range") + string("i-1")
             + struct.pack(">qi", at_ms, 1) + string("i-1") + string("i") + string("client")
             + string("/10.0.0.1") + struct.pack(">ii", 60_000, 10_000) + blob(b"r") + blob(b"part of i-1")
         )  # fmt: skip
-        self.assertEqual(acting.records[-1].value, expected)
-        self.assertEqual(acting.records[-1].key, b"\0\2\0\1g")
+        self.assertEqual(driver.records[-1].value, expected)
+        self.assertEqual(driver.records[-1].key, b"\0\2\0\1g")
 
     def test_bad_values(self) -> None:
         """Unknown versions, and values that are cut short, are told from good ones."""
@@ -114,8 +114,8 @@ class RecordTests(SynchronousTestCase):
 
     def test_rebalance_timeout(self) -> None:
         """A member of version 0, which has none, waits as long as its session lasts."""
-        acting = Acting()
+        driver = GroupDriver()
         for version, rebalance_ms in ((0, 10_000), (1, 300_000)):
-            acting.group.replay(value_of(version)[0], acting.now_ms)
-            self.assertEqual(acting.group.members["m"].rebalance_timeout_ms, rebalance_ms)
-            self.assertEqual(acting.group.state_since_ms, -1)
+            driver.group.replay(value_of(version)[0], driver.now_ms)
+            self.assertEqual(driver.group.members["m"].rebalance_timeout_ms, rebalance_ms)
+            self.assertEqual(driver.group.state_since_ms, -1)

@@ -8,7 +8,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.group.classic.subscription import topics_of
-from tests.group.classic.acting import subscription
+from tests.group.classic.driver import subscription
 
 
 class SubscriptionTests(SynchronousTestCase):

@@ -35,7 +35,7 @@ def subscription(*topics: str, version: int = 1, user_data: bytes = b"", rest: b
     )
 
 
-class Acting:
+class GroupDriver:
     """Asks a group, does at once what it wants, and keeps what it answered.
 
     Every answer is encoded and decoded in the version of its request, and a second one to the same token is

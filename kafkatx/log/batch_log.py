@@ -17,13 +17,13 @@ from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IPartitionLog, ISegmentFacts, Worker
+from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.partition.appender import FindRetention, StagedLog
 from kafkatx.log.partition.group_commit import GroupCommit
-from kafkatx.log.partition.leader_epochs import LeaderEpochs
-from kafkatx.log.partition.producer_state import Producers
+from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.log.segment import record_lookup
 from kafkatx.log.segment.scan import parse
-from kafkatx.log.segment.segment import Written
+from kafkatx.log.segment.segment import BatchInfo
 from kafkatx.types import NO_LEADER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, Records, TopicPartition
 
 
@@ -31,7 +31,7 @@ class BatchStorage(Protocol):
     """Keeps the batches of one partition, each as the bytes that a fetch sends.
 
     :meth:`sync` is called in a worker, everything else in the reactor thread, where nothing may wait for a
-    disk or a network. A batch is known by its ``kafkatx.log.segment.segment.Written``: ``base_offset`` and
+    disk or a network. A batch is known by its ``kafkatx.log.segment.segment.BatchInfo``: ``base_offset`` and
     ``last_offset`` (inclusive), ``size`` in bytes, ``max_timestamp`` in ms. Batches are given in the order of
     their offsets, and those of one call follow one another.
     """
@@ -45,19 +45,19 @@ class BatchStorage(Protocol):
         :raises OSError: they cannot be read.
         """
 
-    def add(self, batches: Sequence[tuple[Written, bytes]]) -> None:
+    def add(self, batches: Sequence[tuple[BatchInfo, bytes]]) -> None:
         """Keep batches, all of them or none.
 
         :raises OSError: none is kept.
         """
 
-    def get(self, batches: Sequence[Written]) -> bytes:
+    def get(self, batches: Sequence[BatchInfo]) -> bytes:
         """Return the bytes of batches, one after another.
 
         :raises OSError: they cannot be read.
         """
 
-    def drop(self, batches: Sequence[Written]) -> None:
+    def drop(self, batches: Sequence[BatchInfo]) -> None:
         """Forget batches: the first ones of the partition, or the last ones.
 
         :raises OSError: they are still there.
@@ -79,7 +79,7 @@ class Chunk:
     created_ms: int
     size_bytes: int = 0
     max_timestamp: int = NO_TIMESTAMP
-    written: list[Written] = attrs.field(factory=list)
+    written: list[BatchInfo] = attrs.field(factory=list)
     last_offsets: list[int] = attrs.field(factory=list)
 
     @property
@@ -87,7 +87,7 @@ class Chunk:
         """As ISegmentFacts says; there is no file, so the time when the chunk was begun."""
         return self.max_timestamp if self.max_timestamp >= 0 else self.created_ms
 
-    def add(self, written: Written) -> None:
+    def add(self, written: BatchInfo) -> None:
         """Append a batch."""
         self.written.append(written)
         self.last_offsets.append(written.last_offset)
@@ -121,7 +121,7 @@ class BatchLog(StagedLog):
         worker: Worker,
         log_start_offset: int = 0,
     ) -> None:
-        producers, epochs = Producers(), LeaderEpochs()
+        producers, epochs = ProducerStateManager(), LeaderEpochCache()
         self._clock = clock
         self._storage = storage
         self._worker = worker
@@ -137,10 +137,12 @@ class BatchLog(StagedLog):
         )
         self._flushed_offset = end_offset
 
-    def _restore(self, data: bytes, config: LogConfig, producers: Producers, epochs: LeaderEpochs) -> int:
+    def _restore(
+        self, data: bytes, config: LogConfig, producers: ProducerStateManager, epochs: LeaderEpochCache
+    ) -> int:
         """Take in a batch that is there already; return the offset after it."""
         header = parse(data, 0, 0)
-        written = Written(header.size, header.base_offset, header.last_offset, header.max_timestamp)
+        written = BatchInfo(header.size, header.base_offset, header.last_offset, header.max_timestamp)
         if not self.segments[-1].written:
             self.segments[-1].base_offset = written.base_offset
         self._index(written, config, self._now_ms())
@@ -186,7 +188,7 @@ class BatchLog(StagedLog):
         self.log_end_offset = self._next_offset
         self._clear_stage()
 
-    def _index(self, written: Written, config: LogConfig, now_ms: int) -> None:
+    def _index(self, written: BatchInfo, config: LogConfig, now_ms: int) -> None:
         active = self.segments[-1]
         if active.written and active.size_bytes + written.size > config.segment_bytes:
             active = self._add_chunk(written.base_offset, now_ms)
@@ -292,7 +294,7 @@ class BatchLog(StagedLog):
         return execute(self._max_timestamp)
 
     def _max_timestamp(self) -> tuple[int, int, int] | None:
-        candidates: list[Written] = []
+        candidates: list[BatchInfo] = []
         for chunk in self.segments:
             for written in chunk.written:
                 if written.last_offset < self.log_start_offset:

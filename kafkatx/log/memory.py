@@ -12,7 +12,7 @@ from kafkatx.interfaces import Workers
 from kafkatx.log.batch_log import BatchStorage
 from kafkatx.log.batch_store import BatchLogStore, FoundLog
 from kafkatx.log.partition.appender import FindRetention
-from kafkatx.log.segment.segment import Written
+from kafkatx.log.segment.segment import BatchInfo
 from kafkatx.types import TopicPartition
 
 
@@ -28,16 +28,16 @@ class MemoryStorage:
         """As BatchStorage says."""
         return ()
 
-    def add(self, batches: Sequence[tuple[Written, bytes]]) -> None:
+    def add(self, batches: Sequence[tuple[BatchInfo, bytes]]) -> None:
         """As BatchStorage says; it cannot fail."""
         for written, data in batches:
             self._batches[written.base_offset] = data
 
-    def get(self, batches: Sequence[Written]) -> bytes:
+    def get(self, batches: Sequence[BatchInfo]) -> bytes:
         """As BatchStorage says."""
         return b"".join([self._batches[written.base_offset] for written in batches])
 
-    def drop(self, batches: Sequence[Written]) -> None:
+    def drop(self, batches: Sequence[BatchInfo]) -> None:
         """As BatchStorage says."""
         for written in batches:
             del self._batches[written.base_offset]

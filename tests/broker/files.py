@@ -14,7 +14,7 @@ from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.testing.contracts.partition_log import find_retention
 from tests.broker.running import NODE, BrokerTestCase, Held, at_once
 from tests.log.fakes import crash
-from tests.log.store.test_attached_dir import BadFiles
+from tests.log.store.test_log_dir import BadFiles
 
 
 class FileBrokerTestCase(BrokerTestCase):

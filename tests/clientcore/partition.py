@@ -5,26 +5,26 @@ from __future__ import annotations
 import attrs
 
 from kafkatx.errors import ErrorCode
-from kafkatx.log.partition.producer_state import ProducerBatch, Producers
+from kafkatx.log.producer_state import ProducerBatch, ProducerStateManager
 from kafkatx.records.batch import check, iter_records, parse_header
 
 
 @attrs.define
 class Partition:
-    """Takes batches as :mod:`kafkatx.log.partition.producer_state` judges them: the broker's own table.
+    """Takes batches as :mod:`kafkatx.log.producer_state` judges them: the broker's own table.
 
     :ivar old: as before Kafka 2.5 a producer that it does not know has to begin with sequence 0.
     """
 
     values: list[bytes | None] = attrs.Factory(list)
     max_bytes: int = 1 << 30
-    producers: Producers = attrs.Factory(Producers)
+    producers: ProducerStateManager = attrs.Factory(ProducerStateManager)
     batches: list[bytes] = attrs.Factory(list)
     old: bool = False
 
     def forget(self) -> None:
         """Retention has deleted all batches: producers are known no more."""
-        self.producers = Producers()
+        self.producers = ProducerStateManager()
 
     def append(self, data: bytes) -> tuple[ErrorCode, int]:
         """Append a batch; return error code and base offset."""

@@ -50,8 +50,8 @@ def memory_store(clock: IReactorTime) -> MemoryLogStore:
 
 def crash(store: FileLogStore) -> None:
     """What kill -9 does: the descriptors are closed, the lock with them, and nothing is written."""
-    for place in store._places:
-        place.dir.unlock()
+    for log_dir in store._log_dirs:
+        log_dir.files.unlock()
     store._entries.clear()
 
 

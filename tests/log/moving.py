@@ -16,7 +16,7 @@ from kafkatx.testing.contracts.partition_log import StoreCase, batch, find_reten
 from kafkatx.types import SharedFile, TopicPartition
 from tests.broker.running import Held
 from tests.log.fakes import Settings, crash
-from tests.log.store.test_attached_dir import BadFiles
+from tests.log.store.test_log_dir import BadFiles
 
 T0 = TopicPartition("t", 0)
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100, file_delete_delay_ms=1000, retention_ms=-1)

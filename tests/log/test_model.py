@@ -150,13 +150,13 @@ class LogMachine(RuleBasedStateMachine):
         self.start = self.start + int((self.end - self.start) * fraction)
         self.log.advance_log_start(self.start)
 
-    @rule(kept_bytes=st.integers(0, 3000))
-    def retain(self, kept_bytes: int) -> None:
+    @rule(cut_files=st.integers(0, 3000))
+    def retain(self, cut_files: int) -> None:
         """Let old segments go by size."""
-        self.log.configure(attrs.evolve(self.config, retention_bytes=kept_bytes, retention_ms=-1))
+        self.log.configure(attrs.evolve(self.config, retention_bytes=cut_files, retention_ms=-1))
         self.log.retain(NOW_MS)
         assert self.log.log_start_offset >= self.start
-        assert self.start == self.log.log_start_offset or self.log.size_bytes >= kept_bytes
+        assert self.start == self.log.log_start_offset or self.log.size_bytes >= cut_files
         self.start = self.log.log_start_offset
 
     @rule(fraction=st.floats(0, 1), max_bytes=st.integers(0, 2000), limit=st.floats(0, 1))

@@ -13,7 +13,7 @@ from kafkatx.errors import SettingError
 from kafkatx.interfaces import IConfigurable
 from kafkatx.log.batch_log import BatchStorage
 from kafkatx.log.batch_store import BatchLogStore, FoundLog
-from kafkatx.log.segment.segment import Written
+from kafkatx.log.segment.segment import BatchInfo
 from kafkatx.types import TopicPartition
 
 SCHEMA = """
@@ -43,7 +43,7 @@ class SqliteStorage:
         )
         return [data for (data,) in rows]
 
-    def add(self, batches: Sequence[tuple[Written, bytes]]) -> None:
+    def add(self, batches: Sequence[tuple[BatchInfo, bytes]]) -> None:
         """One transaction, which does not wait for the disk: :meth:`sync` does."""
         try:
             with self._db:
@@ -54,7 +54,7 @@ class SqliteStorage:
         except sqlite3.Error as error:
             raise OSError(f"{self._path}: {error}") from error
 
-    def get(self, batches: Sequence[Written]) -> bytes:
+    def get(self, batches: Sequence[BatchInfo]) -> bytes:
         """The rows from the first to the last, joined."""
         rows = self._db.execute(
             "SELECT data FROM batches WHERE log = ? AND base_offset BETWEEN ? AND ? ORDER BY base_offset",
@@ -62,7 +62,7 @@ class SqliteStorage:
         )
         return b"".join([data for (data,) in rows])
 
-    def drop(self, batches: Sequence[Written]) -> None:
+    def drop(self, batches: Sequence[BatchInfo]) -> None:
         """Delete the rows from the first to the last."""
         if not batches:
             return

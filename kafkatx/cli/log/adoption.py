@@ -13,13 +13,13 @@ from kafkatx.coordination.embedded import kafka_id
 from kafkatx.coordination.location import find_file, put_aside
 from kafkatx.log.files import Files
 from kafkatx.log.inspect.paths import locked
-from kafkatx.log.recovery import adoption
+from kafkatx.log.store import adoption
 
 
 class Adoption:
     """What is to be done, and doing it; while it is entered, no broker can have the log dirs.
 
-    :param strays: as of :func:`kafkatx.log.recovery.adoption.plan`.
+    :param strays: as of :func:`kafkatx.log.store.adoption.plan`.
     :param broker_id: where the log dirs do not say it.
     :raises SettingError: the database is another broker's, is in use, or is of a newer version.
     :raises StateLost: there are several databases.

@@ -17,7 +17,7 @@ and what cannot be cleaned yet, at least the active segment::
 *   :mod:`~kafkatx.log.cleaner.offset_map`, :mod:`~kafkatx.log.cleaner.spans` and
     :mod:`~kafkatx.log.cleaner.retained` are its parts: the keys' last offsets, where records begin and end,
     and what stays of one batch.
-*   :mod:`~kafkatx.log.cleaner.swap` puts the new files in the place of the old ones, so that a crash at any
+*   :mod:`~kafkatx.log.segment.swap` puts the new files in the place of the old ones, so that a crash at any
     point leaves the one or the other.
 *   :mod:`~kafkatx.log.cleaner.log_cleaner` goes round: plans, has it cleaned, swaps.
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.offset_map import OffsetMap
-from kafkatx.log.cleaner.passes import Cleaned, Finished, Pass, Source
+from kafkatx.log.cleaner.passes import Finished, Pass, Source
 from kafkatx.log.cleaner.retained import Kept, Rules, keys_of, retained
-from kafkatx.log.cleaner.swap import CleanedSegment, suffix_of
 from kafkatx.log.files import Files
 from kafkatx.log.segment.files import LOG, file_name
 from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
 from kafkatx.log.segment.scan import Shallow, walk_whole
 from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET
-from kafkatx.log.segment.segment import Written
+from kafkatx.log.segment.segment import BatchInfo
+from kafkatx.log.segment.swap import Cleaned, CleanedSegment, suffix_of
 
 _WRITE_BYTES = 1 << 20
 _MOST_BUFFERS = 1024
@@ -162,7 +162,7 @@ class _Target:
         self._replaces: list[int] = []
         self._modified_ms = 0
         self._buffers: list[bytes | memoryview] = []
-        self._written: list[Written] = []
+        self._written: list[BatchInfo] = []
         self._waiting_bytes = 0
 
     def has_room(self, source: Source, end_offset: int) -> bool:
@@ -184,7 +184,9 @@ class _Target:
     def add(self, kept: Kept) -> None:
         """Take a batch, to be written soon."""
         self._buffers.append(kept.data)
-        self._written.append(Written(len(kept.data), kept.base_offset, kept.last_offset, kept.max_timestamp))
+        self._written.append(
+            BatchInfo(len(kept.data), kept.base_offset, kept.last_offset, kept.max_timestamp)
+        )
         self._waiting_bytes += len(kept.data)
         if self._waiting_bytes >= _WRITE_BYTES or len(self._buffers) >= _MOST_BUFFERS:
             self.write()

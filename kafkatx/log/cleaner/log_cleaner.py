@@ -13,11 +13,12 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from kafkatx.interfaces import Worker
-from kafkatx.log.cleaner import swap
-from kafkatx.log.cleaner.passes import Cleaned, CleaningAborted, Finished, Memory, Pass, Run
+from kafkatx.log.cleaner.passes import CleaningAborted, Finished, Memory, Pass, Run
 from kafkatx.log.cleaner.plan import Cleanable, cleanable, plan
 from kafkatx.log.files import Files
 from kafkatx.log.partition.file_log import FileLog
+from kafkatx.log.segment import swap
+from kafkatx.log.segment.swap import Cleaned
 
 RETRY_MS = 600_000
 """How long a log that could not be cleaned is left alone: a damaged segment does not mend itself."""

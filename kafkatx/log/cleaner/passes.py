@@ -1,6 +1,6 @@
 """What a pass over a log is told, and what comes of it.
 
-:mod:`kafkatx.log.cleaner.swap` says how the files are named that it writes. The name of the pass keeps two
+:mod:`kafkatx.log.segment.swap` says how the files are named that it writes. The name of the pass keeps two
 apart, should a process outlive its broker. What of them nobody takes is removed when the log is opened.
 """
 
@@ -12,6 +12,7 @@ from typing import TypeAlias
 import attrs
 
 from kafkatx.log.files import Files
+from kafkatx.log.segment.swap import Cleaned
 from kafkatx.records.compression import LIMIT_BYTES
 
 
@@ -56,20 +57,6 @@ class Pass:
     index_interval_bytes: int
     last_offsets: dict[int, int]
     inflated_limit_bytes: int = LIMIT_BYTES
-
-
-@attrs.frozen
-class Cleaned:
-    """A new segment, on the disk, and the base offsets of those that it replaces.
-
-    The new file's modification time is that of the last of those.
-    """
-
-    base_offset: int
-    replaces: tuple[int, ...]
-    size: int
-    max_timestamp: int
-    max_timestamp_offset: int
 
 
 @attrs.frozen

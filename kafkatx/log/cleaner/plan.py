@@ -24,7 +24,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.passes import Memory, Pass, Source
 from kafkatx.log.partition.compacted import CompactedLog
-from kafkatx.log.segment.segment import MAX_SEGMENT_BYTES, Segment
+from kafkatx.log.segment.segment import MAX_SEGMENT_BYTES, LogSegment
 
 NEVER_MS = 2**63 - 1
 
@@ -44,7 +44,11 @@ class Cleanable:
 
 
 def cleanable(
-    segments: Sequence[Segment], first_dirty_offset: int, flushed_offset: int, config: LogConfig, now_ms: int
+    segments: Sequence[LogSegment],
+    first_dirty_offset: int,
+    flushed_offset: int,
+    config: LogConfig,
+    now_ms: int,
 ) -> Cleanable:
     """What could be cleaned of a log.
 
@@ -53,7 +57,7 @@ def cleanable(
     first_dirty_offset = max(first_dirty_offset, segments[0].base_offset)
     clean_bytes = dirty_bytes = 0
     end_offset = segments[0].base_offset
-    oldest: Segment | None = None
+    oldest: LogSegment | None = None
     for segment, following in pairwise(segments):
         dirty = following.base_offset > first_dirty_offset
         if following.base_offset > flushed_offset or (dirty and _young(segment, config, now_ms)):
@@ -93,12 +97,12 @@ def plan(log: CompactedLog, found: Cleanable, memory: Memory, name: str, now_ms:
     )
 
 
-def _young(segment: Segment, config: LogConfig, now_ms: int) -> bool:
+def _young(segment: LogSegment, config: LogConfig, now_ms: int) -> bool:
     lag_ms = config.min_compaction_lag_ms
     return lag_ms > 0 and segment.max_timestamp_ms > now_ms - lag_ms
 
 
-def _overdue(segment: Segment, config: LogConfig, now_ms: int) -> bool:
+def _overdue(segment: LogSegment, config: LogConfig, now_ms: int) -> bool:
     """Whether the first batch of a segment is older than max.compaction.lag.ms."""
     if config.max_compaction_lag_ms == NEVER_MS:
         return False

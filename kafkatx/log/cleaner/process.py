@@ -26,8 +26,9 @@ import attrs
 
 from kafkatx.errors import CorruptRecords, UnsupportedCompression
 from kafkatx.log.cleaner.clean import clean
-from kafkatx.log.cleaner.passes import Cleaned, CleaningAborted, Finished, Pass, Source
+from kafkatx.log.cleaner.passes import CleaningAborted, Finished, Pass, Source
 from kafkatx.log.files import Files
+from kafkatx.log.segment.swap import Cleaned
 
 NICENESS = 19
 _FAILURES: dict[str, type[Exception]] = {

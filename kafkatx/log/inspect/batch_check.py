@@ -6,7 +6,7 @@ The same rules as :mod:`kafkatx.log.recovery.loader` has, in words, and a few mo
 from __future__ import annotations
 
 from kafkatx.log.inspect.batch_scan import ScannedBatch
-from kafkatx.log.partition.leader_epochs import LeaderEpochs
+from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.records.compression import Codec
 from kafkatx.records.header import COUNT_AT, LAST_OFFSET_DELTA_AT, MAGIC
 from kafkatx.types import NO_LEADER_EPOCH
@@ -22,7 +22,7 @@ class BatchCheck:
     :ivar next_offset: what the next batch should begin with.
     """
 
-    def __init__(self, epochs: LeaderEpochs | None, sparse_below: int, next_offset: int) -> None:
+    def __init__(self, epochs: LeaderEpochCache | None, sparse_below: int, next_offset: int) -> None:
         self.next_offset = next_offset
         self._epochs = epochs
         self._sparse_below = sparse_below

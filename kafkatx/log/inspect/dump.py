@@ -39,7 +39,7 @@ from kafkatx.log.inspect.rows import (
     TimeRow,
     batch_row,
 )
-from kafkatx.log.partition.producer_state import SnapshotDamaged, decode_snapshot
+from kafkatx.log.producer_state import SnapshotDamaged, decode_snapshot
 from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
 
 

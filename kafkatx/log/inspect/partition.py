@@ -17,8 +17,8 @@ from kafkatx.log.inspect.batch_check import BatchCheck
 from kafkatx.log.inspect.faults import Fault, Remedy, Tally
 from kafkatx.log.inspect.paths import base_offsets, segment_path
 from kafkatx.log.inspect.segment import Advance, SegmentCheck
-from kafkatx.log.partition.leader_epochs import LeaderEpochs
-from kafkatx.log.partition.producer_state import SnapshotDamaged, decode_snapshot
+from kafkatx.log.leader_epochs import LeaderEpochCache
+from kafkatx.log.producer_state import SnapshotDamaged, decode_snapshot
 
 NEVER_SPARSE = -1
 ALWAYS_SPARSE = 2**63 - 1
@@ -150,13 +150,13 @@ class PartitionCheck:
 
     # --- the small files
 
-    def read_epochs(self) -> LeaderEpochs | Fault | None:
+    def read_epochs(self) -> LeaderEpochCache | Fault | None:
         """What ``leader-epoch-checkpoint`` says, or what is wrong with it; None if there is none."""
         data = self._files.read(os.path.join(self.directory, LEADER_EPOCHS))
         if data is None:
             return None
         try:
-            return LeaderEpochs(decode_epochs(data))
+            return LeaderEpochCache(decode_epochs(data))
         except CheckpointDamaged as error:
             return self._epochs_fault(f"it cannot be read: {error}")
 

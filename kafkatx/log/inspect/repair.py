@@ -2,7 +2,7 @@
 
 The log is cut before its first fault, as recovery does it after a crash; what follows goes, too, for offsets
 in a log have no holes. Nothing is thrown away that cannot be built anew:
-:mod:`kafkatx.log.recovery.kept_bytes` says under which names it is kept.
+:mod:`kafkatx.log.recovery.cut_files` says under which names it is kept.
 
 The order is such that a repair that is broken off can be begun again: the clean-shutdown marker goes first,
 then segments from the last one back, then the cut; indexes, epochs and checkpoints follow.
@@ -30,8 +30,8 @@ from kafkatx.log.inspect.paths import (
     segment_path,
 )
 from kafkatx.log.inspect.segment import Advance
-from kafkatx.log.partition.leader_epochs import EpochEvidence, LeaderEpochs
-from kafkatx.log.recovery.kept_bytes import free_name, keep_rest, keep_whole
+from kafkatx.log.leader_epochs import EpochEvidence, LeaderEpochCache
+from kafkatx.log.recovery.cut_files import free_name, keep_rest, keep_whole
 from kafkatx.log.segment.scan import Shallow, walk
 from kafkatx.records.header import LEADER_EPOCH_AT, MAGIC
 from kafkatx.types import NO_LEADER_EPOCH, SharedFile, TopicPartition
@@ -165,7 +165,7 @@ class _Planner:
             known = None
         elif not self._epochs_damaged and (known is None or not (cut and _reach(known, end_offset))):
             return
-        run = partial(_write_epochs, self._files, self._directory, known or LeaderEpochs(), end_offset)
+        run = partial(_write_epochs, self._files, self._directory, known or LeaderEpochCache(), end_offset)
         what = f"write {LEADER_EPOCHS} anew, as far as offset {end_offset}, and what a batch says otherwise"
         self._plan.steps.append(Step(what, run))
 
@@ -205,7 +205,7 @@ def _cut_off(files: Files, path: str, position: int) -> Step:
     return Step(f"cut {name} at byte {position}; keep the {rest:,} bytes as {os.path.basename(kept)}", run)
 
 
-def _reach(epochs: LeaderEpochs, end_offset: int) -> bool:
+def _reach(epochs: LeaderEpochCache, end_offset: int) -> bool:
     """Whether there are epochs that the log is about to lose."""
     return bool(epochs.entries) and epochs.entries[-1][1] >= end_offset
 
@@ -224,16 +224,16 @@ def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) 
     files.replace(path, encode_offsets(offsets))
 
 
-def _write_epochs(files: Files, directory: str, known: LeaderEpochs, end_offset: int) -> None:
+def _write_epochs(files: Files, directory: str, known: LeaderEpochCache, end_offset: int) -> None:
     """Write the epochs that batches and checkpoint agree on; a batch that names another gets its own.
 
-    See :class:`~kafkatx.log.partition.leader_epochs.EpochEvidence`. No checksum covers a batch's leader
+    See :class:`~kafkatx.log.leader_epochs.EpochEvidence`. No checksum covers a batch's leader
     epoch.
     """
     evidence = EpochEvidence()
     for _, batch in _batches(files, directory):
         evidence.note(batch.leader_epoch, batch.base_offset)
-    epochs = LeaderEpochs(evidence.entries(known))
+    epochs = LeaderEpochCache(evidence.entries(known))
     epochs.cut_end(end_offset)
     for file, batch in _batches(files, directory):
         epoch = epochs.at(batch.base_offset)
@@ -254,10 +254,10 @@ def _batches(files: Files, directory: str) -> Iterator[tuple[SharedFile, Shallow
 
 def reindex(files: Files, directory: str, base_offset: int) -> None:
     """Build both indexes of a segment anew, and bring them to the disk."""
-    from kafkatx.log.segment.segment import Segment
+    from kafkatx.log.segment.segment import LogSegment
 
     size = files.size(segment_path(directory, base_offset, "log"))
-    segment = Segment(files, directory, base_offset, size, 0)
+    segment = LogSegment(files, directory, base_offset, size, 0)
     segment.reindex()
     for file in segment.to_sync():
         files.sync_any(file)

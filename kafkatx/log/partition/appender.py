@@ -16,6 +16,7 @@ from kafkatx.config.log_config import FULL, LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IAppended, IRetentionPolicy
 from kafkatx.interfaces.storage import TRUSTED
+from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.partition.content import (
     Allowance,
     ValidatedRecords,
@@ -24,8 +25,6 @@ from kafkatx.log.partition.content import (
     validate_batch,
     validate_small_batch,
 )
-from kafkatx.log.partition.leader_epochs import LeaderEpochs
-from kafkatx.log.partition.producer_state import ProducerBatch, Producers, ProducerState
 from kafkatx.log.partition.validator import (
     check_frame,
     check_message_set,
@@ -33,7 +32,8 @@ from kafkatx.log.partition.validator import (
     stamped,
     topic_codec,
 )
-from kafkatx.log.segment.segment import Written
+from kafkatx.log.producer_state import ProducerBatch, ProducerState, ProducerStateManager
+from kafkatx.log.segment.segment import BatchInfo
 from kafkatx.records.batch import HEADER, HEADER_BYTES
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.record_checks import LEAST_RECORD_BYTES, is_one_record
@@ -79,8 +79,8 @@ class StagedLog:
         topic_partition: TopicPartition,
         config: LogConfig,
         find_retention: FindRetention,
-        producers: Producers,
-        epochs: LeaderEpochs,
+        producers: ProducerStateManager,
+        epochs: LeaderEpochCache,
         log_start_offset: int,
         log_end_offset: int,
     ) -> None:
@@ -93,7 +93,7 @@ class StagedLog:
         self._epochs = epochs
         self._next_offset = log_end_offset
         self._buffers: list[bytes | memoryview] = []
-        self._staged: list[Written] = []
+        self._staged: list[BatchInfo] = []
         self._staged_bytes = 0
         self._staged_ms = 0
         self._undo: list[_Undo] = []
@@ -189,7 +189,7 @@ class StagedLog:
             if refused is not None:
                 return refused
         self._buffers += (_PREFIX.pack(base_offset, length, leader_epoch), view[_PREFIX_BYTES:])
-        self._staged.append(_new_tuple(Written, (size, base_offset, last_offset, newest_ms)))
+        self._staged.append(_new_tuple(BatchInfo, (size, base_offset, last_offset, newest_ms)))
         self._staged_bytes += size
         self._staged_ms = now_ms
         self._next_offset = last_offset + 1
@@ -265,7 +265,7 @@ class StagedLog:
                 return refused
         leader_epoch = self._advance_epoch(leader_epoch)
         header = header._replace(base_offset=base_offset, partition_leader_epoch=leader_epoch)
-        written = Written(header.size_bytes, base_offset, header.last_offset, header.max_timestamp)
+        written = BatchInfo(header.size_bytes, base_offset, header.last_offset, header.max_timestamp)
         self._stage(HEADER.pack(*header), body, written, now_ms)
         append_ms = now_ms if config.log_append_time else -1
         return Appended(0, None, base_offset, header.last_offset, append_ms, ())
@@ -294,13 +294,13 @@ class StagedLog:
         ends = [at.position for at in info.positions[1:]] + [len(data)]
         first = base_offset
         for at, end in zip(info.positions, ends, strict=True):
-            written = Written(end - at.position, first, at.last_offset, at.max_timestamp)
+            written = BatchInfo(end - at.position, first, at.last_offset, at.max_timestamp)
             self._stage(b"", view[at.position : end], written, now_ms)
             first = at.last_offset + 1
         append_ms = now_ms if config.log_append_time else -1
         return Appended(0, None, base_offset, info.last_offset, append_ms, ())
 
-    def _stage(self, start: bytes, rest: memoryview, written: Written, now_ms: int) -> None:
+    def _stage(self, start: bytes, rest: memoryview, written: BatchInfo, now_ms: int) -> None:
         self._buffers += (start, rest)
         self._staged.append(written)
         self._staged_bytes += written.size
@@ -319,7 +319,7 @@ class StagedLog:
 
     def _states_at(self, offset: int) -> dict[int, ProducerState]:
         """The producers' states before the staged batches from *offset* on."""
-        earlier = Producers()
+        earlier = ProducerStateManager()
         earlier.states = self._producers.states.copy()
         for undo in reversed(self._undo):
             if undo.base_offset >= offset:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.log.cleaner import swap
 from kafkatx.log.files import Files
 from kafkatx.log.partition.segmented import SegmentedLog
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment import swap
+from kafkatx.log.segment.segment import LogSegment
 
 if TYPE_CHECKING:  # a log that is opened needs no pass
-    from kafkatx.log.cleaner.passes import Cleaned
+    from kafkatx.log.segment.swap import Cleaned
 
 
 class CompactedLog(SegmentedLog):
@@ -67,7 +67,7 @@ class CompactedLog(SegmentedLog):
             self._pass_name = None
             return False
         doomed = self._swap_files(name, cleaned, old)
-        new = Segment(self._files, self.directory, cleaned.base_offset, cleaned.size, old[0].created_ms)
+        new = LogSegment(self._files, self.directory, cleaned.base_offset, cleaned.size, old[0].created_ms)
         new.max_timestamp, new.max_timestamp_offset = cleaned.max_timestamp, cleaned.max_timestamp_offset
         self.segments[number : number + len(old)] = [self._adopt(new)]
         self.size_bytes += new.size - sum(segment.size for segment in old)
@@ -75,7 +75,7 @@ class CompactedLog(SegmentedLog):
         self._unlink_later(doomed)
         return True
 
-    def _swap_files(self, name: str, cleaned: Cleaned, old: list[Segment]) -> list[str]:
+    def _swap_files(self, name: str, cleaned: Cleaned, old: list[LogSegment]) -> list[str]:
         try:
             swap.begin(self._files, self.directory, cleaned, name)
         except FileNotFoundError:

@@ -21,13 +21,13 @@ from kafkatx.log.checkpoint import LEADER_EPOCHS, encode_epochs
 from kafkatx.log.faults import FULL
 from kafkatx.log.files import Files
 from kafkatx.log.partition.appender import FindRetention
-from kafkatx.log.partition.producer_state import ProducerState, encode_snapshot
 from kafkatx.log.partition.syncer import OnFailure, SyncedLog, ignore, run_all, watched
-from kafkatx.log.recovery.loader import Loaded
+from kafkatx.log.producer_state import ProducerState, encode_snapshot
+from kafkatx.log.recovery.loader import LoadedLog
 from kafkatx.log.recovery.producer_snapshots import load_producers
 from kafkatx.log.segment.files import SNAPSHOT, file_name
 from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET
-from kafkatx.log.segment.segment import MAX_SEGMENT_BYTES, Segment
+from kafkatx.log.segment.segment import MAX_SEGMENT_BYTES, LogSegment
 from kafkatx.log.store.relocation import rehome
 from kafkatx.types import TopicPartition
 
@@ -47,7 +47,7 @@ class FileLog(SyncedLog):
         config: LogConfig,
         find_retention: FindRetention,
         directory: str,
-        loaded: Loaded,
+        loaded: LoadedLog,
         files: Files,
         worker: Worker,
         clock: IReactorTime,
@@ -97,7 +97,7 @@ class FileLog(SyncedLog):
         if rolled:
             self._after_rolls(rolled)
 
-    def _due(self, segment: Segment, now_ms: int) -> bool:
+    def _due(self, segment: LogSegment, now_ms: int) -> bool:
         config = self.config
         if not segment.size:
             return False
@@ -180,7 +180,7 @@ class FileLog(SyncedLog):
     def _add_segment(self, base_offset: int, now_ms: int) -> None:
         """Close the active segment and make the next."""
         self.segments[-1].finish()
-        self.segments.append(self._adopt(Segment.create(self._files, self.directory, base_offset, now_ms)))
+        self.segments.append(self._adopt(LogSegment.create(self._files, self.directory, base_offset, now_ms)))
         self._directory_unsynced = True
 
     def _snapshot(self, offset: int) -> Snapshot:
@@ -248,7 +248,7 @@ class FileLog(SyncedLog):
             self.segments.pop()
         else:
             last.finish()
-        self.segments.append(self._adopt(Segment.create(self._files, self.directory, offset, now_ms)))
+        self.segments.append(self._adopt(LogSegment.create(self._files, self.directory, offset, now_ms)))
         self._directory_unsynced = True
 
     @watched("deleting records of")

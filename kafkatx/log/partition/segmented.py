@@ -23,7 +23,7 @@ from kafkatx.log.partition.stoppable import Stop, run_stoppable
 from kafkatx.log.segment import page_cache, time_lookup
 from kafkatx.log.segment.descriptors import Descriptors
 from kafkatx.log.segment.scan import ALWAYS_SPARSE
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment.segment import LogSegment
 from kafkatx.records.batch import Record
 from kafkatx.types import FileSlice, Records
 
@@ -36,7 +36,7 @@ class SegmentedLog(StagedLog):
     """A log whose records are in ``segments``, oldest first, the last one active."""
 
     log = Logger()
-    segments: list[Segment]
+    segments: list[LogSegment]
     first_dirty_offset: int
     _files: Files
     _reader: Worker
@@ -49,7 +49,7 @@ class SegmentedLog(StagedLog):
         for segment in self.segments:
             self._adopt(segment)
 
-    def _adopt(self, segment: Segment) -> Segment:
+    def _adopt(self, segment: LogSegment) -> LogSegment:
         """Take a segment that is to be one of this log's."""
         segment.descriptors = self._descriptors
         segment.sparse_below = ALWAYS_SPARSE if self.config.compacted else self.first_dirty_offset
@@ -88,7 +88,7 @@ class SegmentedLog(StagedLog):
             # Compaction may leave nothing of a segment's last offsets.
         return _EMPTY
 
-    def _checked(self, segment: Segment, look: Callable[P, int], *args: P.args, **kwargs: P.kwargs) -> int:
+    def _checked(self, segment: LogSegment, look: Callable[P, int], *args: P.args, **kwargs: P.kwargs) -> int:
         """Look into a segment; say it once if that is damaged.
 
         :raises CorruptRecords: it is.
@@ -110,7 +110,7 @@ class SegmentedLog(StagedLog):
         return max(bisect_right(self.segments, offset, key=_base_offset) - 1, 0)
 
     def _slice(
-        self, segment: Segment, position: int, limit: int, max_bytes: int, at_least_one: bool
+        self, segment: LogSegment, position: int, limit: int, max_bytes: int, at_least_one: bool
     ) -> Records:
         """The whole batches from *position* to *limit* or *max_bytes*, or the first one, however large.
 
@@ -184,7 +184,7 @@ class SegmentedLog(StagedLog):
             self._reader(ahead).addErrback(self._not_loaded)
         return None
 
-    def _load(self, segment: Segment, offset: int, max_bytes: int) -> Deferred[None]:
+    def _load(self, segment: LogSegment, offset: int, max_bytes: int) -> Deferred[None]:
         """Have the worker find and load what a read wants; what goes wrong there, the read will tell."""
         twin = segment.twin()
 
@@ -236,5 +236,5 @@ class SegmentedLog(StagedLog):
         return run_stoppable(self._reader, search).addCallback(found)
 
 
-def _base_offset(segment: Segment) -> int:
+def _base_offset(segment: LogSegment) -> int:
     return segment.base_offset

@@ -27,8 +27,8 @@ from kafkatx.log.files import Files
 from kafkatx.log.partition.appender import FindRetention
 from kafkatx.log.partition.compacted import CompactedLog
 from kafkatx.log.partition.group_commit import GroupCommit
-from kafkatx.log.recovery.loader import Loaded
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.recovery.loader import LoadedLog
+from kafkatx.log.segment.segment import LogSegment
 from kafkatx.types import SharedFile, TopicPartition
 
 P = ParamSpec("P")
@@ -76,7 +76,7 @@ class SyncedLog(CompactedLog):
         config: LogConfig,
         find_retention: FindRetention,
         directory: str,
-        loaded: Loaded,
+        loaded: LoadedLog,
         files: Files,
         worker: Worker,
         clock: IReactorTime,
@@ -195,11 +195,11 @@ class SyncedLog(CompactedLog):
             self._sync_failed = True
             raise SyncFailed(error.errno, error.strerror, self.directory) from error
 
-    def _unsynced(self) -> list[Segment]:
+    def _unsynced(self) -> list[LogSegment]:
         """The segments with bytes that nobody has synced."""
         return [s for s in self.segments if s.unsynced or s.index.unsynced or s.time_index.unsynced]
 
-    def _to_sync(self, segments: list[Segment]) -> list[Callable[[], None]]:
+    def _to_sync(self, segments: list[LogSegment]) -> list[Callable[[], None]]:
         """What must be called, in a worker, to bring these segments and all else to the disk."""
         syncs: list[Callable[[], None]] = []
         for segment in segments:
@@ -216,7 +216,7 @@ class SyncedLog(CompactedLog):
         self._epochs_unsynced = self._directory_unsynced = self._place_unsynced = False
         return syncs
 
-    def _sync_file(self, segment: Segment, file: SharedFile | str) -> None:
+    def _sync_file(self, segment: LogSegment, file: SharedFile | str) -> None:
         """In the worker: sync one of a segment's files, which may have to be opened."""
         if isinstance(file, str):
             try:
@@ -235,7 +235,7 @@ class SyncedLog(CompactedLog):
                 self.on_flushed()
         return self.flushed_offset
 
-    def _not_flushed(self, failure: Failure, segments: list[Segment]) -> Failure:
+    def _not_flushed(self, failure: Failure, segments: list[LogSegment]) -> Failure:
         """Nothing counts as synced that the failed sync should have."""
         _mark(segments)
         self._epochs_unsynced = self._directory_unsynced = self._place_unsynced = True
@@ -244,7 +244,7 @@ class SyncedLog(CompactedLog):
         return failure
 
 
-def _mark(segments: list[Segment]) -> None:
+def _mark(segments: list[LogSegment]) -> None:
     for segment in segments:
         segment.unsynced = segment.index.unsynced = segment.time_index.unsynced = True
 

@@ -2,7 +2,7 @@
 
 The checkpoint is read, and believed where no batch that was seen says otherwise. Where it is missing, empty,
 damaged or contradicted, the epochs are built anew from the headers of all batches
-(:class:`kafkatx.log.partition.leader_epochs.EpochEvidence` has the rules).
+(:class:`kafkatx.log.leader_epochs.EpochEvidence` has the rules).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from twisted.logger import Logger
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.checkpoint import LEADER_EPOCHS, CheckpointDamaged, decode_epochs, encode_epochs
 from kafkatx.log.files import Files
-from kafkatx.log.partition.leader_epochs import EpochEvidence, LeaderEpochs
+from kafkatx.log.leader_epochs import EpochEvidence, LeaderEpochCache
 from kafkatx.log.segment.scan import Shallow
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment.segment import LogSegment
 from kafkatx.types import NO_LEADER_EPOCH
 
 
@@ -34,7 +34,7 @@ class EpochRecovery:
         self,
         files: Files,
         directory: str,
-        segments: Sequence[Segment],
+        segments: Sequence[LogSegment],
         evidence: EpochEvidence,
         scanned_from: int | None,
     ) -> None:
@@ -44,7 +44,7 @@ class EpochRecovery:
         self._evidence = evidence
         self._scanned_from = scanned_from
 
-    def epochs(self, lasts: Iterable[Shallow], log_start_offset: int, end_offset: int) -> LeaderEpochs:
+    def epochs(self, lasts: Iterable[Shallow], log_start_offset: int, end_offset: int) -> LeaderEpochCache:
         """Return the epochs, and write them down if the checkpoint says others.
 
         :param lasts: batches that were seen beside the scan.
@@ -59,13 +59,13 @@ class EpochRecovery:
         ):
             if entries:
                 self._log.warn("{path} is not what the batches say: built anew from them", path=self._path)
-            epochs = LeaderEpochs(self._all_evidence().entries(checkpoint))
+            epochs = LeaderEpochCache(self._all_evidence().entries(checkpoint))
             epochs.cut_start(log_start_offset)
         elif self._scanned_from is None:
-            epochs = LeaderEpochs(entries)
+            epochs = LeaderEpochCache(entries)
         else:
-            below = LeaderEpochs(entry for entry in entries if entry[1] < self._scanned_from)
-            epochs = LeaderEpochs([*below.entries, *self._evidence.entries(checkpoint, below.latest)])
+            below = LeaderEpochCache(entry for entry in entries if entry[1] < self._scanned_from)
+            epochs = LeaderEpochCache([*below.entries, *self._evidence.entries(checkpoint, below.latest)])
             epochs.cut_start(log_start_offset)
         epochs.cut_end(end_offset)
         if epochs.entries != entries:
@@ -73,18 +73,18 @@ class EpochRecovery:
         epochs.version = 0
         return epochs
 
-    def _read(self) -> LeaderEpochs:
+    def _read(self) -> LeaderEpochCache:
         """What was written down; nothing if that cannot be read."""
         data = self._files.read(self._path)
         if data is None:
-            return LeaderEpochs()
+            return LeaderEpochCache()
         try:
-            return LeaderEpochs(decode_epochs(data))
+            return LeaderEpochCache(decode_epochs(data))
         except CheckpointDamaged as error:
             self._log.warn(
                 "{path} cannot be read: {error}: built anew from the batches", path=self._path, error=error
             )
-            return LeaderEpochs()
+            return LeaderEpochCache()
 
     def _begins_late(self, first_known: int, log_start_offset: int) -> bool:
         """True if the checkpoint lacks epochs of the first batches, which have some."""
@@ -96,7 +96,7 @@ class EpochRecovery:
             return False
         return first is not None and first.leader_epoch != NO_LEADER_EPOCH
 
-    def _contradicted(self, checkpoint: LeaderEpochs, lasts: Iterable[Shallow]) -> bool:
+    def _contradicted(self, checkpoint: LeaderEpochCache, lasts: Iterable[Shallow]) -> bool:
         # Below the log's start the epochs were forgotten.
         first_known = checkpoint.entries[0][1]
         return self._evidence.contradicts(checkpoint) or any(

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from twisted.logger import Logger
 
 from kafkatx.errors import PartitionUnavailable
-from kafkatx.log.cleaner import swap
 from kafkatx.log.files import Files
+from kafkatx.log.segment import swap
 from kafkatx.log.segment.files import DELETED, LOG, file_name
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment.segment import LogSegment
 
 _log = Logger()
 _LEFTOVERS = (DELETED, ".tmp")
@@ -37,7 +37,7 @@ def pass_over(path: str, why: str) -> None:
     _log.warn("{path}: passed over, {why}; move it away", path=path, why=why)
 
 
-def find_segments(files: Files, directory: str, sparse_below: int, recovery_point: int) -> list[Segment]:
+def find_segments(files: Files, directory: str, sparse_below: int, recovery_point: int) -> list[LogSegment]:
     """Return the segments in a directory, by base offset; swaps that a crash cut short are carried through.
 
     An empty file that is not the last one is none of them, unless compaction has left nothing of it. Where it
@@ -56,7 +56,7 @@ def find_segments(files: Files, directory: str, sparse_below: int, recovery_poin
     segments = []
     for base_offset in _bases(files, directory, names):
         path = os.path.join(directory, file_name(base_offset, LOG))
-        segment = Segment(files, directory, base_offset, files.size(path), files.mtime_ms(path))
+        segment = LogSegment(files, directory, base_offset, files.size(path), files.mtime_ms(path))
         segment.sparse_below = sparse_below
         segments.append(segment)
     _check_none_missing(directory, names, segments, recovery_point)
@@ -85,7 +85,7 @@ def _bases(files: Files, directory: str, names: Sequence[str]) -> list[int]:
 
 
 def _check_none_missing(
-    directory: str, names: Sequence[str], segments: Sequence[Segment], recovery_point: int
+    directory: str, names: Sequence[str], segments: Sequence[LogSegment], recovery_point: int
 ) -> None:
     bases = {segment.base_offset for segment in segments}
     first = min(bases, default=-1)

@@ -7,8 +7,8 @@ everything from the recovery point on is read. There each batch must follow the 
 *   with the next offset (on a topic that is or was compacted: not below it), which no checksum protects.
 
 The log is cut before the first batch that does not follow, and later segments go; what is cut is kept
-(:mod:`kafkatx.log.recovery.kept_bytes`). No batch goes for its leader epoch
-(:class:`kafkatx.log.partition.leader_epochs.EpochEvidence`).
+(:mod:`kafkatx.log.recovery.cut_files`). No batch goes for its leader epoch
+(:class:`kafkatx.log.leader_epochs.EpochEvidence`).
 
 Below the recovery point everything was synced: a crash takes nothing of that, so what is missing there was
 lost otherwise, and cutting would only make it worse. (Only after a clean shutdown is the log sure to reach
@@ -47,9 +47,9 @@ from twisted.logger import Logger
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords, PartitionUnavailable
 from kafkatx.log.files import Files
-from kafkatx.log.partition.leader_epochs import EpochEvidence, LeaderEpochs
-from kafkatx.log.partition.producer_state import Producers
-from kafkatx.log.recovery import kept_bytes
+from kafkatx.log.leader_epochs import EpochEvidence, LeaderEpochCache
+from kafkatx.log.producer_state import ProducerStateManager
+from kafkatx.log.recovery import cut_files
 from kafkatx.log.recovery.epochs import EpochRecovery
 from kafkatx.log.recovery.found_segments import find_segments, pass_over, unavailable
 from kafkatx.log.recovery.producer_snapshots import load_producers
@@ -58,18 +58,18 @@ from kafkatx.log.segment.files import INDEX, LOG, TIME_INDEX
 from kafkatx.log.segment.index import IndexDamaged
 from kafkatx.log.segment.scan import ALWAYS_SPARSE, checksum_right, follows, walk_whole
 from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET, Followed
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment.segment import LogSegment
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @attrs.define
-class Loaded:
+class LoadedLog:
     """A log's state as it was found."""
 
-    segments: list[Segment]
-    epochs: LeaderEpochs
-    producers: Producers
+    segments: list[LogSegment]
+    epochs: LeaderEpochCache
+    producers: ProducerStateManager
     log_start_offset: int
     log_end_offset: int
     flushed_offset: int
@@ -84,7 +84,7 @@ def _nobody_counts(size: int) -> None:
     """Where a log is opened by itself."""
 
 
-class _Recovery:
+class LogLoader:
     """The log of one directory while it is being opened.
 
     :ivar tails: the ends of segments that were not scanned, by base offset, as far as they can be told.
@@ -113,7 +113,7 @@ class _Recovery:
         self.checked = checked
         self.evidence = EpochEvidence()
         self.scanned_from: int | None = None
-        self.segments: list[Segment] = []
+        self.segments: list[LogSegment] = []
         self.tails: dict[int, Tail] = {}
 
     def find_segments(self) -> None:
@@ -125,7 +125,7 @@ class _Recovery:
 
     # --- after a clean shutdown
 
-    def check(self, segment: Segment) -> None:
+    def check(self, segment: LogSegment) -> None:
         """See that a segment's indexes can be its own; build them anew if not."""
         tail: Tail | None = None
         with contextlib.suppress(IndexDamaged, CorruptRecords):
@@ -160,7 +160,7 @@ class _Recovery:
             return None
         return tail.next_offset
 
-    def _check_follows(self, before: Segment, after: Segment) -> None:
+    def _check_follows(self, before: LogSegment, after: LogSegment) -> None:
         tail = self.tails.get(before.base_offset)
         if tail is None or (not after.size and after.base_offset == self.recovery_point):
             return  # an empty one is where the log ended
@@ -170,7 +170,7 @@ class _Recovery:
     def _continues(self, base_offset: int, expected: int) -> bool:
         return base_offset == expected or (base_offset > expected and expected < self.sparse_below)
 
-    def _gap(self, segment: Segment, expected: int) -> PartitionUnavailable:
+    def _gap(self, segment: LogSegment, expected: int) -> PartitionUnavailable:
         name = os.path.basename(segment.path(LOG))
         return unavailable(
             self.directory,
@@ -207,6 +207,10 @@ class _Recovery:
         return self.segments[-1].base_offset if expected is None else expected
 
     def check_end(self, end_offset: int) -> None:
+        """Check that the log reaches its recovery point after a clean shutdown.
+
+        :raises PartitionUnavailable: it ends below.
+        """
         if self.clean and end_offset < self.recovery_point:
             raise unavailable(
                 self.directory,
@@ -218,10 +222,10 @@ class _Recovery:
         for segment in reversed(self.segments[number:]):
             path = segment.path(LOG)
             if segment.size:
-                aside = kept_bytes.free_name(self.files, path, 0)
+                aside = cut_files.free_name(self.files, path, 0)
                 for suffix in (INDEX, TIME_INDEX):
                     self.files.unlink(segment.path(suffix))
-                kept_bytes.keep_whole(self.files, path, aside)
+                cut_files.keep_whole(self.files, path, aside)
                 self.log.warn(
                     "{path}: the log ends at offset {end}; all {size} bytes are kept as {kept}",
                     path=path,
@@ -232,17 +236,17 @@ class _Recovery:
             segment.remove()
         del self.segments[number:]
 
-    def _cut_off(self, segment: Segment, position: int, end_offset: int) -> None:
+    def _cut_off(self, segment: LogSegment, position: int, end_offset: int) -> None:
         """Cut a segment's file at *position*.
 
         :raises PartitionUnavailable: the disk has no room for what is cut; nothing was cut.
         """
         path, size = segment.path(LOG), self.files.size(segment.path(LOG))
         where = "nothing but zeros"
-        if not kept_bytes.is_zero(self.files, path, position):
-            where = kept_bytes.free_name(self.files, path, position)
+        if not cut_files.is_zero(self.files, path, position):
+            where = cut_files.free_name(self.files, path, position)
             try:
-                kept_bytes.keep_rest(self.files, path, position, where)
+                cut_files.keep_rest(self.files, path, position, where)
             except OSError as error:
                 if error.errno not in _FULL:
                     raise
@@ -261,7 +265,7 @@ class _Recovery:
         )
         self.files.truncate(segment.file, position)
 
-    def _recover_segment(self, segment: Segment, start_offset: int) -> tuple[int, int | None]:
+    def _recover_segment(self, segment: LogSegment, start_offset: int) -> tuple[int, int | None]:
         """Scan one segment.
 
         :return: the offset after its last valid batch; and where that ends if the file does not.
@@ -289,7 +293,7 @@ class _Recovery:
         segment.followed = Followed(start, position, expected)
         return expected, position if position < file_size else None
 
-    def _scan_start(self, segment: Segment, offset: int) -> tuple[int, int]:
+    def _scan_start(self, segment: LogSegment, offset: int) -> tuple[int, int]:
         """Position and offset to scan from: *offset*'s batch, or the start where that cannot be trusted."""
         if offset > segment.base_offset:
             try:
@@ -316,7 +320,7 @@ def load(
     recovery_point: int = 0,
     first_dirty_offset: int = 0,
     checked: Callable[[int], None] = _nobody_counts,
-) -> Loaded:
+) -> LoadedLog:
     """Open the log in *directory*; an empty one gets its first segment.
 
     :param clean: the broker that had it open before shut down cleanly.
@@ -326,11 +330,11 @@ def load(
     :raises OSError: files cannot be read or written.
     :raises PartitionUnavailable: files that were synced are missing or damaged; nothing was cut.
     """
-    recovery = _Recovery(files, directory, config, now_ms, clean, recovery_point, first_dirty_offset, checked)
+    recovery = LogLoader(files, directory, config, now_ms, clean, recovery_point, first_dirty_offset, checked)
     recovery.find_segments()
     created = not recovery.segments
     if created:
-        segment = Segment.create(files, directory, log_start_offset, now_ms)
+        segment = LogSegment.create(files, directory, log_start_offset, now_ms)
         segment.sparse_below = recovery.sparse_below
         recovery.segments.append(segment)
     end_offset = recovery.check_all() if clean else None
@@ -354,7 +358,7 @@ def load(
         segment.release()
     for segment in segments[:-1]:
         segment.unload()
-    return Loaded(
+    return LoadedLog(
         segments,
         epochs,
         producers,
@@ -367,7 +371,7 @@ def load(
     )
 
 
-def _set_age(segment: Segment, now_ms: int) -> None:
+def _set_age(segment: LogSegment, now_ms: int) -> None:
     """A segment is as old as its first batch, if that has a time that can be."""
     try:
         first = next(segment.walk(), None)

@@ -9,9 +9,9 @@ from twisted.logger import Logger
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.files import Files
-from kafkatx.log.partition.producer_state import Producers, ProducerState, SnapshotDamaged, decode_snapshot
+from kafkatx.log.producer_state import ProducerState, ProducerStateManager, SnapshotDamaged, decode_snapshot
 from kafkatx.log.segment.files import LOG, SNAPSHOT, file_name
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment.segment import LogSegment
 from kafkatx.types import NO_PRODUCER_ID
 
 _log = Logger()
@@ -19,8 +19,8 @@ _NAME = re.compile(r"(\d{20})\.snapshot")
 
 
 def load_producers(
-    files: Files, directory: str, segments: list[Segment], end_offset: int, now_ms: int
-) -> Producers:
+    files: Files, directory: str, segments: list[LogSegment], end_offset: int, now_ms: int
+) -> ProducerStateManager:
     """The producers' state at *end_offset*: the latest snapshot, and the batches written after it.
 
     Snapshots beyond the end, those that are no snapshots, and older ones without a segment are removed.
@@ -41,7 +41,7 @@ def load_producers(
         # Between the two, records were deleted before the next snapshot was there: of a producer that wrote
         # some of them the sequence would be wrong. All that is forgotten was deleted, too.
         states, start_offset = None, segments[0].base_offset
-    producers = Producers(states)
+    producers = ProducerStateManager(states)
     for number, segment in enumerate(segments):
         last = number == len(segments) - 1
         if start_offset < (end_offset if last else segments[number + 1].base_offset):
@@ -53,7 +53,7 @@ def load_producers(
     return producers
 
 
-def _replay(segment: Segment, start_offset: int, producers: Producers, now_ms: int) -> None:
+def _replay(segment: LogSegment, start_offset: int, producers: ProducerStateManager, now_ms: int) -> None:
     first = segment.find(max(start_offset, segment.base_offset))
     if first is None:
         return

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.segment.scan import Shallow, follows
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment.segment import LogSegment
 from kafkatx.types import NO_TIMESTAMP
 
 _EVERY_HEADER_BYTES = 16 << 20
@@ -27,7 +27,7 @@ class Tail(NamedTuple):
     last: Shallow | None
 
 
-def tail_of(segment: Segment) -> Tail:
+def tail_of(segment: LogSegment) -> Tail:
     """Read the batches after the last index entry.
 
     :raises IndexDamaged: the index is missing or ends inside an entry.
@@ -37,7 +37,7 @@ def tail_of(segment: Segment) -> Tail:
     return _tail(segment, list(segment.walk(entry[1] if entry else 0)))
 
 
-def _tail(segment: Segment, batches: Sequence[Shallow]) -> Tail:
+def _tail(segment: LogSegment, batches: Sequence[Shallow]) -> Tail:
     if not batches:
         return Tail(segment.base_offset, None)
     expected = segment.base_offset if not batches[0].position else batches[0].base_offset
@@ -48,7 +48,7 @@ def _tail(segment: Segment, batches: Sequence[Shallow]) -> Tail:
     return Tail(expected, batches[-1])
 
 
-def sound_tail(segment: Segment, config: LogConfig) -> Tail | None:
+def sound_tail(segment: LogSegment, config: LogConfig) -> Tail | None:
     """Return the end of a segment; None if the indexes do not end with what fits it.
 
     :raises IndexDamaged: a file is missing or ends inside an entry.
@@ -72,7 +72,7 @@ def sound_tail(segment: Segment, config: LogConfig) -> Tail | None:
     return _tail(segment, rest) if _time_index_sound(segment, rest, offset) else None
 
 
-def _time_index_sound(segment: Segment, rest: Iterable[Shallow], offset: int) -> bool:
+def _time_index_sound(segment: LogSegment, rest: Iterable[Shallow], offset: int) -> bool:
     """True if the last time entry is the segment's newest batch.
 
     :param rest: the batches from the last one in the offset index on.
@@ -96,7 +96,7 @@ def _time_index_sound(segment: Segment, rest: Iterable[Shallow], offset: int) ->
     return True
 
 
-def _early_newest(segment: Segment, offset: int) -> Iterator[Shallow]:
+def _early_newest(segment: LogSegment, offset: int) -> Iterator[Shallow]:
     """The batch of the time index's last entry and those after it; in a long rest only samples of them."""
     holder = segment.find(max(offset, segment.base_offset))
     if holder is None:

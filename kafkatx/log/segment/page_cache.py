@@ -1,13 +1,13 @@
 """Bringing what a reader wants into the page cache, in a worker: the reactor thread never waits for a disk.
 
-The worker looks into twins of segments (:meth:`kafkatx.log.segment.segment.Segment.twin`) and gives back
+The worker looks into twins of segments (:meth:`kafkatx.log.segment.segment.LogSegment.twin`) and gives back
 where a batch begins; the records it reads and throws away: they are sent from the page cache by ``sendfile``.
 """
 
 from __future__ import annotations
 
 from kafkatx.log.files import Files
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment.segment import LogSegment
 
 HOT_BYTES = 16 << 20
 """What this process wrote to a segment last counts as cached and is not asked for."""
@@ -22,7 +22,7 @@ _LEAST_BYTES = 16 << 10
 """A header is read in a chunk, whatever the reader asks for."""
 
 
-def load(files: Files, twin: Segment, offset: int, max_bytes: int) -> int:
+def load(files: Files, twin: LogSegment, offset: int, max_bytes: int) -> int:
     """In a worker: find the batch that holds *offset* and load *max_bytes* from it on; return its position.
 
     :raises OSError: a file cannot be opened or read.
@@ -39,22 +39,22 @@ def load(files: Files, twin: Segment, offset: int, max_bytes: int) -> int:
     return batch.position
 
 
-def wanted_bytes(segment: Segment, position: int, max_bytes: int) -> int:
+def wanted_bytes(segment: LogSegment, position: int, max_bytes: int) -> int:
     """How much from *position* on is to be loaded before a read of *max_bytes*."""
     return min(max(max_bytes, _LEAST_BYTES), AT_ONCE_BYTES, segment.size - position)
 
 
-def is_hot(segment: Segment, position: int) -> bool:
+def is_hot(segment: LogSegment, position: int) -> bool:
     """Whether this process wrote what is there, and not long ago."""
     return position >= segment.written_from and segment.size - position <= HOT_BYTES
 
 
-def load_ahead(files: Files, twin: Segment, position: int) -> None:
+def load_ahead(files: Files, twin: LogSegment, position: int) -> None:
     """In a worker: begin to read what comes after a reader's part, which ends at *position*."""
     files.load(twin.file, position, 0, min(AHEAD_BYTES, twin.size - position))
 
 
-def must_load_ahead(files: Files, segment: Segment, position: int) -> bool:
+def must_load_ahead(files: Files, segment: LogSegment, position: int) -> bool:
     """Whether less than half of what should be read ahead of *position* is there."""
     middle = min(position + AHEAD_BYTES // 2, segment.size - 1)
     return position < segment.size and not files.is_cached(segment.file, middle, 1)

@@ -27,7 +27,7 @@ MAX_SEGMENT_BYTES = 2**31 - 1
 _KNOWN_POSITIONS = 64
 
 
-class Written(NamedTuple):
+class BatchInfo(NamedTuple):
     """What the indexes must know of a batch that was appended."""
 
     size: int
@@ -37,7 +37,7 @@ class Written(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """How far a segment was written: where :meth:`Segment.restore` goes back to."""
+    """How far a segment was written: where :meth:`LogSegment.restore` goes back to."""
 
     size: int
     since_index_bytes: int
@@ -48,7 +48,7 @@ class Mark(NamedTuple):
 
 
 @implementer(ISegmentFacts)
-class Segment(SearchedSegment):
+class LogSegment(SearchedSegment):
     """One segment. Offsets are absolute, positions and sizes in bytes, times in ms.
 
     ``known`` remembers positions of batch boundaries by the offset that follows them: a consumer's next
@@ -76,7 +76,7 @@ class Segment(SearchedSegment):
         self.known: dict[int, int] = {base_offset: 0}
 
     @classmethod
-    def create(cls, files: Files, directory: str, base_offset: int, now_ms: int) -> Segment:
+    def create(cls, files: Files, directory: str, base_offset: int, now_ms: int) -> LogSegment:
         """Make an empty segment.
 
         :raises OSError: as :meth:`make`.
@@ -91,13 +91,13 @@ class Segment(SearchedSegment):
         """Whether a lookup finds open all files that it needs."""
         return self._file is not None and (self._ready or self.index.is_open)
 
-    def twin(self) -> Segment:
+    def twin(self) -> LogSegment:
         """The same segment as it is now, for a worker to look into: this one stays the reactor thread's.
 
         The indexes that this one has loaded are shared: a worker that looks for what is there already
         never comes upon what is being added. They are not the worker's to build anew.
         """
-        twin = Segment(self._files, self.directory, self.base_offset, self.size, self.created_ms)
+        twin = LogSegment(self._files, self.directory, self.base_offset, self.size, self.created_ms)
         twin.max_timestamp, twin.max_timestamp_offset = self.max_timestamp, self.max_timestamp_offset
         twin.sparse_below, twin.followed = self.sparse_below, self.followed
         twin.written_from, twin.incomplete = self.written_from, self.incomplete
@@ -122,7 +122,7 @@ class Segment(SearchedSegment):
     # --- appending
 
     def write(
-        self, buffers: Buffers, batches: Iterable[Written], size: int, index_interval_bytes: int
+        self, buffers: Buffers, batches: Iterable[BatchInfo], size: int, index_interval_bytes: int
     ) -> None:
         """Append *buffers*, which are *batches* of *size* bytes in all, and note them in the indexes.
 

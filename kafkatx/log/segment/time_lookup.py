@@ -1,7 +1,7 @@
 """Records by their time, in the segments of a log: what ListOffsets asks for.
 
 It reads headers and decodes batches, so it runs in a worker, on twins of the segments
-(:meth:`kafkatx.log.segment.segment.Segment.twin`).
+(:meth:`kafkatx.log.segment.segment.LogSegment.twin`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kafkatx.errors import CorruptRecords
 from kafkatx.log.segment import record_lookup
 from kafkatx.log.segment.files import LOG
 from kafkatx.log.segment.scan import Shallow, checksum_right
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment.segment import LogSegment
 from kafkatx.records.batch import Record
 from kafkatx.records.compression import LIMIT_BYTES
 
@@ -22,7 +22,7 @@ def go_on() -> None:
 
 
 def first_at_or_after(
-    segments: Sequence[Segment],
+    segments: Sequence[LogSegment],
     timestamp_ms: int,
     start_offset: int,
     limit_bytes: int = LIMIT_BYTES,
@@ -45,7 +45,7 @@ def first_at_or_after(
 
 
 def _first_in(
-    segment: Segment, timestamp_ms: int, start_offset: int, limit_bytes: int, check: Callable[[], None]
+    segment: LogSegment, timestamp_ms: int, start_offset: int, limit_bytes: int, check: Callable[[], None]
 ) -> Record | None:
     segment.make_ready()
     start = segment.find(max(segment.time_index.floor(timestamp_ms), start_offset))
@@ -65,7 +65,7 @@ def _first_in(
 
 
 def newest(
-    segments: Sequence[Segment],
+    segments: Sequence[LogSegment],
     start_offset: int,
     limit_bytes: int = LIMIT_BYTES,
     check: Callable[[], None] = go_on,
@@ -89,7 +89,7 @@ def newest(
     return found
 
 
-def _newest_in(segment: Segment, start_offset: int, limit_bytes: int) -> Record | None:
+def _newest_in(segment: LogSegment, start_offset: int, limit_bytes: int) -> Record | None:
     holder = segment.find(max(segment.max_timestamp_offset, start_offset))
     if holder is None:
         return None

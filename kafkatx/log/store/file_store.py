@@ -5,7 +5,7 @@ A log dir holds one directory per partition, ``<topic>-<partition>``, and the fi
 open. A deleted partition's directory is renamed to ``<name>.<32 hex digits>-delete`` first; what is left
 of those is removed when the dir is opened. Directories with other names are left alone.
 
-A dir that fails goes offline (:mod:`kafkatx.log.store.attached_dir`), and its logs leave the store; the
+A dir that fails goes offline (:mod:`kafkatx.log.store.log_dir`), and its logs leave the store; the
 others go on.
 """
 
@@ -31,15 +31,15 @@ from kafkatx.log.checkpoint import NO_TOPIC_ID
 from kafkatx.log.files import Files
 from kafkatx.log.partition.appender import FindRetention
 from kafkatx.log.partition.file_log import FileLog
-from kafkatx.log.recovery.loader import Loaded
+from kafkatx.log.recovery.loader import LoadedLog
 from kafkatx.log.segment.descriptors import Descriptors, affordable_segments
-from kafkatx.log.store.attached_dir import Place
-from kafkatx.log.store.compaction import Compaction
+from kafkatx.log.store.lazy_cleaner import LazyCleaner
+from kafkatx.log.store.lifecycle import check_any_online, saving, settle_all, survey_all, unless_failing
 from kafkatx.log.store.log_dir import LogDir
+from kafkatx.log.store.log_dir_files import LogDirFiles
 from kafkatx.log.store.ownership import Found, Survey
-from kafkatx.log.store.steps import check_any_online, saving, settle_all, survey_all, unless_failing
 from kafkatx.log.store.unavailable import UnavailableLogs
-from kafkatx.log.store.unsettled import Settling
+from kafkatx.log.store.unrecorded_changes import UnrecordedChanges
 from kafkatx.types import DirectoryChanges, Expected, TopicPartition
 
 if TYPE_CHECKING:  # imported when they are needed: a start need not wait for them
@@ -57,7 +57,7 @@ class _Entry:
 
     log: FileLog
     topic_id: uuid.UUID
-    place: Place
+    log_dir: LogDir
 
 
 @implementer(ILogStore)
@@ -82,12 +82,12 @@ class FileLogStore:
     ) -> None:
         self._files = files or Files()
         self._workers = workers
-        self._compaction = Compaction(config, workers, self._files, run_pass)
+        self._compaction = LazyCleaner(config, workers, self._files, run_pass)
         self._clock = clock
         self._find_retention = find_retention
-        self._places = [
-            Place(
-                LogDir(self._files, path, config.get("broker.id")),
+        self._log_dirs = [
+            LogDir(
+                LogDirFiles(self._files, path, config.get("broker.id")),
                 workers(f"log {path}"),
                 clock,
                 self._gone_offline,
@@ -101,15 +101,15 @@ class FileLogStore:
         self._changing = DeferredLock()
         self._mover: Mover | None = None
         self._removing: set[IDelayedCall] = set()
-        self._settling = Settling()
+        self._settling = UnrecordedChanges()
         self._expected: Expected | None = None
         self._is_open = False
         self.on_offline: Callable[[ILogDir], None] | None = None
 
     @property
-    def dirs(self) -> Sequence[Place]:
+    def dirs(self) -> Sequence[LogDir]:
         """As ILogStore says."""
-        return self._places
+        return self._log_dirs
 
     @property
     def logs(self) -> Mapping[TopicPartition, FileLog]:
@@ -143,26 +143,26 @@ class FileLogStore:
     async def _open(self, log_config: Callable[[str], LogConfig], expected: Expected | None) -> None:
         try:
             self._expected = expected
-            for place in self._places:
-                await unless_failing(place, place.worker(place.dir.lock))
-            surveys = await survey_all(self._places, expected)
+            for log_dir in self._log_dirs:
+                await unless_failing(log_dir, log_dir.worker(log_dir.files.lock))
+            surveys = await survey_all(self._log_dirs, expected)
             if len(self._online()) > 1:
                 surveys |= await self._finish_moves()
             await settle_all(
                 [
-                    unless_failing(place, Deferred.fromCoroutine(self._open_place(place, log_config)))
-                    for place in self._online()
+                    unless_failing(log_dir, Deferred.fromCoroutine(self._open_log_dir(log_dir, log_config)))
+                    for log_dir in self._online()
                 ]
             )
-            check_any_online(self._places)
+            check_any_online(self._log_dirs)
             if expected is not None:
-                online = [(place, surveys[place.path]) for place in self._online()]
+                online = [(log_dir, surveys[log_dir.path]) for log_dir in self._online()]
                 self._settling.opened(online, expected)
             self._is_open = True
         except BaseException:
             self._forget_all()
-            for place in self._places:
-                place.dir.unlock()
+            for log_dir in self._log_dirs:
+                log_dir.files.unlock()
             raise
 
     async def _finish_moves(self) -> dict[str, Survey]:
@@ -170,72 +170,76 @@ class FileLogStore:
         from kafkatx.log.store.relocation import settle
 
         await self._workers("relocation")(partial(settle, self._files, self._online()))
-        return {place.path: await place.worker(place.dir.survey) for place in self._online()}
+        return {log_dir.path: await log_dir.worker(log_dir.files.survey) for log_dir in self._online()}
 
-    def _online(self) -> list[Place]:
-        return [place for place in self._places if place.error is None]
+    def _online(self) -> list[LogDir]:
+        return [log_dir for log_dir in self._log_dirs if log_dir.error is None]
 
-    def _gone_offline(self, place: Place) -> None:
-        for name in place.logs:
+    def _gone_offline(self, log_dir: LogDir) -> None:
+        for name in log_dir.logs:
             self._entries.pop(name, None)
             self._logs.pop(name, None)
         if self._is_open and self.on_offline is not None:
-            self.on_offline(place)
+            self.on_offline(log_dir)
 
     def _forget_all(self) -> None:
         self._is_open = False
         self._entries.clear()
         self._logs.clear()
         self._unavailable.clear()
-        for place in self._places:
-            place.logs.clear()
+        for log_dir in self._log_dirs:
+            log_dir.logs.clear()
 
-    async def _open_place(self, place: Place, log_config: Callable[[str], LogConfig]) -> None:
-        found: list[Found] = await place.worker(partial(place.dir.find, self._expected))
+    async def _open_log_dir(self, log_dir: LogDir, log_config: Callable[[str], LogConfig]) -> None:
+        found: list[Found] = await log_dir.worker(partial(log_dir.files.find, self._expected))
         topics = {one.topic_partition.topic for one in found}
         by_topic = {topic: log_config(topic) for topic in topics}
         configs = [by_topic[one.topic_partition.topic] for one in found]
-        loaded: list[Loaded | PartitionUnavailable] = await place.worker(
-            partial(place.dir.load, found, configs, self._now_ms())
+        loaded: list[LoadedLog | PartitionUnavailable] = await log_dir.worker(
+            partial(log_dir.files.load, found, configs, self._now_ms())
         )
         for one, config, state in zip(found, configs, loaded, strict=True):
             name = one.topic_partition
-            twice = self._entries[name].place if name in self._entries else self._unavailable.place_of(name)
+            twice = (
+                self._entries[name].log_dir if name in self._entries else self._unavailable.log_dir_of(name)
+            )
             if twice is not None:
                 raise SettingError(
-                    f"log.dirs: {name} is both in {twice.path} and in {place.path}; move one of them away"
+                    f"log.dirs: {name} is both in {twice.path} and in {log_dir.path}; move one of them away"
                 )
             if isinstance(state, PartitionUnavailable):
-                self._unavailable.add(name, place, one.topic_id, state)
+                self._unavailable.add(name, log_dir, one.topic_id, state)
             else:
-                self._add(place, one, config, state)
+                self._add(log_dir, one, config, state)
 
-    def _add(self, place: Place, found: Found, config: LogConfig, loaded: Loaded) -> FileLog:
+    def _add(self, log_dir: LogDir, found: Found, config: LogConfig, loaded: LoadedLog) -> FileLog:
         log = FileLog(
             found.topic_partition,
             config,
             self._find_retention,
-            os.path.join(place.dir.path, str(found.topic_partition)),
+            os.path.join(log_dir.files.path, str(found.topic_partition)),
             loaded,
             self._files,
-            place.worker,
+            log_dir.worker,
             self._clock,
-            place.report,
+            log_dir.report,
         )
-        log.attend(self._workers(f"read-ahead {place.dir.path}"), self._descriptors)
-        self._entries[found.topic_partition] = _Entry(log, found.topic_id, place)
+        log.attend(self._workers(f"read-ahead {log_dir.files.path}"), self._descriptors)
+        self._entries[found.topic_partition] = _Entry(log, found.topic_id, log_dir)
         self._logs[found.topic_partition] = log
-        place.logs[found.topic_partition] = log
+        log_dir.logs[found.topic_partition] = log
         return log
 
     def checkpoint(self) -> Deferred[None]:
         """As ILogStore says. Fails with OSError if one cannot be written."""
-        saves = [place.run(saving(place, self._expected), "writing checkpoints") for place in self._online()]
+        saves = [
+            log_dir.run(saving(log_dir, self._expected), "writing checkpoints") for log_dir in self._online()
+        ]
         return Deferred.fromCoroutine(settle_all(saves))
 
     def sync_directories(self) -> Deferred[DirectoryChanges]:
         """As ILogStore says. Fails with OSError where a dir could not be synced."""
-        return Deferred.fromCoroutine(self._settling.settle(self._places))
+        return Deferred.fromCoroutine(self._settling.settle(self._log_dirs))
 
     def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
         """As ILogStore says."""
@@ -248,7 +252,7 @@ class FileLogStore:
         if entry.log.flushed_offset < entry.log.log_start_offset:
             # else a power cut could leave a log that ends before its start
             await entry.log.flush()
-        await entry.place.checkpoint_log_starts()
+        await entry.log_dir.checkpoint_log_starts()
 
     # --- compaction
 
@@ -260,11 +264,13 @@ class FileLogStore:
         log = await self._compaction.clean_one(list(self._logs.values()), now_ms)
         entry = None if log is None else self._entries.get(log.topic_partition)
         if entry is not None:
-            await self._save_cleaned(entry.place)
+            await self._save_cleaned(entry.log_dir)
         return log is not None
 
-    def _save_cleaned(self, place: Place) -> Deferred[None]:
-        return place.run(partial(place.dir.save_cleaned, place.cleaned()), "writing down what is compacted")
+    def _save_cleaned(self, log_dir: LogDir) -> Deferred[None]:
+        return log_dir.run(
+            partial(log_dir.files.save_cleaned, log_dir.cleaned()), "writing the cleaner checkpoint"
+        )
 
     # --- closing
 
@@ -281,21 +287,23 @@ class FileLogStore:
             for call in self._removing:
                 if call.active():
                     call.cancel()
-            await settle_all([Deferred.fromCoroutine(self._close_place(place)) for place in self._places])
+            await settle_all(
+                [Deferred.fromCoroutine(self._close_log_dir(log_dir)) for log_dir in self._log_dirs]
+            )
         finally:
             self._forget_all()
             self._changing.release()
 
-    async def _close_place(self, place: Place) -> None:
-        if not place.dir.locked:
+    async def _close_log_dir(self, log_dir: LogDir) -> None:
+        if not log_dir.files.locked:
             return
         try:
-            finishes = [log.close() for log in place.logs.values()]
-            await place.worker(lambda: [finish() for finish in finishes])
-            await place.worker(saving(place, self._expected))
-            await place.worker(place.dir.mark_clean)
+            finishes = [log.close() for log in log_dir.logs.values()]
+            await log_dir.worker(lambda: [finish() for finish in finishes])
+            await log_dir.worker(saving(log_dir, self._expected))
+            await log_dir.worker(log_dir.files.mark_clean)
         finally:
-            place.dir.unlock()
+            log_dir.files.unlock()
 
     # --- single logs
 
@@ -317,15 +325,15 @@ class FileLogStore:
         if entry is not None and entry.topic_id == topic_id:
             return entry.log
         if entry is not None and entry.topic_id == NO_TOPIC_ID:
-            adopt = partial(entry.place.dir.adopt, topic_partition, topic_id)
-            await entry.place.run(adopt, f"writing to {topic_partition}")
+            adopt = partial(entry.log_dir.files.adopt, topic_partition, topic_id)
+            await entry.log_dir.run(adopt, f"writing to {topic_partition}")
             entry.topic_id = topic_id
             return entry.log
         self._unavailable.check(topic_partition, topic_id)
         if entry is not None:
             await self._put_aside(entry, topic_partition)
         elif (unusable := self._unavailable.pop(topic_partition)) is not None:
-            await self._set_stray(unusable.place, topic_partition)
+            await self._set_stray(unusable.log_dir, topic_partition)
         return await self._create_somewhere(Found(topic_partition, topic_id), config)
 
     async def _create_somewhere(self, found: Found, config: LogConfig) -> FileLog:
@@ -334,17 +342,17 @@ class FileLogStore:
         :raises OSError: it cannot be made anywhere.
         """
         error = OSError(errno.EIO, "every log dir is offline")
-        for place in sorted(self._online(), key=lambda place: len(place.logs)):
+        for log_dir in sorted(self._online(), key=lambda log_dir: len(log_dir.logs)):
             is_deleted = self._settling.deleted.__contains__
-            create = partial(place.dir.create, found, config, self._now_ms(), is_deleted)
+            create = partial(log_dir.files.create, found, config, self._now_ms(), is_deleted)
             try:
-                loaded = await place.run(create, f"making {found.topic_partition}")
+                loaded = await log_dir.run(create, f"making {found.topic_partition}")
             except OSError as failed:
                 error = failed
             else:
-                if place.error is None:
-                    self._settling.made(place, found)
-                    return self._add(place, found, config, loaded)
+                if log_dir.error is None:
+                    self._settling.made(log_dir, found)
+                    return self._add(log_dir, found, config, loaded)
         raise error
 
     def relocate(self, topic_partition: TopicPartition, path: str) -> None:
@@ -355,13 +363,13 @@ class FileLogStore:
             self._mover = Mover(self._files, self._workers, self._clock, self._changing, self._descriptors)
             self._mover.remove_later = self._remove_later
             self._mover.arrived = self._arrived
-        self._mover.relocate(self._entries, topic_partition, self._places, path)
+        self._mover.relocate(self._entries, topic_partition, self._log_dirs, path)
 
     def _arrived(self, topic_partition: TopicPartition) -> None:
         """A log is in another dir now: have that written down."""
         entry = self._entries.get(topic_partition)
         if entry is not None:
-            self._settling.made(entry.place, Found(topic_partition, entry.topic_id))
+            self._settling.made(entry.log_dir, Found(topic_partition, entry.topic_id))
 
     def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
         """As ILogStore says; zero for a log from before there were topic ids.
@@ -378,26 +386,28 @@ class FileLogStore:
         entry = self._entries.get(topic_partition)
         if entry is None:
             unusable = self._unavailable.pop(topic_partition)
-            if unusable is not None and unusable.place.error is None:
+            if unusable is not None and unusable.log_dir.error is None:
                 self._settling.deleting(unusable.topic_id)
-                await self._doom(unusable.place, unusable.topic_id, topic_partition, 0)
-                unusable.place.dir.unavailable.discard(topic_partition)
+                await self._doom(unusable.log_dir, unusable.topic_id, topic_partition, 0)
+                unusable.log_dir.files.unavailable.discard(topic_partition)
             return
         if self._mover is not None:
             self._mover.stop(topic_partition)
         self._settling.deleting(entry.topic_id)
         self._forget(entry)
-        await self._doom(entry.place, entry.topic_id, topic_partition, entry.log.config.file_delete_delay_ms)
+        await self._doom(
+            entry.log_dir, entry.topic_id, topic_partition, entry.log.config.file_delete_delay_ms
+        )
 
-    async def _doom(self, place: Place, topic_id: uuid.UUID, name: TopicPartition, delay_ms: int) -> None:
+    async def _doom(self, log_dir: LogDir, topic_id: uuid.UUID, name: TopicPartition, delay_ms: int) -> None:
         """Take away the directory of a partition that a client has deleted; its files go after a delay."""
-        doomed = await place.run(partial(place.dir.put_aside, name), f"deleting {name}")
-        self._remove_later(place, doomed, delay_ms / 1000, partial(self._settling.removed, topic_id))
+        doomed = await log_dir.run(partial(log_dir.files.put_aside, name), f"deleting {name}")
+        self._remove_later(log_dir, doomed, delay_ms / 1000, partial(self._settling.removed, topic_id))
 
     def _remove_later(
-        self, place: Place, path: str, delay_s: float, removed: Callable[[], None] = _nothing
+        self, log_dir: LogDir, path: str, delay_s: float, removed: Callable[[], None] = _nothing
     ) -> None:
-        call = self._clock.callLater(delay_s, self._remove, place, path, removed)
+        call = self._clock.callLater(delay_s, self._remove, log_dir, path, removed)
         self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
 
     def _forget(self, entry: _Entry) -> None:
@@ -406,20 +416,20 @@ class FileLogStore:
         del self._entries[topic_partition]
         del self._logs[topic_partition]
         entry.log.abandon()
-        del entry.place.logs[topic_partition]
+        del entry.log_dir.logs[topic_partition]
 
     async def _put_aside(self, entry: _Entry, topic_partition: TopicPartition) -> None:
         """Make room for a log; what stands there was not deleted by anybody."""
         self._forget(entry)
-        await self._set_stray(entry.place, topic_partition)
+        await self._set_stray(entry.log_dir, topic_partition)
 
-    async def _set_stray(self, place: Place, name: TopicPartition) -> None:
-        stray = partial(place.dir.set_stray, str(name), "a new partition of its name was made")
-        await place.run(stray, f"putting {name} aside")
-        place.dir.unavailable.discard(name)
+    async def _set_stray(self, log_dir: LogDir, name: TopicPartition) -> None:
+        stray = partial(log_dir.files.set_stray, str(name), "a new partition of its name was made")
+        await log_dir.run(stray, f"putting {name} aside")
+        log_dir.files.unavailable.discard(name)
 
-    def _remove(self, place: Place, path: str, removed: Callable[[], None]) -> None:
-        done = place.run(partial(self._files.remove_tree, path), f"removing {path}")
+    def _remove(self, log_dir: LogDir, path: str, removed: Callable[[], None]) -> None:
+        done = log_dir.run(partial(self._files.remove_tree, path), f"removing {path}")
         done.addCallbacks(
             lambda _: removed(),
             lambda failure: self.log.failure("removing {path} failed", failure, path=path),

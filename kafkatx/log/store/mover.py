@@ -18,7 +18,7 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import Workers
 from kafkatx.log.files import Files
 from kafkatx.log.segment.descriptors import Descriptors
-from kafkatx.log.store.attached_dir import Place
+from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.relocation import (
     HELD_ROUNDS,
     MOVED_FROM,
@@ -33,7 +33,7 @@ from kafkatx.types import TopicPartition
 if TYPE_CHECKING:
     from kafkatx.log.partition.file_log import FileLog
 
-RemoveLater = Callable[[Place, str, float], None]
+RemoveLater = Callable[[LogDir, str, float], None]
 Arrived = Callable[[TopicPartition], None]
 
 RETRY_S = 1.0
@@ -44,7 +44,7 @@ class Entry(Protocol):
     """What the store knows of an open log: where it is."""
 
     log: FileLog
-    place: Place
+    log_dir: LogDir
 
 
 @attrs.define(eq=False)
@@ -55,8 +55,8 @@ class Move:
     entries: Mapping[TopicPartition, Entry]
     entry: Entry
     log: FileLog
-    source: Place
-    target: Place
+    source: LogDir
+    target: LogDir
     copied_offset: int
     size_bytes: int = 0
     stopped: bool = False
@@ -104,7 +104,7 @@ class Mover:
         self,
         entries: Mapping[TopicPartition, Entry],
         name: TopicPartition,
-        places: Sequence[Place],
+        log_dirs: Sequence[LogDir],
         path: str,
     ) -> None:
         """Have a log moved, as ILogStore says.
@@ -112,7 +112,7 @@ class Mover:
         :param entries: the open logs.
         :raises RequestError: LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR, REPLICA_NOT_AVAILABLE.
         """
-        target = next((place for place in places if place.path == path), None)
+        target = next((log_dir for log_dir in log_dirs if log_dir.path == path), None)
         if target is None:
             raise RequestError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is none of log.dirs")
         if target.error is not None:
@@ -124,9 +124,9 @@ class Mover:
         if under_way is not None and under_way.target is target:
             return
         self.stop(name)
-        if entry.place is target:
+        if entry.log_dir is target:
             return
-        move = Move(name, entries, entry, entry.log, entry.place, target, entry.log.log_start_offset)
+        move = Move(name, entries, entry, entry.log, entry.log_dir, target, entry.log.log_start_offset)
         self.moves[name] = target.incoming[name] = move
         running = Deferred.fromCoroutine(self._run(move))
         self._running.add(running)
@@ -277,23 +277,23 @@ class Mover:
                 log.go_on_in(copy.final, target.worker, target.report)
                 log.attend(self._workers(f"read-ahead {target.path}"), self._descriptors)
                 move.source.logs.pop(move.name, None)
-                move.entry.place = target
+                move.entry.log_dir = target
                 target.logs[move.name] = log
                 return True
         return False
 
     async def _settle(self, move: Move) -> None:
-        """The log is in its new place: have it on the disk there, then put the old directory aside."""
+        """The log is in its new log dir: have it on the disk there, then put the old directory aside."""
         self._forget(move)
         try:
             await move.log.flush()
             await move.target.save_offsets()
         except OSError:
-            return  # the place is offline by now; the next start sees by the note which directory is newer
+            return  # the log dir is offline by now; the next start sees by the note which directory is newer
         self.arrived(move.name)
         try:
             doomed = await move.source.run(
-                partial(move.source.dir.set_moved, move.name), f"putting {move.name} aside in"
+                partial(move.source.files.set_moved, move.name), f"putting {move.name} aside in"
             )
         except OSError as error:
             self.log.warn(

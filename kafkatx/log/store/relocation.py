@@ -36,7 +36,7 @@ from twisted.logger import Logger
 from kafkatx.log.checkpoint import LEADER_EPOCHS, PARTITION_METADATA
 from kafkatx.log.files import Files
 from kafkatx.log.segment.files import INDEX, LOG, SNAPSHOT, TIME_INDEX, file_name
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment.segment import LogSegment
 
 if TYPE_CHECKING:
     from kafkatx.interfaces import ILogDir, Worker
@@ -74,7 +74,7 @@ class Stopped(Exception):
 class Part:
     """One file of a segment: its suffix, and how much of it there was."""
 
-    segment: Segment
+    segment: LogSegment
     suffix: str
     size: int
 
@@ -88,7 +88,7 @@ class Part:
 class Shape:
     """What a log consisted of at one moment."""
 
-    segments: tuple[Segment, ...]
+    segments: tuple[LogSegment, ...]
     parts: tuple[Part, ...]
     cuts: int
     end_offset: int
@@ -101,7 +101,7 @@ class Shape:
         return cls(segments, tuple(parts), log.cuts, log.log_end_offset)
 
 
-def _parts(segment: Segment) -> list[Part]:
+def _parts(segment: LogSegment) -> list[Part]:
     """The files of a segment; one that is written to has its indexes in memory, others in their files."""
     found = [Part(segment, LOG, segment.size)]
     for suffix, index in ((INDEX, segment.index), (TIME_INDEX, segment.time_index)):
@@ -126,9 +126,9 @@ class Copy:
         self.final = os.path.join(target_dir, name)
         self.size_bytes = 0
         self._copied: dict[tuple[int, str], int] = {}
-        self._segments: set[Segment] = set()
+        self._segments: set[LogSegment] = set()
         self._others: dict[str, tuple[int, int]] = {}
-        self.whole: set[tuple[Segment, str]] = set()
+        self.whole: set[tuple[LogSegment, str]] = set()
 
     def make(self) -> None:
         """Make the directory; the note on where it comes from is the first in it.
@@ -262,7 +262,7 @@ class Copy:
         self._files.rename(self.directory, self.final)
 
 
-def rehome(segment: Segment, directory: str) -> None:
+def rehome(segment: LogSegment, directory: str) -> None:
     """Let a segment's files be those in another directory, which has the same. Reactor thread.
 
     Whoever reads the old ones goes on.

@@ -16,14 +16,14 @@ from twisted.logger import Logger
 
 from kafkatx.errors import PartitionUnavailable
 from kafkatx.log.checkpoint import NO_TOPIC_ID
-from kafkatx.log.store.attached_dir import Place
+from kafkatx.log.store.log_dir import LogDir
 from kafkatx.types import TopicPartition
 
 
 class Whereabouts(NamedTuple):
     """Where the directory of an unavailable partition is, and whose it is."""
 
-    place: Place
+    log_dir: LogDir
     topic_id: uuid.UUID
 
 
@@ -40,16 +40,16 @@ class UnavailableLogs:
         self._whereabouts: dict[TopicPartition, Whereabouts] = {}
 
     def add(
-        self, name: TopicPartition, place: Place, topic_id: uuid.UUID, error: PartitionUnavailable
+        self, name: TopicPartition, log_dir: LogDir, topic_id: uuid.UUID, error: PartitionUnavailable
     ) -> None:
         """Take a partition offline, with one line in the log."""
         self.reasons[name] = str(error)
-        self._whereabouts[name] = Whereabouts(place, topic_id)
+        self._whereabouts[name] = Whereabouts(log_dir, topic_id)
         self.log.critical(
             "partition {name} in {path} is offline: {reason}; it answers KAFKA_STORAGE_ERROR, the other"
             " partitions are served",
             name=name,
-            path=place.path,
+            path=log_dir.path,
             reason=str(error),
         )
 
@@ -64,10 +64,10 @@ class UnavailableLogs:
         if known is None or known.topic_id in (topic_id, NO_TOPIC_ID):
             raise OSError(errno.EIO, self.reasons[name], str(name))
 
-    def place_of(self, name: TopicPartition) -> Place | None:
+    def log_dir_of(self, name: TopicPartition) -> LogDir | None:
         """Return where an unavailable partition's directory is; None if it has none, or is available."""
         known = self._whereabouts.get(name)
-        return known.place if known else None
+        return known.log_dir if known else None
 
     def pop(self, name: TopicPartition) -> Whereabouts | None:
         """Forget a partition whose directory is to go; return where that is, if there is one."""

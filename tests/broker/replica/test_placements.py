@@ -26,7 +26,7 @@ from kafkatx.testing.contracts.partition_log import find_retention
 from tests.broker.running import NODE, NOW_MS, at_once
 from tests.log.disk import PowerCutFiles
 from tests.log.fakes import QuickFiles, crash
-from tests.log.store.test_attached_dir import BadFiles
+from tests.log.store.test_log_dir import BadFiles
 
 
 class StateTestCase(SynchronousTestCase):

@@ -24,7 +24,7 @@ from kafkatx.clientcore.errors import (
 from kafkatx.clientcore.producer.batch import RECORD_OVERHEAD_BYTES
 from kafkatx.clientcore.producer.values import BatchMetadata, ProducerRecord, RecordMetadata
 from kafkatx.errors import ErrorCode, RequestError, SettingError
-from kafkatx.log.partition.producer_state import Producers
+from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.partitioners import RoundRobinPartitioner, murmur2
 from kafkatx.records.batch import parse_header
 from kafkatx.records.conversion import iter_any
@@ -237,7 +237,7 @@ class Shout:
         return f"{topic}:{value.upper()}".encode()
 
 
-class Lenient(Producers):
+class Lenient(ProducerStateManager):
     """Takes every sequence."""
 
     def check(self, *args: Any) -> None:

@@ -11,11 +11,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.clean import clean
 from kafkatx.log.cleaner.offset_map import ENTRY_BYTES
-from kafkatx.log.cleaner.passes import Cleaned, CleaningAborted, Finished, Pass, Source
-from kafkatx.log.cleaner.swap import suffix_of
+from kafkatx.log.cleaner.passes import CleaningAborted, Finished, Pass, Source
 from kafkatx.log.files import Files
 from kafkatx.log.recovery.tail_check import sound_tail
-from kafkatx.log.segment.segment import Segment, Written
+from kafkatx.log.segment.segment import BatchInfo, LogSegment
+from kafkatx.log.segment.swap import Cleaned, suffix_of
 from kafkatx.records.batch import Record
 from kafkatx.records.conversion import iter_any
 from kafkatx.records.legacy.message_sets import build
@@ -55,7 +55,7 @@ class CleanTests(SynchronousTestCase):
 
     def segment(self, *batches: Sequence[Pair], magic: int = 2, modified_ms: int = NOW) -> None:
         """Write a closed segment."""
-        segment = Segment.create(self.files, self.directory, self.end, 0)
+        segment = LogSegment.create(self.files, self.directory, self.end, 0)
         for pairs in batches:
             data: bytes | bytearray
             if magic == 2:
@@ -65,7 +65,7 @@ class CleanTests(SynchronousTestCase):
                 data = build(records, magic)
             self.end += len(pairs)
             segment.write(
-                [data], [Written(len(data), self.end - len(pairs), self.end - 1, NOW)], len(data), 10
+                [data], [BatchInfo(len(data), self.end - len(pairs), self.end - 1, NOW)], len(data), 10
             )
         segment.finish()
         self.sources.append(Source(segment.base_offset, segment.size))
@@ -184,7 +184,7 @@ class CleanTests(SynchronousTestCase):
         for kind in (".log", ".index", ".timeindex"):
             path = os.path.join(self.directory, f"{0:020d}{kind}")
             os.replace(path + suffix_of("p"), path)
-        segment = Segment(self.files, self.directory, 0, cleaned.size, 0)
+        segment = LogSegment(self.files, self.directory, 0, cleaned.size, 0)
         self.assertIsNotNone(sound_tail(segment, EAGER))
         segment.make_ready()
         self.assertGreater(len(segment.index), 5)

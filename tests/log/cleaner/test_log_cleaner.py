@@ -17,9 +17,10 @@ from kafkatx.errors import CorruptRecords
 from kafkatx.log.checkpoint import CLEANED_OFFSETS, decode_offsets
 from kafkatx.log.cleaner.clean import clean
 from kafkatx.log.cleaner.log_cleaner import RETRY_MS
-from kafkatx.log.cleaner.passes import Cleaned, Finished, Pass
+from kafkatx.log.cleaner.passes import Finished, Pass
 from kafkatx.log.cleaner.plan import cleanable, plan
 from kafkatx.log.files import Files
+from kafkatx.log.segment.swap import Cleaned
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP
 from kafkatx.types import TopicPartition
 from tests.log.cleaner.logs import EAGER, cleaning_store, keyed, last_values, records_of

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.clean import clean
-from kafkatx.log.cleaner.passes import Cleaned, CleaningAborted, Finished, Pass, Source
+from kafkatx.log.cleaner.passes import CleaningAborted, Finished, Pass, Source
 from kafkatx.log.cleaner.process import (
     CleanerProcess,
     decode_pass,
@@ -22,6 +22,7 @@ from kafkatx.log.cleaner.process import (
     encode_step,
 )
 from kafkatx.log.files import Files
+from kafkatx.log.segment.swap import Cleaned
 from tests.log.cleaner.logs import keyed
 
 

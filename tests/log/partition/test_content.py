@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config.log_config import BOUNDED, FULL, HEADERS, LogConfig
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces.storage import DEFER_VALIDATION, NEEDS_VALIDATION, TRUSTED
+from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.partition.appender import StagedLog
 from kafkatx.log.partition.content import (
     SMALL_BYTES,
@@ -17,8 +18,7 @@ from kafkatx.log.partition.content import (
     ValidatedRecords,
     ValidationRequired,
 )
-from kafkatx.log.partition.leader_epochs import LeaderEpochs
-from kafkatx.log.partition.producer_state import Producers
+from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import assemble, build_values
 from kafkatx.records.compression import Codec, compress
@@ -33,7 +33,7 @@ RECORD = build_values([b"v"], NOW_MS)[61:]
 def log(**settings: object) -> StagedLog:
     """A log that stores nothing."""
     config = LogConfig(**settings)  # type: ignore[arg-type]
-    return StagedLog(TP, config, find_retention, Producers(), LeaderEpochs(), 0, 0)
+    return StagedLog(TP, config, find_retention, ProducerStateManager(), LeaderEpochCache(), 0, 0)
 
 
 def made(payload: bytes, count: int, codec: Codec = Codec.NONE) -> bytes:

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.partition import file_log as log_module
-from kafkatx.log.partition.producer_state import decode_snapshot, encode_snapshot
+from kafkatx.log.producer_state import decode_snapshot, encode_snapshot
 from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.records.conversion import batches
 from kafkatx.testing.contracts.partition_log import (

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import BOUNDED, HEADERS, LogConfig
+from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.partition.appender import Appended, StagedLog
-from kafkatx.log.partition.leader_epochs import LeaderEpochs
-from kafkatx.log.partition.producer_state import Producers
 from kafkatx.log.partition.validator import topic_codec
+from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.records import batch as v2
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.compression import Codec
@@ -52,7 +52,7 @@ CHANGES = st.lists(
 
 def log(straight: bool, config: LogConfig) -> StagedLog:
     """A log that takes the short way, or one that never does."""
-    made = StagedLog(TP, config, find_retention, Producers(), LeaderEpochs(), 0, 0)
+    made = StagedLog(TP, config, find_retention, ProducerStateManager(), LeaderEpochCache(), 0, 0)
     made._plain = made._plain and straight
     return made
 

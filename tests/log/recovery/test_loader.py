@@ -15,9 +15,9 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.log.partition.producer_state import ProducerBatch, ProducerState, encode_snapshot
+from kafkatx.log.producer_state import ProducerBatch, ProducerState, encode_snapshot
 from kafkatx.log.recovery import progress
-from kafkatx.log.recovery.loader import _Recovery
+from kafkatx.log.recovery.loader import LogLoader
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP, batch
 from tests.log.fakes import crash, names
 from tests.log.recovering import SMALL, RecoveryCase
@@ -54,7 +54,7 @@ class RecoveryTests(RecoveryCase, SynchronousTestCase):
         data[:70] = b"?" * 70
         self.write_file(first, bytes(data))
         warned = mock.Mock()
-        self.patch(_Recovery, "log", warned)
+        self.patch(LogLoader, "log", warned)
         self.assertEqual(self.reopen().log_end_offset, 24)
         self.assertEqual(warned.mock_calls, [])
         self.restore()

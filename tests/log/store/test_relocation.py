@@ -86,7 +86,7 @@ class HalfwayTests(MoverCase):
 
         self.write(20)
         with capturedLogs():
-            patch = self.patch(self.store.dirs[0].dir, "set_moved", full)
+            patch = self.patch(self.store.dirs[0].files, "set_moved", full)
             self.move()
             self.finish()
             patch.restore()

@@ -13,87 +13,87 @@ from twisted.python.failure import Failure
 
 from kafkatx.errors import SettingError
 from kafkatx.log.store import ownership
-from kafkatx.log.store.attached_dir import Place
+from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.ownership import Survey
 from kafkatx.types import Expected, TopicPartition
 
 
-def unless_failing(place: Place, opening: Deferred[None]) -> Deferred[None]:
+def unless_failing(log_dir: LogDir, opening: Deferred[None]) -> Deferred[None]:
     """Wait for a step of opening a dir; one that cannot be used is offline, for the others may do."""
 
     def failed(failure: Failure) -> None:
         failure.trap(OSError)
-        place.take_offline(failure.value, "opening it")  # type: ignore[arg-type]  # trapped
+        log_dir.take_offline(failure.value, "opening it")  # type: ignore[arg-type]  # trapped
 
     return opening.addErrback(failed)
 
 
-async def survey_all(places: Sequence[Place], expected: Expected | None) -> dict[str, Survey]:
+async def survey_all(log_dirs: Sequence[LogDir], expected: Expected | None) -> dict[str, Survey]:
     """Judge whether the dirs are those of the expected state, and write down that they are.
 
     :raises StateLost: they are not; nothing was changed.
     """
     surveys: dict[str, Survey] = {}
 
-    def surveyed(place: Place) -> None:
-        surveys[place.path] = place.dir.survey()
+    def surveyed(log_dir: LogDir) -> None:
+        surveys[log_dir.path] = log_dir.files.survey()
 
-    for place in _online(places):
-        await unless_failing(place, place.worker(partial(surveyed, place)))
+    for log_dir in _online(log_dirs):
+        await unless_failing(log_dir, log_dir.worker(partial(surveyed, log_dir)))
     if expected is not None:
         ownership.check(surveys, expected)
         lost = dict(ownership.lost(surveys, expected))
-        for place in _online(places):
-            if place.path in lost:
-                place.take_offline(OSError(errno.ENODEV, lost[place.path]), "opening it")
-    for place in _online(places):
-        await unless_failing(place, place.worker(partial(_claim, place, surveys, expected)))
+        for log_dir in _online(log_dirs):
+            if log_dir.path in lost:
+                log_dir.take_offline(OSError(errno.ENODEV, lost[log_dir.path]), "opening it")
+    for log_dir in _online(log_dirs):
+        await unless_failing(log_dir, log_dir.worker(partial(_claim, log_dir, surveys, expected)))
     return surveys
 
 
-def _claim(place: Place, surveys: dict[str, Survey], expected: Expected | None) -> None:
+def _claim(log_dir: LogDir, surveys: dict[str, Survey], expected: Expected | None) -> None:
     """In the worker: write down whose dir it is.
 
     :raises OSError: it cannot be written.
     """
     if expected is None:
-        place.dir.claim(None, None)
+        log_dir.files.claim(None, None)
         return
-    place.dir.claim(expected.cluster_id, ownership.known_directory_id(place.path, surveys, expected))
+    log_dir.files.claim(expected.cluster_id, ownership.known_directory_id(log_dir.path, surveys, expected))
     with contextlib.suppress(OSError):  # of a full disk: the next checkpoint is another chance
-        place.dir.note(expected.generation())
+        log_dir.files.note(expected.generation())
 
 
-def check_any_online(places: Sequence[Place]) -> None:
+def check_any_online(log_dirs: Sequence[LogDir]) -> None:
     """Check that some dir can be used.
 
     :raises SettingError: none can.
     """
-    if not _online(places):
-        place = places[0]
-        why = place.error.strerror if place.error else ""
-        raise SettingError(f"log.dirs={place.path}: {why}; name a directory that can be written")
+    if not _online(log_dirs):
+        log_dir = log_dirs[0]
+        why = log_dir.error.strerror if log_dir.error else ""
+        raise SettingError(f"log.dirs={log_dir.path}: {why}; name a directory that can be written")
 
 
-def _online(places: Iterable[Place]) -> list[Place]:
-    return [place for place in places if place.error is None]
+def _online(log_dirs: Iterable[LogDir]) -> list[LogDir]:
+    return [log_dir for log_dir in log_dirs if log_dir.error is None]
 
 
-def saving(place: Place, expected: Expected | None) -> Callable[[], None]:
+def saving(log_dir: LogDir, expected: Expected | None) -> Callable[[], None]:
     """Return what writes a dir's checkpoints, as they are now."""
-    save = partial(place.dir.save, *_offsets(place))
+    save = partial(log_dir.files.save, *_offsets(log_dir))
     generation = expected.generation() if expected is not None else 0
 
     def write() -> None:
         save()
-        place.dir.note(generation)
+        log_dir.files.note(generation)
 
     return write
 
 
-def _offsets(place: Place) -> tuple[dict[TopicPartition, int], ...]:
+def _offsets(log_dir: LogDir) -> tuple[dict[TopicPartition, int], ...]:
     """Recovery points, log starts and ends of the logs in one dir."""
-    logs = place.logs.values()
+    logs = log_dir.logs.values()
     return (
         {log.topic_partition: log.flushed_offset for log in logs},
         {log.topic_partition: log.log_start_offset for log in logs},

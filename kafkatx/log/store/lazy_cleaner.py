@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kafkatx.log.partition.file_log import FileLog
 
 
-class Compaction:
+class LazyCleaner:
     """Cleans one log after the other.
 
     :param run_pass: makes the passes; None: a process of its own does.

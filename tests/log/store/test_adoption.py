@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.log.checkpoint import decode_partition_metadata, encode_partition_metadata, encode_stray
 from kafkatx.log.files import Files
-from kafkatx.log.recovery.adoption import KEPT, MOST_PARTITIONS, Known, Plan, carry_out, look, plan
+from kafkatx.log.store.adoption import KEPT, MOST_PARTITIONS, Known, Plan, carry_out, look, plan
 from kafkatx.types import LogDirRecord, PartitionState, Placement, Topic
 
 A, B, C = (uuid.UUID(int=number) for number in (1, 2, 3))

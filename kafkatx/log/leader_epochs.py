@@ -16,7 +16,7 @@ from kafkatx.types import NO_LEADER_EPOCH
 _NO_LIMIT = 1 << 31
 
 
-class LeaderEpochs:
+class LeaderEpochCache:
     """The epochs of one log. ``version`` counts changes, so that a writer knows what it has written."""
 
     def __init__(self, entries: Iterable[tuple[int, int]] = ()) -> None:
@@ -125,7 +125,7 @@ class EpochEvidence:
         else:
             self._runs.append(_Run(epoch, base_offset))
 
-    def entries(self, checkpoint: LeaderEpochs, latest: int = NO_LEADER_EPOCH) -> list[tuple[int, int]]:
+    def entries(self, checkpoint: LeaderEpochCache, latest: int = NO_LEADER_EPOCH) -> list[tuple[int, int]]:
         """Return the epochs and their start offsets, by the table above.
 
         :param checkpoint: a sound one, or an empty one.
@@ -154,7 +154,7 @@ class EpochEvidence:
             return following[1].epoch
         return following[0].epoch if following else _NO_LIMIT
 
-    def contradicts(self, checkpoint: LeaderEpochs) -> bool:
+    def contradicts(self, checkpoint: LeaderEpochCache) -> bool:
         """True if several batches in a row name another epoch than the checkpoint says."""
         first_known = checkpoint.entries[0][1] if checkpoint.entries else 0
         return any(

@@ -28,7 +28,7 @@ from kafkatx.log.checkpoint import (
     encode_partition_metadata,
 )
 from kafkatx.log.files import Files
-from kafkatx.log.store.log_dir import DOOMED, MAX_NAME, STRAY
+from kafkatx.log.store.log_dir_files import DOOMED, MAX_NAME, STRAY
 from kafkatx.names import CONSUMER_OFFSETS, INTERNAL_TOPICS, PARTITION_DIRECTORY, check_topic_name
 from kafkatx.types import LogDirRecord, PartitionState, Placement, Topic, TopicPartition
 

@@ -70,7 +70,7 @@ class ProducerState(NamedTuple):
     txn_first_offset: int = -1
 
 
-class Producers:
+class ProducerStateManager:
     """The states of all producers of one partition.
 
     :ivar states: by producer id; those that have not written for the longest time come first.

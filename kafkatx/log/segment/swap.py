@@ -22,15 +22,13 @@ import contextlib
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import attrs
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.files import Files
 from kafkatx.log.segment.files import INDEX, LOG, SNAPSHOT, TIME_INDEX, file_name
-from kafkatx.log.segment.segment import Segment
-
-if TYPE_CHECKING:  # a log that is opened needs no pass
-    from kafkatx.log.cleaner.passes import Cleaned
+from kafkatx.log.segment.segment import LogSegment
 
 CLEANED = ".cleaned"
 SWAP = ".swap"
@@ -39,7 +37,21 @@ _SWAPPED_LOG = re.compile(r"(\d{20})\.log\.swap")
 _FILE = re.compile(r"(\d{20})\.(log|index|timeindex)")
 
 
-class CleanedSegment(Segment):
+@attrs.frozen
+class Cleaned:
+    """A new segment, on the disk, and the base offsets of those that it replaces.
+
+    The new file's modification time is that of the last of those.
+    """
+
+    base_offset: int
+    replaces: tuple[int, ...]
+    size: int
+    max_timestamp: int
+    max_timestamp_offset: int
+
+
+class CleanedSegment(LogSegment):
     """A segment in the making, under its other name."""
 
     __slots__ = ("suffix",)
@@ -72,7 +84,7 @@ def begin(files: Files, directory: str, cleaned: Cleaned, name: str) -> None:
         files.rename(path + suffix, path + SWAP)
 
 
-def finish(files: Files, directory: str, cleaned: Cleaned, old: Sequence[Segment]) -> list[str]:
+def finish(files: Files, directory: str, cleaned: Cleaned, old: Sequence[LogSegment]) -> list[str]:
     """Steps 3 to 5; return the paths of the old files, to be unlinked later.
 
     The first segment's producer snapshot stays: it tells of what is before it.
@@ -143,5 +155,5 @@ def _carry_through(files: Files, directory: str, base_offset: int, names: Sequen
     for name in names:
         match = _FILE.fullmatch(name)
         if match and base_offset < int(match[1]) < next_offset:
-            Segment(files, directory, int(match[1]), 0, 0).remove()
+            LogSegment(files, directory, int(match[1]), 0, 0).remove()
     _take_names(files, directory, base_offset)

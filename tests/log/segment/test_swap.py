@@ -11,10 +11,10 @@ import attrs
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.log.cleaner import swap
-from kafkatx.log.cleaner.passes import Cleaned
 from kafkatx.log.files import Buffers, Files
-from kafkatx.log.segment.segment import Segment
+from kafkatx.log.segment import swap
+from kafkatx.log.segment.segment import LogSegment
+from kafkatx.log.segment.swap import Cleaned
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP
 from kafkatx.types import SharedFile
 from tests.log.cleaner.logs import EAGER, Pair, cleaning_store, keyed, last_values, records_of
@@ -277,7 +277,7 @@ class RecoverTests(SynchronousTestCase):
         swap.begin(Spy(), self.directory, cleaned, "aa")
         self.assertEqual(renames, [".index.swap", ".timeindex.swap", ".log.swap"])
         renames.clear()
-        swap.finish(Spy(), self.directory, cleaned, [Segment(Spy(), self.directory, 0, 0, 0)])
+        swap.finish(Spy(), self.directory, cleaned, [LogSegment(Spy(), self.directory, 0, 0, 0)])
         self.assertEqual(
             renames,
             [".log.deleted", ".index.deleted", ".timeindex.deleted", ".index", ".timeindex", ".log"],

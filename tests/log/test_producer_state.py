@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode
-from kafkatx.log.partition.producer_state import (
+from kafkatx.log.producer_state import (
     ProducerBatch,
-    Producers,
     ProducerState,
+    ProducerStateManager,
     SnapshotDamaged,
     decode_snapshot,
     encode_snapshot,
@@ -24,9 +24,9 @@ FENCED = ErrorCode.INVALID_PRODUCER_EPOCH
 MAX = 2**31 - 1
 
 
-def with_batches(*batches: tuple[int, int], epoch: int = 5) -> Producers:
+def with_batches(*batches: tuple[int, int], epoch: int = 5) -> ProducerStateManager:
     """Producer 1 after batches of (first sequence, records); offsets begin at 100."""
-    producers = Producers()
+    producers = ProducerStateManager()
     offset = 100
     for first, count in batches:
         producers.record(1, epoch, first, offset, offset + count - 1, 0)
@@ -35,7 +35,7 @@ def with_batches(*batches: tuple[int, int], epoch: int = 5) -> Producers:
 
 
 class CheckTests(SynchronousTestCase):
-    """Producers.check: what becomes of a batch."""
+    """ProducerStateManager.check: what becomes of a batch."""
 
     def test_table(self) -> None:
         """A row: the batches before; epoch, first sequence and count of the new one; the verdict."""
@@ -88,7 +88,7 @@ class CheckTests(SynchronousTestCase):
 
     def test_expire(self) -> None:
         """A producer goes when it has been idle for the whole time, not before."""
-        producers = Producers()
+        producers = ProducerStateManager()
         producers.record(1, 0, 0, 0, 0, 1000)
         producers.record(2, 0, 0, 1, 1, 1001)
         producers.expire(1100, 100)
@@ -108,7 +108,7 @@ class SnapshotTests(SynchronousTestCase):
 
     def test_golden(self) -> None:
         """The bytes are those of Kafka's schema: version, CRC-32C, count, and 46 bytes a producer."""
-        producers = Producers()
+        producers = ProducerStateManager()
         producers.record(0x1122334455667788, 3, 10, 500, 504, 1_700_000_000_000)
         entry = bytes.fromhex(
             "1122334455667788"  # producer_id
@@ -127,7 +127,7 @@ class SnapshotTests(SynchronousTestCase):
 
     def test_last_five(self) -> None:
         """The last five batches are kept, the oldest first; Kafka takes the last entry of a producer."""
-        producers = Producers()
+        producers = ProducerStateManager()
         for number in range(7):
             producers.record(1, 3, 2 * number, 10 * number, 10 * number + 1, 99)
             producers.record(2, 0, number, 10 * number, 10 * number, 98)
@@ -143,8 +143,8 @@ class SnapshotTests(SynchronousTestCase):
         data = encode_snapshot(states)
         self.assertEqual(data[20:36].hex(), "ffffffff" + "ff" * 8 + "00000000")
         self.assertEqual(decode_snapshot(data), states)
-        self.assertIsNone(Producers(states).check(4, 2, 0, 1))
-        self.assertEqual(Producers(states).check(4, 2, 1, 1), GAP)
+        self.assertIsNone(ProducerStateManager(states).check(4, 2, 0, 1))
+        self.assertEqual(ProducerStateManager(states).check(4, 2, 1, 1), GAP)
 
     @settings(deadline=None, max_examples=50)
     @given(
@@ -185,7 +185,7 @@ class OldestTests(SynchronousTestCase):
 
     def test_order(self) -> None:
         """Those that wrote last stay, whenever they came; of few one goes, of many a twentieth."""
-        producers = Producers()
+        producers = ProducerStateManager()
         for key in range(100):
             producers.record(key, 0, 0, key, key, key)
         producers.record(0, 0, 1, 100, 100, 100)
@@ -196,6 +196,6 @@ class OldestTests(SynchronousTestCase):
     def test_after_a_restart(self) -> None:
         """A snapshot's order does not count, but when each has written."""
         states = {key: ProducerState(0, (ProducerBatch(0, 0, key, key),), 50 - key) for key in range(50)}
-        producers = Producers(decode_snapshot(encode_snapshot(states)))
+        producers = ProducerStateManager(decode_snapshot(encode_snapshot(states)))
         producers.expire(50, 10)
         self.assertEqual(sorted(producers.states), list(range(10)))

@@ -1,0 +1,382 @@
+"""One log dir: its lock, its checkpoints, and the directories of its partitions.
+
+All methods but :meth:`LogDirFiles.unlock` block: they run in the dir's worker.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+
+from twisted.logger import Logger
+
+from kafkatx.config.log_config import LogConfig
+from kafkatx.errors import PartitionUnavailable, SettingError
+from kafkatx.log.checkpoint import (
+    CLEAN_SHUTDOWN,
+    CLEANED_OFFSETS,
+    GENERATION,
+    HIGH_WATERMARKS,
+    LOCK,
+    LOG_STARTS,
+    META_PROPERTIES,
+    NO_TOPIC_ID,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+    STRAY_METADATA,
+    CheckpointDamaged,
+    decode_generation,
+    decode_meta_properties,
+    decode_offsets,
+    decode_partition_metadata,
+    encode_generation,
+    encode_meta_properties,
+    encode_offsets,
+    encode_partition_metadata,
+    encode_stray,
+)
+from kafkatx.log.faults import FULL, ONE_FILES
+from kafkatx.log.files import Files
+from kafkatx.log.recovery.loader import LoadedLog, load
+from kafkatx.log.recovery.progress import Progress
+from kafkatx.log.store.lock_file import locked
+from kafkatx.log.store.ownership import Found, Survey, problem
+from kafkatx.names import PARTITION_DIRECTORY
+from kafkatx.types import Expected, SharedFile, TopicPartition
+
+DOOMED = re.compile(r"(.+)\.[0-9a-f]{32}-delete")
+STRAY = re.compile(r"(.+)\.[0-9a-f]{32}-stray")
+MAX_NAME = 255
+
+
+class LogDirFiles:
+    """One entry of ``log.dirs``.
+
+    :ivar unavailable: the partitions that could not be loaded: what the checkpoints say of them is kept.
+    """
+
+    log = Logger()
+
+    def __init__(self, files: Files, path: str, broker_id: int) -> None:
+        self.path = path
+        self._files = files
+        self._broker_id = broker_id
+        self.directory_id = ""
+        self._lock: SharedFile | None = None
+        self._meta: dict[str, str] = {}
+        self._survey: Survey | None = None
+        self._clean = False
+        self._recovery_points: Mapping[TopicPartition, int] = {}
+        self._log_starts: Mapping[TopicPartition, int] = {}
+        self._cleaned: Mapping[TopicPartition, int] = {}
+        self.unavailable: set[TopicPartition] = set()
+
+    def _join(self, *names: str) -> str:
+        return os.path.join(self.path, *names)
+
+    # --- the lock
+
+    def lock(self) -> None:
+        """Make the dir if it is missing, and take it.
+
+        :raises OSError: it cannot be written.
+        :raises SettingError: another broker has it, it belongs to another id, or its lock file is a link.
+        """
+        if not self._files.is_dir(self.path):
+            self._files.make_dirs(self.path)
+            self._files.sync_dir(os.path.dirname(self.path))
+        self._lock = locked(self._files, self.path, self._join(LOCK))
+        self._check_owner()
+
+    @property
+    def locked(self) -> bool:
+        """Whether this broker has the dir."""
+        return self._lock is not None
+
+    def unlock(self) -> None:
+        """Let go of the dir; the lock ends with the descriptor."""
+        self._lock = None
+
+    def _check_owner(self) -> None:
+        """Check that ``meta.properties`` names this broker, or none."""
+        data = self._files.read(self._join(META_PROPERTIES))
+        self._meta = {} if data is None else decode_meta_properties(data)
+        owner = self._meta.get("broker.id", self._meta.get("node.id"))
+        if owner is not None and owner != str(self._broker_id):
+            raise SettingError(
+                f"log.dirs={self.path}: belongs to broker.id={owner}, not to broker.id={self._broker_id}; "
+                "set broker.id or name another directory"
+            )
+
+    def claim(self, cluster_id: str | None, directory_id: str | None) -> None:
+        """Write down whose dir it is, where that is not said already.
+
+        :param cluster_id: None: no cluster is known.
+        :param directory_id: the dir's id where ``meta.properties`` has none; None: a new one.
+        :raises OSError: it cannot be written.
+        """
+        pairs = {"version": "0", "broker.id": str(self._broker_id)} | self._meta
+        if cluster_id is not None:
+            pairs["cluster.id"] = cluster_id
+            pairs.setdefault("directory.id", directory_id or _new_directory_id())
+        if pairs != self._meta:
+            try:
+                self._files.replace(self._join(META_PROPERTIES), encode_meta_properties(pairs))
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                return  # what is here can be read; the next start is another chance
+            self._meta = pairs
+        self.directory_id = pairs.get("directory.id", "")
+
+    def note(self, generation: int) -> None:
+        """Write down which change of the cluster's state was seen.
+
+        :raises OSError: it cannot be written.
+        """
+        if generation:
+            self._files.replace(self._join(GENERATION), encode_generation(generation), sync=False)
+
+    # --- opening
+
+    def survey(self) -> Survey:
+        """Look at what is here; change nothing.
+
+        :raises OSError: the dir cannot be read.
+        """
+        found, doomed = [], []
+        for name in self._files.names(self.path):
+            if not self._files.is_dir(self._join(name)):
+                continue
+            if DOOMED.fullmatch(name):
+                doomed.append((name, self._read_topic_id(name)))
+            elif match := PARTITION_DIRECTORY.fullmatch(name):
+                found.append(Found(TopicPartition(match[1], int(match[2])), self._read_topic_id(name)))
+        generation = decode_generation(self._files.read(self._join(GENERATION)) or b"")
+        self._survey = Survey(
+            self._meta.get("cluster.id"), self._meta.get("directory.id"), generation, found, doomed
+        )
+        return self._survey
+
+    def find(self, expected: Expected | None = None) -> list[Found]:
+        """The partitions that are here. Removes what deletion left; from now on a crash is a crash.
+
+        :param expected: directories that are not of this state are put aside as stray, or removed where their
+            topic was deleted; None: all of them are good.
+        :raises OSError: the dir cannot be read.
+        """
+        survey = self._survey or self.survey()
+        self._clean = self._files.exists(self._join(CLEAN_SHUTDOWN))
+        self._files.unlink(self._join(CLEAN_SHUTDOWN))
+        self._recovery_points = self._read_offsets(RECOVERY_POINTS)
+        self._log_starts = self._read_offsets(LOG_STARTS)
+        self._cleaned = self._read_offsets(CLEANED_OFFSETS)
+        for name, topic_id in survey.doomed:
+            if expected is None or topic_id in expected.recorded.deleted:
+                self._files.remove_tree(self._join(name))
+            else:
+                self.set_stray(name, "no client is known to have deleted its topic")
+        found = [one for one in survey.found if expected is None or self._keep(one, expected)]
+        self._files.sync_dir(self.path)
+        return found
+
+    def _keep(self, found: Found, expected: Expected) -> bool:
+        """Return True for a directory of the expected state; remove or put aside another."""
+        why = problem(found, expected)
+        if why is None:
+            return True
+        name = str(found.topic_partition)
+        if found.topic_id in expected.recorded.deleted:
+            self.log.info("{path}: its topic was deleted; it is removed", path=self._join(name))
+            self._files.remove_tree(self.put_aside(found.topic_partition))
+        else:
+            self.set_stray(name, why)
+        return False
+
+    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
+        data = self._files.read(self._join(name))
+        try:
+            return decode_offsets(data) if data is not None else {}
+        except CheckpointDamaged as error:
+            self.log.warn("{path} is damaged and passed over: {error}", path=self._join(name), error=error)
+            return {}
+
+    def _read_topic_id(self, name: str) -> uuid.UUID:
+        path = self._join(name, PARTITION_METADATA)
+        data = self._files.read(path)
+        try:
+            return decode_partition_metadata(data) if data is not None else NO_TOPIC_ID
+        except CheckpointDamaged as error:
+            self.log.warn("{path} is damaged and passed over: {error}", path=path, error=error)
+            return NO_TOPIC_ID
+
+    def load(
+        self, found: Sequence[Found], configs: Sequence[LogConfig], now_ms: int
+    ) -> list[LoadedLog | PartitionUnavailable]:
+        """Open the logs of these partitions; an error stands for one that cannot be used.
+
+        :raises OSError: files cannot be read or written.
+        """
+        if found and not self._clean:
+            self.log.info(
+                "{path}: no clean shutdown, {count} logs are checked", path=self.path, count=len(found)
+            )
+        progress = Progress(self.path, len(found))
+        loaded: list[LoadedLog | PartitionUnavailable] = []
+        for one, config in zip(found, configs, strict=True):
+            try:
+                loaded.append(self._load(one.topic_partition, config, now_ms, progress))
+            except PartitionUnavailable as error:
+                self.unavailable.add(one.topic_partition)
+                loaded.append(error)
+            progress.opened()
+        return loaded
+
+    def _load(self, name: TopicPartition, config: LogConfig, now_ms: int, progress: Progress) -> LoadedLog:
+        try:
+            return load(
+                self._files,
+                self._join(str(name)),
+                config,
+                now_ms,
+                self._clean,
+                self._log_starts.get(name, 0),
+                self._recovery_points.get(name, 0),
+                self._cleaned.get(name, 0),
+                progress.read,
+            )
+        except OSError as error:
+            if error.errno not in ONE_FILES:
+                raise
+            raise PartitionUnavailable(
+                f"{error.filename}: {error.strerror}; give the broker access to the file and start it again"
+            ) from error
+
+    def _with_unavailable(
+        self, new: Mapping[TopicPartition, int], old: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int]:
+        """Keep what a checkpoint said of the partitions that could not be loaded."""
+        return {**{name: old[name] for name in self.unavailable if name in old}, **new}
+
+    # --- checkpoints
+
+    def save(
+        self,
+        recovery_points: Mapping[TopicPartition, int],
+        log_starts: Mapping[TopicPartition, int],
+        high_watermarks: Mapping[TopicPartition, int],
+    ) -> None:
+        """Write the offset checkpoints.
+
+        :raises OSError: one could not be written; it is as it was.
+        """
+        points = self._with_unavailable(recovery_points, self._recovery_points)
+        self._files.replace(self._join(RECOVERY_POINTS), encode_offsets(points))
+        self.save_log_starts(log_starts)
+        self._files.replace(self._join(HIGH_WATERMARKS), encode_offsets(high_watermarks))
+
+    def save_log_starts(self, log_starts: Mapping[TopicPartition, int]) -> None:
+        """Write down where the logs start.
+
+        :raises OSError: it could not be written; it is as it was.
+        """
+        starts = self._with_unavailable(log_starts, self._log_starts)
+        self._files.replace(self._join(LOG_STARTS), encode_offsets(starts))
+
+    def save_cleaned(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Write down up to where each log was compacted.
+
+        :raises OSError: it could not be written; it is as it was, and too much will be compacted again.
+        """
+        cleaned = self._with_unavailable(offsets, self._cleaned)
+        self._files.replace(self._join(CLEANED_OFFSETS), encode_offsets(cleaned))
+
+    def mark_clean(self) -> None:
+        """Say that all is on the disk, for the next start; not where a partition is still to be checked."""
+        if self.unavailable:
+            return
+        self._files.replace(self._join(CLEAN_SHUTDOWN), b"")
+
+    # --- partitions
+
+    def create(
+        self, found: Found, config: LogConfig, now_ms: int, is_deleted: Callable[[uuid.UUID], bool]
+    ) -> LoadedLog:
+        """Make a partition's directory; a directory in its place is put aside.
+
+        Nothing is brought to the disk here: a directory that a power cut takes, before the coordinator has on
+        record that it was made, is made again.
+
+        :param is_deleted: tells whether a client asked to delete the topic of this id.
+        :raises OSError: it cannot be made; nothing usable is left of it.
+        """
+        name = str(found.topic_partition)
+        if self._files.exists(self._join(name)):
+            if is_deleted(self._read_topic_id(name)):
+                self._files.remove_tree(self.put_aside(found.topic_partition))
+            else:
+                self.set_stray(name, "a new partition of its name was made")
+        try:
+            self._files.make_dirs(self._join(name))
+            self.adopt(found.topic_partition, found.topic_id, sync=False)
+            loaded = load(self._files, self._join(name), config, now_ms, clean=True)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._files.remove_tree(self._join(name))
+            raise
+        return loaded
+
+    def adopt(self, topic_partition: TopicPartition, topic_id: uuid.UUID, sync: bool = True) -> None:
+        """Write down which topic a partition's directory belongs to."""
+        path = self._join(str(topic_partition), PARTITION_METADATA)
+        self._files.replace(path, encode_partition_metadata(topic_id), sync)
+
+    def put_aside(self, topic_partition: TopicPartition) -> str:
+        """Rename a deleted partition's directory so that no start takes it for one; return the new path."""
+        return self._rename(str(topic_partition), "delete")
+
+    def set_moved(self, topic_partition: TopicPartition) -> str:
+        """Rename the directory of a partition that is in another log dir now; return the new path."""
+        return self._rename(str(topic_partition), "moved")
+
+    def set_stray(self, name: str, why: str) -> None:
+        """Rename a directory that nobody asked to delete so that no start takes it for a partition's.
+
+        :raises OSError: it could not be renamed.
+        """
+        match = DOOMED.fullmatch(name)
+        was = match[1] if match else name
+        with contextlib.suppress(OSError):  # the name alone says it, too, unless it is cut off
+            self._files.replace(self._join(name, STRAY_METADATA), encode_stray(was, why))
+        stray = self._rename(name, "stray", was)
+        self.log.warn(
+            "{path}: {why}; it is put aside as {stray} and never removed: bring it back with kafkatx log"
+            " adopt --stray {name}, or remove it yourself",
+            path=self._join(name),
+            why=why,
+            stray=stray,
+            name=os.path.basename(stray),
+        )
+
+    def _rename(self, name: str, kind: str, was: str | None = None) -> str:
+        suffix = f".{uuid.uuid4().hex}-{kind}"
+        path = self._join((was or name)[: MAX_NAME - len(suffix)] + suffix)
+        self._files.rename(self._join(name), path)
+        self._files.sync_dir(self.path)
+        return path
+
+    def sync(self) -> None:
+        """Bring the names in this dir to the disk.
+
+        :raises OSError: that failed.
+        """
+        self._files.sync_dir(self.path)
+
+
+def _new_directory_id() -> str:
+    """A random id as Kafka writes it."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode("ascii")

@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
-from kafkatx.client.consumer.iterators import unread
+from kafkatx.client.consumer.iterators import rewind
 from kafkatx.client.facades.forwarder import AsyncioFacade, ForwardDeferred
 from kafkatx.client.facades.future import DeferredFuture
 from kafkatx.client.facades.loop_reactor import ReactorLease
@@ -207,7 +207,7 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         except asyncio.CancelledError:
             # They may have come in the same turn of the loop, before this task could go on.
             if answer.done() and not answer.cancelled() and answer.exception() is None:
-                unread(self.client.seek, answer.result())
+                rewind(self.client.seek, answer.result())
             raise
 
     async def getone(self) -> Record:
@@ -219,15 +219,15 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         """Give records until the consumer is closed."""
         while True:
             try:
-                hand = await DeferredFuture(self.client.hand())
+                hand = await DeferredFuture(self.client.next_delivery())
             except ClientClosed:
                 return
             try:
-                for record in hand.rest:
+                for record in hand.remaining:
                     hand.last = record
                     yield record
             finally:  # the application may leave the loop: what it was not given is the next
-                hand.position.interrupt()
+                hand.state.interrupt_delivery()
 
     def process(
         self, function: Callable[[Any], Any], *, batches: bool = False, max_records: int | None = None

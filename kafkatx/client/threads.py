@@ -23,7 +23,7 @@ from twisted.internet.threads import deferToThreadPool
 
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
-from kafkatx.client.consumer.iterators import unread
+from kafkatx.client.consumer.iterators import rewind
 from kafkatx.client.facades.call_queue import CallQueue
 from kafkatx.client.facades.forwarder import BlockingFacade
 from kafkatx.client.facades.methods import (
@@ -40,7 +40,7 @@ from kafkatx.client.legacy import consumer_connector, message_streams, simple_co
 from kafkatx.client.producer import producer
 from kafkatx.client.producer.receipts import OnDelivery
 from kafkatx.client.producer.topic_queues import Headers
-from kafkatx.clientcore.consumer.partition_state import Hand
+from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.clientcore.producer.values import BatchMetadata, ProducerData, RecordMetadata
@@ -267,17 +267,17 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         return None
 
     def _unread(self, found: dict[TopicPartition, list[Record]]) -> None:
-        unread(self.client.seek, found)
+        rewind(self.client.seek, found)
 
     def __iter__(self) -> Iterator[Record]:
         """Give records until the consumer is closed by another thread. One iteration at a time."""
         while True:
             try:
-                hand = self.thread.call(self.client.hand, late=_return)
+                hand = self.thread.call(self.client.next_delivery, late=_return)
             except ClientClosed:
                 return
             try:
-                for record in hand.rest:
+                for record in hand.remaining:
                     hand.last = record
                     yield record
             except BaseException:  # the application left the loop: what it was not given is the next
@@ -305,8 +305,8 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         )
 
 
-def _return(hand: Hand) -> None:
-    hand.position.interrupt()
+def _return(hand: Delivery) -> None:
+    hand.state.interrupt_delivery()
 
 
 class SimpleConsumer(_Client[simple_consumer.SimpleConsumer], SimpleConsumerMethods):

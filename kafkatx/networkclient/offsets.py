@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred, DeferredList
 
 from kafkatx.clientcore import list_offsets
 from kafkatx.clientcore.consumer import leader_epochs
-from kafkatx.clientcore.consumer.leader_epochs import Doubt, EpochEnd
+from kafkatx.clientcore.consumer.leader_epochs import EpochEndOffset, EpochQuery
 from kafkatx.clientcore.list_offsets import NO_OFFSET, OffsetAndTimestamp
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.networkclient.cluster import Cluster
@@ -54,15 +54,15 @@ async def look_up_at(
 
 
 async def epoch_ends(
-    cluster: Cluster, doubts: Mapping[TopicPartition, Doubt]
-) -> dict[TopicPartition, EpochEnd | KafkaTXError]:
+    cluster: Cluster, doubts: Mapping[TopicPartition, EpochQuery]
+) -> dict[TopicPartition, EpochEndOffset | KafkaTXError]:
     """Ask each leader once where epochs end.
 
     :return: where, or what failed: UNSUPPORTED_VERSION where the leader is too old to be asked.
     """
     leaders, found = _known_leaders(cluster, doubts)
 
-    async def ask(leader: int) -> Mapping[TopicPartition, EpochEnd | KafkaTXError]:
+    async def ask(leader: int) -> Mapping[TopicPartition, EpochEndOffset | KafkaTXError]:
         version = await cluster.version_for(leader, OffsetForLeaderEpochRequest)
         if version < leader_epochs.FIRST_VERSION:
             raise RequestError(ErrorCode.UNSUPPORTED_VERSION, "the broker is too old to be asked for epochs")

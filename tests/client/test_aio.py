@@ -17,7 +17,7 @@ from kafkatx.client.facades.forwarder import Listener
 from kafkatx.client.facades.future import DeferredFuture
 from kafkatx.client.facades.loop_reactor import ReactorLease
 from kafkatx.client.legacy.message_streams import MessageStream as TwistedStream
-from kafkatx.clientcore.consumer.partition_state import Hand
+from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.errors import KafkaTXError, SettingError
@@ -263,10 +263,10 @@ class ClientTests(SynchronousTestCase):
 class StreamTests(SynchronousTestCase):
     """A connector's streams, in a loop of asyncio."""
 
-    def hand(self, *offsets: int) -> Hand:
+    def hand(self, *offsets: int) -> Delivery:
         """Records that a connector deals."""
         position: Any = SimpleNamespace(place=PLACE)
-        return Hand(position, [Record("t", 0, offset) for offset in offsets], offsets[0])
+        return Delivery(position, [Record("t", 0, offset) for offset in offsets], offsets[0])
 
     def test_records(self) -> None:
         """Records come one by one; who leaves the loop is done with the last when it asks again."""

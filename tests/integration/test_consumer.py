@@ -399,6 +399,6 @@ class KillTests(ClientCase, TestCase):
         found = await consumer.getmany(timeout_ms=100)
         for place, records in found.items():
             self.seen[place.partition] += [int(record.value) for record in records]
-        self.most_bytes = max(self.most_bytes, consumer._parts.positions.shelf.bytes)
+        self.most_bytes = max(self.most_bytes, consumer._parts.subscriptions.buffer.buffered_bytes)
         if found:
             await consumer.commit()

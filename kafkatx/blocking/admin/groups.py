@@ -10,7 +10,7 @@ from kafkatx.blocking.coordinators import Coordinators
 from kafkatx.clientcore.admin import groups as messages
 from kafkatx.clientcore.admin.group_description import GroupDescription, from_classic, from_consumer
 from kafkatx.clientcore.admin.groups import GroupListing
-from kafkatx.clientcore.group.offsets import OffsetAndMetadata, fetched
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata, committed_offsets
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -76,7 +76,7 @@ class Groups:
     def _offsets(self, group_id: str, channel: Channel) -> dict[TopicPartition, OffsetAndMetadata]:
         version = channel.version_for(OffsetFetchRequest)
         response = channel.request(messages.offsets_request(group_id, version), version)
-        return dict(sorted(fetched(group_id, response).items()))
+        return dict(sorted(committed_offsets(group_id, response).items()))
 
     def commit(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Set offsets of a group without members; a group that is not there comes into being.

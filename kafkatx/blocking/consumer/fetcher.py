@@ -22,10 +22,10 @@ from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 MAX_BYTES = 8 << 20
 MIN_PARTITION_BYTES = 1 << 20
-NEVER_MORE = (1 << 31) - 1
+MAX_FETCH_BYTES = (1 << 31) - 1
 READ_COMMITTED = 1
 
-NAMES_TOPICS_UNTIL = 12
+LAST_VERSION_WITH_NAMES = 12
 """The last version of Fetch that names topics; from 13 on it is their ids."""
 
 
@@ -174,7 +174,7 @@ class Fetcher:
         for address, cursors in by_leader.items():
             lane = self._lanes[address]
             lane.asked = cursors
-            version = lane.channel.version_for(FetchRequest, NAMES_TOPICS_UNTIL)
+            version = lane.channel.version_for(FetchRequest, LAST_VERSION_WITH_NAMES)
             lane.ticket = lane.channel.send(self._request(cursors), version)
         # The broker fills a reply in the order asked: let another partition be the first next time.
         self._cursors = self._cursors[1:] + self._cursors[:1]
@@ -238,9 +238,9 @@ class Fetcher:
             got.append(Chunk(cursor.partition, records[:size], cursor.offset, answer.high_watermark))
         elif len(records):
             # Before Fetch 3 a batch above max_bytes comes cut off: ask for more of it.
-            if cursor.max_bytes >= NEVER_MORE:
+            if cursor.max_bytes >= MAX_FETCH_BYTES:
                 raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"{self.topic} [{cursor.partition}]")
-            cursor.max_bytes = min(cursor.max_bytes * 4, NEVER_MORE)
+            cursor.max_bytes = min(cursor.max_bytes * 4, MAX_FETCH_BYTES)
         elif cursor.end is not None:
             self._nothing_before_end(cursor, answer, was_first)
 

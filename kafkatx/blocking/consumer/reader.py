@@ -7,7 +7,7 @@ from functools import partial
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.consumer.fetcher import MAX_BYTES, Fetcher
-from kafkatx.clientcore.consumer.columns import MAX_COLUMN_BYTES, MAX_ROWS, Columns, gather
+from kafkatx.clientcore.consumer.columns import MAX_COLUMN_BYTES, MAX_ROWS, Columns, decode_columns
 from kafkatx.records.batch import Record
 from kafkatx.records.conversion import batches
 
@@ -105,4 +105,4 @@ class Reader:
             stored = (chunk[span.position : span.position + span.size] for span in batches(chunk))
             start, end = self.start_offset, self.end_offset
             # What was fetched is handed out before more is waited for.
-            yield from gather(stored, start, end, self._check_crcs, with_headers, max_rows, max_bytes)
+            yield from decode_columns(stored, start, end, self._check_crcs, with_headers, max_rows, max_bytes)

@@ -211,9 +211,9 @@ def _write_chunk(
         append_batch(
             chunk.data[span.position : span.position + span.size], columns, with_headers=rows.wants_headers
         )
-        columns.cut(0, *wanted)
+        columns.trim(0, *wanted)
         if left is not None:
-            columns.limit(left - written)
+            columns.truncate(left - written)
         written += len(columns.offsets)
         pieces.append(rows.render(chunk.partition, columns))
         size += len(pieces[-1])

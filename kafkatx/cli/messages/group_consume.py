@@ -97,13 +97,13 @@ def write(
     consumer: Consumer, found: Mapping[TopicPartition, list[Record]], rows: Rows, out: IO[bytes]
 ) -> None:
     """Print records; if that fails the group gets them again."""
-    from kafkatx.client.consumer.iterators import unread
+    from kafkatx.client.consumer.iterators import rewind
 
     try:
         out.write(rows.render(found))
         out.flush()
     except BaseException:
-        unread(consumer.seek, found)
+        rewind(consumer.seek, found)
         raise
 
 

@@ -11,7 +11,7 @@ from kafkatx.clientcore.admin import lag
 from kafkatx.clientcore.admin.group_description import GroupDescription, from_classic, from_consumer
 from kafkatx.clientcore.admin.groups import GroupListing
 from kafkatx.clientcore.admin.lag import Progress
-from kafkatx.clientcore.group.offsets import OffsetAndMetadata, fetched
+from kafkatx.clientcore.group.offsets import OffsetAndMetadata, committed_offsets
 from kafkatx.clientcore.list_offsets import LATEST
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import BrokerNode, TopicPartition
@@ -93,7 +93,7 @@ class Groups:
         async def attempt(node_id: int) -> dict[TopicPartition, OffsetAndMetadata]:
             version = await self._destinations.version(node_id, OffsetFetchRequest)
             request = messages.offsets_request(group_id, version)
-            return fetched(group_id, await self._destinations.node(node_id, request, version))
+            return committed_offsets(group_id, await self._destinations.node(node_id, request, version))
 
         return dict(sorted((await self._destinations.coordinator(group_id, attempt)).items()))
 

@@ -9,19 +9,19 @@ from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.logger import Logger
 
 from kafkatx.client.consumer.audit import consumer_auditor
-from kafkatx.client.consumer.fetcher import Fetching
+from kafkatx.client.consumer.fetcher import Fetcher
 from kafkatx.client.consumer.group.autocommit import AutoCommit
 from kafkatx.client.consumer.group.membership import Membership
-from kafkatx.client.consumer.group.rebalance import Rebalancing
-from kafkatx.client.consumer.offset_resolver import Locating
-from kafkatx.client.consumer.poll import Reading
+from kafkatx.client.consumer.group.rebalance import RebalanceCallbacks
+from kafkatx.client.consumer.offset_resolver import OffsetResolver
+from kafkatx.client.consumer.poll import Poller
 from kafkatx.client.consumer.processor import Processor
 from kafkatx.client.plugins import decoder
-from kafkatx.clientcore.consumer.completed_fetch import Decoding
-from kafkatx.clientcore.consumer.fetch_buffer import Shelf
-from kafkatx.clientcore.consumer.fetch_requests import Fetches
+from kafkatx.clientcore.consumer.completed_fetch import DecodeSettings
+from kafkatx.clientcore.consumer.fetch_buffer import FetchBuffer
+from kafkatx.clientcore.consumer.fetch_requests import FetchRequests
 from kafkatx.clientcore.consumer.partition_state import COMMITTED
-from kafkatx.clientcore.consumer.subscription_state import Positions
+from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import consumer
 from kafkatx.errors import KafkaTXError
@@ -32,7 +32,7 @@ POLLS = 100
 """How often within ``max.poll.interval.ms`` the membership hears, at most, that the application asks."""
 
 
-class Consuming:
+class ConsumerAssembly:
     """The parts of one consumer.
 
     :ivar auditor: None where ``audit.interval.ms`` is 0.
@@ -47,29 +47,33 @@ class Consuming:
         self._processor: Processor | None = None
         self.membership: Membership | None = None
         self.auto_commit: AutoCommit | None = None
-        shelf = Shelf(settings[consumer.READAHEAD_BYTES], settings[consumer.MAX_PARTITION_FETCH_BYTES])
+        shelf = FetchBuffer(settings[consumer.READAHEAD_BYTES], settings[consumer.MAX_PARTITION_FETCH_BYTES])
         self.auditor = consumer_auditor(settings, cluster)
-        self.positions = Positions(shelf, None if self.auditor is None else self.auditor.count)
-        self.positions.on_told = self.changed
-        self.reading = Reading(self.reactor, self.positions, self._asks)
+        self.subscriptions = SubscriptionState(shelf, None if self.auditor is None else self.auditor.count)
+        self.subscriptions.on_error_raised = self.partitions_changed
+        self.poller = Poller(self.reactor, self.subscriptions, self._on_poll)
         if settings[consumer.GROUP_ID] is not None:
             self._join(settings)
-        self.rebalancing = Rebalancing(self.positions, self.reading, self.auto_commit, self.changed)
+        self.rebalance_callbacks = RebalanceCallbacks(
+            self.subscriptions, self.poller, self.auto_commit, self.partitions_changed
+        )
         committed = None if self.membership is None else self.membership.fetch_committed
-        self.locating = Locating(cluster, settings, self.positions, committed, self._located)
-        decoding = Decoding(
+        self.offset_resolver = OffsetResolver(
+            cluster, settings, self.subscriptions, committed, self._offsets_resolved
+        )
+        decoding = DecodeSettings(
             settings[consumer.CHECK_CRCS],
             decoder(settings, consumer.KEY_DESERIALIZER),
             decoder(settings, consumer.VALUE_DESERIALIZER),
         )
-        self.fetching = Fetching(
+        self.fetcher = Fetcher(
             cluster,
             settings,
-            self.positions,
-            Fetches(settings, shelf, decoding),
-            self.reading.arrived,
-            self.locating.out_of_range,
-            self.locating.compare,
+            self.subscriptions,
+            FetchRequests(settings, shelf, decoding),
+            self.poller.notify,
+            self.offset_resolver.out_of_range,
+            self.offset_resolver.validate_positions,
         )
         self._started = False
         self._poll_every_s = settings[consumer.MAX_POLL_INTERVAL_MS] / 1000 / POLLS
@@ -83,7 +87,9 @@ class Consuming:
         )
         if settings[consumer.ENABLE_AUTO_COMMIT]:
             interval_ms = settings[consumer.AUTO_COMMIT_INTERVAL_MS]
-            self.auto_commit = AutoCommit(self.reactor, interval_ms, self.positions, self.membership.commit)
+            self.auto_commit = AutoCommit(
+                self.reactor, interval_ms, self.subscriptions, self.membership.commit
+            )
 
     # -- beginning and end
 
@@ -92,21 +98,21 @@ class Consuming:
         if self._started:
             return
         self._started = True
-        self.locating.start()
-        self.fetching.start()
+        self.offset_resolver.start()
+        self.fetcher.start()
         if self.membership is not None:
             self.membership.start()
         if self.auto_commit is not None:
             self.auto_commit.start()
         if self.auditor is not None:
             self.auditor.start()
-        self.changed()
+        self.partitions_changed()
 
     async def close(self, timeout_s: float) -> None:
         """End: let the application finish, commit, leave the group."""
         until_s = self.reactor.seconds() + timeout_s
-        self.reading.close()
-        self.fetching.stop()
+        self.poller.close()
+        self.fetcher.stop()
         ending = Deferred.fromCoroutine(self._end())
         ending.addTimeout(timeout_s, self.reactor)
         try:
@@ -114,25 +120,25 @@ class Consuming:
         except TimedOut:
             self._log.warn("the consumer was not done within {seconds} s of its closing", seconds=timeout_s)
         finally:
-            self.locating.close()
+            self.offset_resolver.close()
             if self.auto_commit is not None:
                 self.auto_commit.stop()
             if self.membership is not None:
                 self.membership.close()
             if self._processor is not None and self._processor.running:
                 self._processor.cancel()
-            self.positions.remove(self.positions.places)
+            self.subscriptions.remove_partitions(self.subscriptions.assigned_partitions)
             if self.auditor is not None:
                 await self.auditor.close(max(0.0, until_s - self.reactor.seconds()))
 
     async def _end(self) -> None:
         if self._processor is not None and self._processor.running:
-            await self._processor.ended()
+            await self._processor.wait_ended()
         else:
-            self.positions.settle()
-        self.reading.settled.fire(None)
+            self.subscriptions.mark_processed()
+        self.poller.processed.fire(None)
         if self.auto_commit is not None:
-            await self.auto_commit.last()
+            await self.auto_commit.try_commit()
         if self.membership is not None:
             await self.membership.leave()
 
@@ -144,41 +150,41 @@ class Consuming:
 
     # -- what parts tell each other
 
-    def changed(self) -> None:
+    def partitions_changed(self) -> None:
         """Other positions are there, or they want other things than before."""
         if self._started:
-            self.locating.look()
-            self.fetching.changed()
-        self.reading.arrived()
+            self.offset_resolver.resolve()
+            self.fetcher.partitions_changed()
+        self.poller.notify()
 
-    def _located(self) -> None:
-        self.fetching.changed()
-        self.reading.arrived()
+    def _offsets_resolved(self) -> None:
+        self.fetcher.partitions_changed()
+        self.poller.notify()
 
-    def begin(self, places: Iterable[TopicPartition]) -> None:
+    def assign(self, places: Iterable[TopicPartition]) -> None:
         """Have partitions that no group has given."""
-        self.positions.add(places, COMMITTED)
-        self.changed()
+        self.subscriptions.add_partitions(places, COMMITTED)
+        self.partitions_changed()
 
     async def _assigned(self, places: set[TopicPartition]) -> None:
-        await self.rebalancing.assigned(places)
+        await self.rebalance_callbacks.assigned(places)
 
     async def _revoked(self, places: set[TopicPartition]) -> None:
-        await self.rebalancing.revoked(places)
+        await self.rebalance_callbacks.revoked(places)
 
     async def _lost(self, places: set[TopicPartition]) -> None:
-        await self.rebalancing.lost(places)
+        await self.rebalance_callbacks.lost(places)
 
     def _failed(self, error: KafkaTXError) -> None:
-        self.reading.fail(error, for_good=True)
+        self.poller.fail(error, for_good=True)
 
     # -- that the application lives
 
-    def _asks(self, waiting: bool) -> None:
+    def _on_poll(self, waiting: bool) -> None:
         """The application asks for records, and gets some unless it has to wait."""
-        self.works(None if waiting else self.reactor.seconds())
+        self.report_activity(None if waiting else self.reactor.seconds())
 
-    def works(self, since: float | None) -> None:
+    def report_activity(self, since: float | None) -> None:
         """The application is at work since then; None: it waits."""
         if self.membership is None:
             return

@@ -9,12 +9,12 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.client.consumer.assembly import Consuming
+from kafkatx.client.consumer.assembly import ConsumerAssembly
 from kafkatx.client.consumer.group.membership import Membership
 from kafkatx.client.consumer.iterators import BlockingStream, records
 from kafkatx.client.consumer.processor import Processor
 from kafkatx.client.deferreds import client_cluster, deferred
-from kafkatx.clientcore.consumer.partition_state import Hand
+from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import ClientClosed, CommitFailed
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
@@ -63,9 +63,9 @@ class Consumer:
         """
         self.settings, self.cluster = client_cluster("consumer", {**settings, **more}, reactor, cluster)
         self._owns_cluster = cluster is None
-        self._parts = Consuming(self.settings, self.cluster)
-        self._positions = self._parts.positions
-        self._most = self.settings[consumer.MAX_POLL_RECORDS]
+        self._parts = ConsumerAssembly(self.settings, self.cluster)
+        self._subscriptions = self._parts.subscriptions
+        self._max_poll_records = self.settings[consumer.MAX_POLL_RECORDS]
         self._isolation_level = int(self.settings[consumer.ISOLATION_LEVEL] == "read_committed")
         self._subscribed = False
         self._ending: SharedCall[None] = SharedCall()
@@ -136,11 +136,11 @@ class Consumer:
         :raises ValueError: both topics and pattern are given, or none.
         """
         self._check_open()
-        if self._positions.places and not self._subscribed:
+        if self._subscriptions.assigned_partitions and not self._subscribed:
             raise KafkaTXError("partitions are assigned by hand: unsubscribe() first")
         self._group().subscribe(topics, pattern)
         self._subscribed = True
-        self._parts.rebalancing.listener = listener
+        self._parts.rebalance_callbacks.listener = listener
 
     @deferred
     async def unsubscribe(self) -> None:
@@ -148,12 +148,12 @@ class Consumer:
         self._check_open()
         if self._subscribed:
             self._subscribed = False
-            self._positions.settle()
-            self._parts.reading.settled.fire(None)
+            self._subscriptions.mark_processed()
+            self._parts.poller.processed.fire(None)
             await self._group().unsubscribe()
         self.cluster.untrack(self)
-        self._positions.remove(self._positions.places)
-        self._parts.changed()
+        self._subscriptions.remove_partitions(self._subscriptions.assigned_partitions)
+        self._parts.partitions_changed()
 
     def assign(self, partitions: Iterable[TopicPartition | tuple[str, int]]) -> None:
         """Read these partitions, instead of those before, whoever else does.
@@ -165,12 +165,12 @@ class Consumer:
             raise KafkaTXError("topics are subscribed to: unsubscribe() first")
         places = {TopicPartition(*place) for place in partitions}
         self.cluster.track({place.topic for place in places}, self)
-        self._positions.remove(self._positions.places - places)
-        self._parts.begin(sorted(places))
+        self._subscriptions.remove_partitions(self._subscriptions.assigned_partitions - places)
+        self._parts.assign(sorted(places))
 
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions that it reads."""
-        return self._positions.places
+        return self._subscriptions.assigned_partitions
 
     # -- where in them
 
@@ -185,8 +185,8 @@ class Consumer:
         """
         if offset < 0:
             raise ValueError(f"offset {offset}: 0 or more, or use seek_to_beginning and seek_to_end")
-        self._positions[partition].seek(offset)
-        self._parts.changed()
+        self._subscriptions[partition].seek(offset)
+        self._parts.partitions_changed()
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
         """Go on from the first record that there is; without arguments in all partitions."""
@@ -197,26 +197,28 @@ class Consumer:
         self._seek_to(partitions, LATEST)
 
     def _seek_to(self, partitions: Iterable[TopicPartition], begin: int) -> None:
-        for position in [self._positions[place] for place in partitions or self._positions.places]:
-            position.seek_to(begin)
-        self._parts.changed()
+        for position in [
+            self._subscriptions[place] for place in partitions or self._subscriptions.assigned_partitions
+        ]:
+            position.request_offset_reset(begin)
+        self._parts.partitions_changed()
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Hand out nothing more of these until :meth:`resume`; they stay assigned."""
-        for position in [self._positions[place] for place in partitions]:
+        for position in [self._subscriptions[place] for place in partitions]:
             position.paused = True
-            position.interrupt()
+            position.interrupt_delivery()
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Hand out records of these again."""
-        for position in [self._positions[place] for place in partitions]:
+        for position in [self._subscriptions[place] for place in partitions]:
             position.paused = False
-            position.shelf.offer(position)
-        self._parts.changed()
+            position.buffer.enqueue(position)
+        self._parts.partitions_changed()
 
     def paused(self) -> frozenset[TopicPartition]:
         """Those that :meth:`pause` has stopped."""
-        return frozenset(position.place for position in self._positions if position.paused)
+        return frozenset(position.topic_partition for position in self._subscriptions if position.paused)
 
     @deferred
     async def position(self, partition: TopicPartition) -> int:
@@ -226,16 +228,16 @@ class Consumer:
         :meth:`close` revokes, too.
         """
         self._check_not_ended()
-        position = self._positions[partition]
-        await self._parts.locating.known(position)
-        return position.offset
+        position = self._subscriptions[partition]
+        await self._parts.offset_resolver.wait_resolved(position)
+        return position.position
 
     def highwater(self, partition: TopicPartition) -> int:
         """The end of a partition's log (exclusive) as the last fetch told it; -1: none did yet.
 
         :raises NotAssigned: the consumer does not have the partition.
         """
-        return self._positions[partition].high_watermark
+        return self._subscriptions[partition].high_watermark
 
     # -- commits
 
@@ -251,7 +253,7 @@ class Consumer:
         self._check_not_ended()
         if offsets is None:
             self._check_nothing_forfeited()
-            wanted = self._positions.offsets()
+            wanted = self._subscriptions.positions()
         else:
             wanted = {
                 TopicPartition(*place): at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at)
@@ -261,7 +263,7 @@ class Consumer:
 
     def _check_nothing_forfeited(self) -> None:
         """Raise CommitFailed, once, where partitions were lost since records of them were handed out."""
-        lost = self._parts.rebalancing.forfeited
+        lost = self._parts.rebalance_callbacks.lost_partitions
         if lost:
             names = ", ".join(map(str, sorted(lost)))
             lost.clear()
@@ -321,29 +323,29 @@ class Consumer:
         :return: fires with none after the time-out. Fails with what stands in their place, and with
             ClientClosed. Cancelling it loses nothing.
         """
-        limit = self._most if max_records is None else max_records
-        return await self._parts.reading.take(limit, None if timeout_ms is None else timeout_ms / 1000)
+        limit = self._max_poll_records if max_records is None else max_records
+        return await self._parts.poller.poll(limit, None if timeout_ms is None else timeout_ms / 1000)
 
     @deferred
     async def getone(self) -> Record:
         """The next record, whenever it comes; otherwise as :meth:`getmany`."""
-        (found,) = (await self._parts.reading.take(1, None)).values()
+        (found,) = (await self._parts.poller.poll(1, None)).values()
         return found[0]
 
     def __aiter__(self) -> AsyncIterator[Record]:
         """Give records for ever; see the class. Raises what stands in place of one."""
-        return records(self._parts.reading, self._most)
+        return records(self._parts.poller, self._max_poll_records)
 
     def stream(self) -> BlockingStream:
         """An endless iterator for a thread other than the reactor's: it waits for records."""
-        return BlockingStream(self._parts.reactor, self._parts.reading, self._most)
+        return BlockingStream(self._parts.reactor, self._parts.poller, self._max_poll_records)
 
-    def hand(self) -> Deferred[Hand]:
+    def next_delivery(self) -> Deferred[Delivery]:
         """The next records of one partition, to be given one by one; for iterators of other kinds.
 
         Whoever has it does as :func:`~kafkatx.client.consumer.iterators.records` does.
         """
-        return Deferred.fromCoroutine(self._parts.reading.give(self._most))
+        return Deferred.fromCoroutine(self._parts.poller.next_delivery(self._max_poll_records))
 
     def process(
         self, function: Callable[[Any], Any], *, batches: bool = False, max_records: int | None = None
@@ -364,11 +366,11 @@ class Consumer:
         parts = self._parts
         processor = Processor(
             parts.reactor,
-            self._positions,
-            parts.reading,
+            self._subscriptions,
+            parts.poller,
             function,
             batches=batches,
-            limit=self._most if max_records is None else max_records,
-            alive=parts.works,
+            limit=self._max_poll_records if max_records is None else max_records,
+            alive=parts.report_activity,
         )
         return parts.process(processor)

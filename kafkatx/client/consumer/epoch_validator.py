@@ -13,8 +13,8 @@ from __future__ import annotations
 from twisted.logger import Logger
 
 from kafkatx.clientcore.consumer.fetch_requests import leader_epoch
-from kafkatx.clientcore.consumer.leader_epochs import Doubt, EpochEnd
-from kafkatx.clientcore.consumer.partition_state import UNKNOWN, Position
+from kafkatx.clientcore.consumer.leader_epochs import EpochEndOffset, EpochQuery
+from kafkatx.clientcore.consumer.partition_state import UNKNOWN, TopicPartitionState
 from kafkatx.clientcore.errors import LogTruncation
 from kafkatx.clientcore.list_offsets import EARLIEST
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
@@ -23,7 +23,7 @@ from kafkatx.networkclient.offsets import epoch_ends
 from kafkatx.types import NO_LEADER_EPOCH
 
 
-class Comparing:
+class EpochValidator:
     """Compares positions with the logs of their leaders.
 
     :param reset: what ``auto.offset.reset`` says: EARLIEST, LATEST, or None.
@@ -35,58 +35,60 @@ class Comparing:
         self._cluster = cluster
         self._reset = reset
 
-    async def ask(self, doubtful: list[Position]) -> dict[Position, KafkaTXError]:
+    async def validate(self, doubtful: list[TopicPartitionState]) -> dict[TopicPartitionState, KafkaTXError]:
         """Ask once for all of them; return those that could not be asked for.
 
         Where what was read ahead does not fit it is dropped, and the position has to be asked for again.
         """
-        turns = [position.turn for position in doubtful]
+        turns = [position.revision for position in doubtful]
         metadata = self._cluster.metadata
         doubts = {
-            position.place: Doubt(leader_epoch(metadata, position.place), position.fetch_epoch)
+            position.topic_partition: EpochQuery(
+                leader_epoch(metadata, position.topic_partition), position.fetch_epoch
+            )
             for position in doubtful
         }
         found = await epoch_ends(self._cluster, doubts)
-        failed: dict[Position, KafkaTXError] = {}
+        failed: dict[TopicPartitionState, KafkaTXError] = {}
         for position, turn in zip(doubtful, turns, strict=True):
-            outcome = found[position.place]
-            leader = doubts[position.place].current_leader_epoch
-            if position.turn != turn:
+            outcome = found[position.topic_partition]
+            leader = doubts[position.topic_partition].current_leader_epoch
+            if position.revision != turn:
                 continue
-            if isinstance(outcome, EpochEnd):
-                self._judge(position, outcome, leader)
+            if isinstance(outcome, EpochEndOffset):
+                self._complete(position, outcome, leader)
             elif isinstance(outcome, RequestError) and outcome.code is ErrorCode.UNSUPPORTED_VERSION:
-                position.checked(leader, NO_LEADER_EPOCH)
+                position.complete_validation(leader, NO_LEADER_EPOCH)
             else:
                 failed[position] = outcome
         return failed
 
-    def _judge(self, position: Position, end: EpochEnd, leader: int) -> None:
+    def _complete(self, position: TopicPartitionState, end: EpochEndOffset, leader: int) -> None:
         """As ``SubscriptionState.maybeCompleteValidation`` does, but for what was read ahead."""
         if end.leader_epoch >= 0 and position.fetch_offset <= end.end_offset:
-            position.checked(leader, end.leader_epoch)
-        elif position.fetch_offset == position.offset:
+            position.complete_validation(leader, end.leader_epoch)
+        elif position.fetch_offset == position.position:
             self._truncated(position, end, leader)
         else:
-            position.drop()
+            position.drop_buffered()
             if position.fetch_epoch < 0:
-                position.checked(leader, NO_LEADER_EPOCH)
+                position.complete_validation(leader, NO_LEADER_EPOCH)
 
-    def _truncated(self, position: Position, end: EpochEnd, leader: int) -> None:
+    def _truncated(self, position: TopicPartitionState, end: EpochEndOffset, leader: int) -> None:
         known = end.leader_epoch >= 0
         if self._reset is None:
             latest = end.end_offset if known else UNKNOWN
-            position.fail(LogTruncation(*position.place, position.offset, latest))
+            position.fail(LogTruncation(*position.topic_partition, position.position, latest))
             return
         reset = "earliest" if self._reset == EARLIEST else "latest"
         self._log.warn(
             "{place}: the new leader has not all that was read up to {offset}; going on from {goal}",
-            place=position.place,
-            offset=position.offset,
+            place=position.topic_partition,
+            offset=position.position,
             goal=end.end_offset if known else reset,
         )
         if known:
             position.seek(end.end_offset, end.leader_epoch)
-            position.checked(leader, end.leader_epoch)
+            position.complete_validation(leader, end.leader_epoch)
         else:
-            position.seek_to(self._reset)
+            position.request_offset_reset(self._reset)

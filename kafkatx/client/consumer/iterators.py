@@ -1,7 +1,7 @@
 """Endless iterations over a consumer's records: in a coroutine, and in a thread.
 
 Both get a hand of records at a time, and give one after the other without asking anybody. Seeks, pauses and
-rebalances empty the hand; see :class:`~kafkatx.clientcore.consumer.partition_state.Hand`.
+rebalances empty the hand; see :class:`~kafkatx.clientcore.consumer.partition_state.Delivery`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import blockingCallFromThread
 
-from kafkatx.client.consumer.poll import Reading
-from kafkatx.clientcore.consumer.partition_state import Hand
+from kafkatx.client.consumer.poll import Poller
+from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import ClientClosed, NotAssigned
 from kafkatx.types import TopicPartition
 
 
-async def records(reading: Reading, limit: int) -> AsyncIterator[Record]:
+async def records(reading: Poller, limit: int) -> AsyncIterator[Record]:
     """Give records for ever; ends when the consumer is closed.
 
     A record is done when the next is asked for. While records are at hand nothing is awaited, but the
@@ -29,10 +29,10 @@ async def records(reading: Reading, limit: int) -> AsyncIterator[Record]:
     """
     while True:
         try:
-            hand = await reading.give(limit)
+            hand = await reading.next_delivery(limit)
         except ClientClosed:
             return
-        for record in hand.rest:
+        for record in hand.remaining:
             hand.last = record
             yield record
 
@@ -43,27 +43,27 @@ class BlockingStream:
     Not for the reactor's own thread: it would wait for itself. One thread at a time.
     """
 
-    def __init__(self, reactor: Any, reading: Reading, limit: int) -> None:
+    def __init__(self, reactor: Any, reading: Poller, limit: int) -> None:
         self._reactor = reactor
-        self._reading = reading
+        self._poller = reading
         self._limit = limit
 
     def __iter__(self) -> Iterator[Record]:
         """Give records; raises KafkaTXError where one cannot be had."""
         while True:
             try:
-                hand: Hand = blockingCallFromThread(self._reactor, self._give)  # type: ignore[arg-type]
+                hand: Delivery = blockingCallFromThread(self._reactor, self._next_delivery)  # type: ignore[arg-type]
             except ClientClosed:
                 return
-            for record in hand.rest:
+            for record in hand.remaining:
                 hand.last = record
                 yield record
 
-    def _give(self) -> Deferred[Hand]:
-        return Deferred.fromCoroutine(self._reading.give(self._limit))
+    def _next_delivery(self) -> Deferred[Delivery]:
+        return Deferred.fromCoroutine(self._poller.next_delivery(self._limit))
 
 
-def unread(seek: Callable[[TopicPartition, int], None], found: Mapping[TopicPartition, list[Record]]) -> None:
+def rewind(seek: Callable[[TopicPartition, int], None], found: Mapping[TopicPartition, list[Record]]) -> None:
     """Take back records that were handed out, but reached nobody: they are the next again.
 
     :param seek: the consumer's.

@@ -13,11 +13,11 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from kafkatx.client.consumer.epoch_validator import Comparing
+from kafkatx.client.consumer.epoch_validator import EpochValidator
 from kafkatx.clientcore.backoff import JITTER, Backoff
 from kafkatx.clientcore.consumer.fetch_requests import leader_epoch
-from kafkatx.clientcore.consumer.partition_state import COMMITTED, OUTSIDE, RESETS, Position
-from kafkatx.clientcore.consumer.subscription_state import Positions
+from kafkatx.clientcore.consumer.partition_state import COMMITTED, OUT_OF_RANGE, RESETS, TopicPartitionState
+from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.clientcore.errors import ClientClosed, NoOffset, OffsetOutOfRange, retriable
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
@@ -34,7 +34,7 @@ FetchCommitted: TypeAlias = Callable[
 ]
 
 
-class Locating:
+class OffsetResolver:
     """Finds the offset of each position that has none, and tries until it has it.
 
     :param committed: reads what the group has committed; None where there is no group.
@@ -47,14 +47,14 @@ class Locating:
         self,
         cluster: Cluster,
         settings: ClientSettings,
-        positions: Positions,
+        positions: SubscriptionState,
         committed: FetchCommitted | None,
         located: Callable[[], None],
     ) -> None:
         self._cluster = cluster
-        self._positions = positions
+        self._subscriptions = positions
         self._committed = committed
-        self._located = located
+        self._on_resolved = located
         self._reset = RESETS.get(settings[consumer.AUTO_OFFSET_RESET])
         self._isolation_level = int(settings[consumer.ISOLATION_LEVEL] == "read_committed")
         self._backoff = Backoff(
@@ -62,25 +62,25 @@ class Locating:
             longest_ms=settings[common.RETRY_BACKOFF_MAX_MS],
             jitter=JITTER,
         )
-        self._comparing = Comparing(cluster, self._reset)
+        self._epoch_validator = EpochValidator(cluster, self._reset)
         self._unlisten: Callable[[], None] = _nothing
         self._running: Deferred[None] | None = None
-        self._rounds: Waiters[None] = Waiters()
+        self._round_ended: Waiters[None] = Waiters()
         self._closed = False
 
     def start(self) -> None:
         """From now on positions are compared with the log of each leader that is new."""
-        self._unlisten = self._cluster.on_metadata(lambda old, new: self.compare())
+        self._unlisten = self._cluster.on_metadata(lambda old, new: self.validate_positions())
 
-    def compare(self) -> None:
+    def validate_positions(self) -> None:
         """Have those positions checked that were read from another leader than there is now."""
-        for position in self._positions:
-            position.doubt(leader_epoch(self._cluster.metadata, position.place))
-        self.look()
+        for position in self._subscriptions:
+            position.maybe_validate(leader_epoch(self._cluster.metadata, position.topic_partition))
+        self.resolve()
 
-    def look(self) -> None:
+    def resolve(self) -> None:
         """See to it that all positions come to have an offset; nothing happens if that is under way."""
-        if self._running is None and not self._closed and self._lost():
+        if self._running is None and not self._closed and self._unresolved():
             self._running = Deferred()  # the coroutine may end before its Deferred is there
             running = Deferred.fromCoroutine(self._run())
             running.addErrback(lambda failure: failure.trap(CancelledError, ClientClosed) and None)
@@ -88,16 +88,16 @@ class Locating:
             if self._running is not None:
                 self._running = running
 
-    async def known(self, position: Position) -> None:
+    async def wait_resolved(self, position: TopicPartitionState) -> None:
         """Wait until a position has its offset.
 
         :raises KafkaTXError: it has got none.
         """
-        while position.sought:
+        while position.unresolved:
             if position.error is not None:
                 raise position.error
-            waiting = self._rounds.wait()
-            self.look()
+            waiting = self._round_ended.wait()
+            self.resolve()
             await waiting
 
     def close(self) -> None:
@@ -107,34 +107,34 @@ class Locating:
         running, self._running = self._running, None
         if running is not None:
             running.cancel()
-        self._rounds.fail(ClientClosed("the consumer was closed"))
+        self._round_ended.fail(ClientClosed("the consumer was closed"))
 
-    def out_of_range(self, position: Position) -> None:
+    def out_of_range(self, position: TopicPartitionState) -> None:
         """The log does not have a position's offset: begin elsewhere if settings say where, else fail."""
         if self._reset is None:
-            position.begin = OUTSIDE  # nothing is fetched before the leader has said what it has
+            position.start_at = OUT_OF_RANGE  # nothing is fetched before the leader has said what it has
         else:
             self._log.warn(
                 "{place}: the log does not have offset {offset}; going on from the {reset}",
-                place=position.place,
+                place=position.topic_partition,
                 offset=position.fetch_offset,
                 reset="earliest" if self._reset == EARLIEST else "latest",
             )
-            position.seek_to(self._reset)
-        self.look()
+            position.request_offset_reset(self._reset)
+        self.resolve()
 
-    def _lost(self) -> list[Position]:
-        return [position for position in self._positions if position.sought and not position.error]
+    def _unresolved(self) -> list[TopicPartitionState]:
+        return [position for position in self._subscriptions if position.unresolved and not position.error]
 
     async def _run(self) -> None:
         failures = 0
         try:
-            while lost := self._lost():
+            while lost := self._unresolved():
                 before = len(lost)
-                await self._round(lost)
-                self._located()
-                self._rounds.fire(None)
-                left = self._lost()
+                await self._resolve_once(lost)
+                self._on_resolved()
+                self._round_ended.fire(None)
+                left = self._unresolved()
                 if left:
                     failures = failures + 1 if len(left) == before else 0
                     self._cluster.stale()
@@ -142,91 +142,109 @@ class Locating:
         finally:
             self._running = None
 
-    async def _round(self, lost: list[Position]) -> None:
+    async def _resolve_once(self, lost: list[TopicPartitionState]) -> None:
         """Ask once for all of them."""
-        turns = {position.place: position.turn for position in lost}
-        committed = [position for position in lost if position.begin == COMMITTED]
+        turns = {position.topic_partition: position.revision for position in lost}
+        committed = [position for position in lost if position.start_at == COMMITTED]
         if committed:
-            await self._ask_group(committed, turns)
-        outside = [position for position in lost if position.begin == OUTSIDE]
+            await self._resolve_committed(committed, turns)
+        outside = [position for position in lost if position.start_at == OUT_OF_RANGE]
         if outside:
-            await self._tell_range(outside, turns)
+            await self._fail_out_of_range(outside, turns)
         ends = {
-            position.place: position.begin
+            position.topic_partition: position.start_at
             for position in lost
-            if position.begin not in (None, COMMITTED, OUTSIDE) and position.turn == turns[position.place]
+            if position.start_at not in (None, COMMITTED, OUT_OF_RANGE)
+            and position.revision == turns[position.topic_partition]
         }
         if ends:
-            await self._ask_leaders(lost, ends, turns)
-        await self._compare([position for position in self._lost() if position.unchecked])
+            await self._resolve_by_timestamp(lost, ends, turns)
+        await self._validate([position for position in self._unresolved() if position.awaiting_validation])
 
-    async def _ask_group(self, wanted: list[Position], turns: Mapping[TopicPartition, int]) -> None:
+    async def _resolve_committed(
+        self, wanted: list[TopicPartitionState], turns: Mapping[TopicPartition, int]
+    ) -> None:
         found: Mapping[TopicPartition, OffsetAndMetadata | None] = {}
         if self._committed is not None:
             try:
-                found = await self._committed([position.place for position in wanted])
+                found = await self._committed([position.topic_partition for position in wanted])
             except KafkaTXError as error:
                 self._failed(wanted, error, turns)
                 return
         for position in wanted:
-            if position.turn != turns[position.place]:
+            if position.revision != turns[position.topic_partition]:
                 continue
-            offset = found.get(position.place)
+            offset = found.get(position.topic_partition)
             if offset is not None:
-                position.found(offset.offset, offset.leader_epoch)
-                position.doubt(leader_epoch(self._cluster.metadata, position.place))
+                position.set_position(offset.offset, offset.leader_epoch)
+                position.maybe_validate(leader_epoch(self._cluster.metadata, position.topic_partition))
             elif self._reset is None:
-                position.fail(NoOffset(*position.place))
+                position.fail(NoOffset(*position.topic_partition))
             else:
-                position.begin = self._reset
+                position.start_at = self._reset
 
-    async def _ask_leaders(
-        self, lost: list[Position], ends: Mapping[TopicPartition, Any], turns: Mapping[TopicPartition, int]
+    async def _resolve_by_timestamp(
+        self,
+        lost: list[TopicPartitionState],
+        ends: Mapping[TopicPartition, Any],
+        turns: Mapping[TopicPartition, int],
     ) -> None:
         found = await look_up(self._cluster, ends, self._isolation_level)
         for position in lost:
-            outcome = found.get(position.place)
+            outcome = found.get(position.topic_partition)
             if isinstance(outcome, KafkaTXError):
                 self._failed([position], outcome, turns)
-            elif outcome is not None and outcome.offset >= 0 and position.turn == turns[position.place]:
-                position.found(outcome.offset)
+            elif (
+                outcome is not None
+                and outcome.offset >= 0
+                and position.revision == turns[position.topic_partition]
+            ):
+                position.set_position(outcome.offset)
 
-    async def _tell_range(self, outside: list[Position], turns: Mapping[TopicPartition, int]) -> None:
+    async def _fail_out_of_range(
+        self, outside: list[TopicPartitionState], turns: Mapping[TopicPartition, int]
+    ) -> None:
         """Fail positions that are outside of their logs, with what the logs have."""
         ends: list[dict[TopicPartition, Any]] = []
         for end in (EARLIEST, LATEST):
             ends.append(
-                await look_up(self._cluster, {one.place: end for one in outside}, self._isolation_level)
+                await look_up(
+                    self._cluster, {one.topic_partition: end for one in outside}, self._isolation_level
+                )
             )
         for position in outside:
-            if position.turn != turns[position.place] or position.begin != OUTSIDE:
+            if position.revision != turns[position.topic_partition] or position.start_at != OUT_OF_RANGE:
                 continue
-            earliest, latest = (found.get(position.place) for found in ends)
+            earliest, latest = (found.get(position.topic_partition) for found in ends)
             failed = next((end for end in (earliest, latest) if isinstance(end, KafkaTXError)), None)
             if failed is not None:
                 self._failed([position], failed, turns)
                 continue
-            position.begin = None
+            position.start_at = None
             known = [-1 if end is None else end.offset for end in (earliest, latest)]
-            position.fail(OffsetOutOfRange(*position.place, position.fetch_offset, *known))
+            position.fail(OffsetOutOfRange(*position.topic_partition, position.fetch_offset, *known))
 
-    async def _compare(self, doubtful: list[Position]) -> None:
+    async def _validate(self, doubtful: list[TopicPartitionState]) -> None:
         """Ask new leaders whether they have what was read; more than once where read-ahead has to go."""
         while doubtful:
-            turns = {position.place: position.turn for position in doubtful}
-            for position, error in (await self._comparing.ask(doubtful)).items():
+            turns = {position.topic_partition: position.revision for position in doubtful}
+            for position, error in (await self._epoch_validator.validate(doubtful)).items():
                 self._failed([position], error, turns)
-            doubtful = [one for one in doubtful if one.unchecked and one.turn != turns[one.place]]
+            doubtful = [
+                one
+                for one in doubtful
+                if one.awaiting_validation and one.revision != turns[one.topic_partition]
+            ]
 
     def _failed(
-        self, wanted: list[Position], error: KafkaTXError, turns: Mapping[TopicPartition, int]
+        self, wanted: list[TopicPartitionState], error: KafkaTXError, turns: Mapping[TopicPartition, int]
     ) -> None:
         """What may pass is tried again, the application gets the rest."""
         if isinstance(error, ClientClosed):
             raise error
         if not retriable(error):
             for position in wanted:
-                if position.turn == turns[position.place]:
+                if position.revision == turns[position.topic_partition]:
                     position.fail(error)
 
 

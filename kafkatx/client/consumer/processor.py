@@ -9,9 +9,9 @@ import attrs
 from twisted.internet.defer import CancelledError, Deferred, DeferredList, succeed
 from twisted.python.failure import Failure
 
-from kafkatx.client.consumer.poll import BREATH_S, Reading
-from kafkatx.clientcore.consumer.partition_state import Hand
-from kafkatx.clientcore.consumer.subscription_state import Positions
+from kafkatx.client.consumer.poll import MAX_BUSY_S, Poller
+from kafkatx.clientcore.consumer.partition_state import Delivery
+from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.networkclient.waiters import Waiters
 
 
@@ -22,7 +22,7 @@ class _Work:
     :ivar since: when the function was last called.
     """
 
-    hand: Hand
+    hand: Delivery
     since: float
     done: Deferred[None] | None = None
 
@@ -45,25 +45,25 @@ class Processor:
     def __init__(
         self,
         reactor: Any,
-        positions: Positions,
-        reading: Reading,
+        positions: SubscriptionState,
+        reading: Poller,
         function: Callable[[Any], Any],
         batches: bool,
         limit: int,
         alive: Callable[[float | None], None],
     ) -> None:
         self._reactor = reactor
-        self._positions = positions
-        self._reading = reading
+        self._subscriptions = positions
+        self._poller = reading
         self._function = function
         self._batches = batches
         self._limit = limit
-        self._alive = alive
-        self._works: set[_Work] = set()
+        self._report_activity = alive
+        self._running_work: set[_Work] = set()
         self._failure: Failure | None = None
         self.running = False
         self._cancelled = self._stopping = False
-        self._over: Waiters[None] = Waiters()
+        self._ended: Waiters[None] = Waiters()
 
     def start(self) -> Deferred[None]:
         """Process until the consumer is closed, or the function fails.
@@ -81,49 +81,49 @@ class Processor:
             for one in (outcome, waiting):
                 if not one.called:
                     one.callback(result)
-            self._over.fire(None)
+            self._ended.fire(None)
 
         outcome.addBoth(lambda _: waiting)  # who cancels it hears when the functions are done
         self.running = True
         Deferred.fromCoroutine(self._run()).addBoth(over)
         return outcome
 
-    def ended(self) -> Deferred[None]:
+    def wait_ended(self) -> Deferred[None]:
         """Fires when it is over, at once if it is; cancelling it changes nothing."""
-        return self._over.wait() if self.running else succeed(None)
+        return self._ended.wait() if self.running else succeed(None)
 
     def cancel(self) -> None:
         """Give out nothing more and end; where that is so already, cancel what the function works on."""
         if not self._stopping:
             self._cancelled = True
             self._interrupt()
-            self._reading.wake()
+            self._poller.wake()
             return
-        for work in list(self._works):
+        for work in list(self._running_work):
             if work.done is not None:
                 work.done.cancel()
 
     def _interrupt(self) -> None:
-        for work in list(self._works):
-            work.hand.position.interrupt()
+        for work in list(self._running_work):
+            work.hand.state.interrupt_delivery()
 
     async def _run(self) -> None:
-        self._reading.check()
-        self._reading.begin()
+        self._poller.check()
+        self._poller.acquire()
         try:
-            while not (self._reading.closed or self._failure or self._cancelled):
-                self._reading.check()
-                hand = self._positions.give(self._limit)
+            while not (self._poller.closed or self._failure or self._cancelled):
+                self._poller.check()
+                hand = self._subscriptions.next_delivery(self._limit)
                 if hand is None:
-                    await self._reading.wait(None)
+                    await self._poller.wait(None)
                     continue
                 self._start(hand)
-                await self._reading.breathe()
+                await self._poller.yield_to_reactor()
         finally:
             try:
                 await self._stop()
             finally:
-                self._reading.end()
+                self._poller.release()
         if self._failure is not None:
             self._failure.raiseException()
         if self._cancelled:
@@ -133,55 +133,55 @@ class Processor:
         """Give out nothing more, and wait for what the function works on."""
         self._stopping = True
         self._interrupt()
-        await DeferredList([work.done for work in self._works if work.done is not None])
-        self._alive(None)
+        await DeferredList([work.done for work in self._running_work if work.done is not None])
+        self._report_activity(None)
 
-    def _start(self, hand: Hand) -> None:
+    def _start(self, hand: Delivery) -> None:
         work = _Work(hand, self._reactor.seconds())
-        self._works.add(work)
-        self._work_on()
+        self._running_work.add(work)
+        self._report()
         done = Deferred.fromCoroutine(self._work(work))
-        if work in self._works:
+        if work in self._running_work:
             work.done = done
 
     async def _work(self, work: _Work) -> None:
         hand = work.hand
         try:
             if self._batches:
-                records = hand.all()
+                records = hand.take_all()
                 if records:
                     await self._call(records)
             else:
                 await self._each(work, hand)
         except Exception:
             self._failure = self._failure or Failure()
-            self._positions.fail(hand)
+            self._subscriptions.fail_delivery(hand)
         else:
-            self._positions.finish(hand)
-        self._works.discard(work)
-        self._work_on()
-        self._reading.settled.fire(None)
-        self._reading.wake()
+            self._subscriptions.finish_delivery(hand)
+        self._running_work.discard(work)
+        self._report()
+        self._poller.processed.fire(None)
+        self._poller.wake()
 
-    async def _each(self, work: _Work, hand: Hand) -> None:
+    async def _each(self, work: _Work, hand: Delivery) -> None:
         function, seconds = self._function, self._reactor.seconds
         told = work.since
-        for record in hand.rest:
+        for record in hand.remaining:
             hand.last = record
             result = function(record)
             if result is not None and hasattr(result, "__await__"):
                 await result
             work.since = seconds()
-            if work.since - told >= BREATH_S:
+            if work.since - told >= MAX_BUSY_S:
                 told = work.since
-                self._work_on()
-                await self._reading.breathe()
+                self._report()
+                await self._poller.yield_to_reactor()
 
     async def _call(self, records: Any) -> None:
         result = self._function(records)
         if hasattr(result, "__await__"):
             await result
 
-    def _work_on(self) -> None:
+    def _report(self) -> None:
         """Tell how long the function has been at what it has been at longest."""
-        self._alive(min((work.since for work in self._works), default=None))
+        self._report_activity(min((work.since for work in self._running_work), default=None))

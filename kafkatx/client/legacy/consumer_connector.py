@@ -18,7 +18,7 @@ from kafkatx.client.deferreds import client_cluster, deferred
 from kafkatx.client.legacy.message_streams import MessageStream
 from kafkatx.client.legacy.stream_consumer import StreamConsumer
 from kafkatx.client.plugins import configured_instance
-from kafkatx.clientcore.consumer.partition_state import Hand
+from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.clientcore.legacy.topic_filter import StreamAssignment, Subscription, TopicFilter
 from kafkatx.clientcore.tables import consumer as table
@@ -134,8 +134,8 @@ class ConsumerConnector:
         if self._auto_commit is not None:
             self._auto_commit.start()
 
-    async def _take(self, hand: Hand, alive: Callable[[], None]) -> None:
-        place = hand.position.place
+    async def _take(self, hand: Delivery, alive: Callable[[], None]) -> None:
+        place = hand.state.topic_partition
         if place not in self._owners:
             raise KafkaTXError(f"the balancer gave {place}, which no stream is for")
         await self._owners[place].take(hand, alive)
@@ -145,12 +145,12 @@ class ConsumerConnector:
     def _rebalanced(self, added: set[TopicPartition]) -> None:
         """Divide what this connector has now; who has a hand of a partition keeps that until it is done."""
         if self._auto_commit is not None:
-            self._auto_commit.found(added)
+            self._auto_commit.forget(added)
         self._owners = self._assignment.divide(self._consumer.assignment())
 
     async def _leaving(self, partitions: set[TopicPartition], lost: bool) -> None:
         if self._auto_commit is not None and not lost:
-            await self._auto_commit.last(partitions)
+            await self._auto_commit.try_commit(partitions)
 
     def _failed(self, failure: Failure) -> None:
         if failure.check(CancelledError):
@@ -215,7 +215,7 @@ class ConsumerConnector:
             await self._distributing
         if self._auto_commit is not None:
             self._auto_commit.stop()
-            await self._auto_commit.last()
+            await self._auto_commit.try_commit()
         await self._balancer.leave()
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.deferreds import gather_by_key
 from kafkatx.client.plugins import decoder
-from kafkatx.clientcore.consumer.completed_fetch import Decoding
+from kafkatx.clientcore.consumer.completed_fetch import DecodeSettings
 from kafkatx.clientcore.errors import retriable
 from kafkatx.clientcore.legacy.simple_consumer import (
     READ_COMMITTED,
@@ -49,7 +49,7 @@ class MessageSets:
         self._min_bytes = settings[consumer.FETCH_MIN_BYTES]
         self._max_wait_ms = settings[consumer.FETCH_MAX_WAIT_MS]
         self._timeout_ms = settings[common.REQUEST_TIMEOUT_MS]
-        decoding = Decoding(
+        decoding = DecodeSettings(
             settings[consumer.CHECK_CRCS],
             decoder(settings, consumer.KEY_DESERIALIZER),
             decoder(settings, consumer.VALUE_DESERIALIZER),

@@ -11,7 +11,7 @@ import attrs
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import blockingCallFromThread
 
-from kafkatx.clientcore.consumer.partition_state import Hand
+from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.errors import KafkaTXError
@@ -28,7 +28,7 @@ class StreamRecords:
     :ivar done: fires when it is done with them.
     """
 
-    hand: Hand
+    hand: Delivery
     alive: Callable[[], None]
     done: Deferred[None] = attrs.Factory(Deferred)
 
@@ -92,7 +92,7 @@ class MessageStream:
         seconds = self._reactor.seconds
         hand = taken.hand
         told = seconds()
-        for record in hand.rest:
+        for record in hand.remaining:
             hand.last = record
             yield record
             if seconds() - told >= TELL_S:
@@ -136,10 +136,10 @@ class MessageStream:
 
     # -- the connector's side
 
-    async def take(self, hand: Hand, alive: Callable[[], None]) -> None:
+    async def take(self, hand: Delivery, alive: Callable[[], None]) -> None:
         """Give the application a hand; ends when it is done with it, or others have taken it back unread."""
         taken = StreamRecords(hand, alive)
-        hand.cut = lambda: self._cut(taken)
+        hand.on_interrupted = lambda: self._cut(taken)
         self._queue.append(taken)
         self._wake()
         await taken.done

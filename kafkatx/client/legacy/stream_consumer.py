@@ -10,12 +10,12 @@ from twisted.internet.defer import Deferred
 from kafkatx.client.consumer.consumer import Consumer
 from kafkatx.client.consumer.group.autocommit import AutoCommit, Commit
 from kafkatx.client.consumer.processor import Processor
-from kafkatx.clientcore.consumer.partition_state import Hand
+from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.clientcore.tables import consumer
 from kafkatx.types import TopicPartition
 
-Take: TypeAlias = Callable[[Hand, Callable[[], None]], Awaitable[None]]
+Take: TypeAlias = Callable[[Delivery, Callable[[], None]], Awaitable[None]]
 """Called with a hand, and with what is to be called now and then while it gets on with it; done when the
 awaitable is."""
 
@@ -27,10 +27,10 @@ class StreamProcessor(Processor):
         super().__init__(function=_nothing, batches=False, **more)
         self._take = take
 
-    async def _each(self, work: Any, hand: Hand) -> None:
+    async def _each(self, work: Any, hand: Delivery) -> None:
         def alive() -> None:
             work.since = self._reactor.seconds()
-            self._work_on()
+            self._report()
 
         await self._take(hand, alive)
 
@@ -48,22 +48,22 @@ class StreamConsumer(Consumer):
         processor = StreamProcessor(
             take,
             reactor=parts.reactor,
-            positions=self._positions,
-            reading=parts.reading,
-            limit=self._most,
-            alive=parts.works,
+            positions=self._subscriptions,
+            reading=parts.poller,
+            limit=self._max_poll_records,
+            alive=parts.report_activity,
         )
         return processor.start()
 
     def breathe(self) -> Deferred[None]:
         """Fires at once, or when the reactor had its turn if it had none for long."""
-        return self._parts.reading.breathe()
+        return self._parts.poller.yield_to_reactor()
 
     def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """The next offset of each partition after what was given out."""
-        return self._positions.offsets()
+        return self._subscriptions.positions()
 
     def auto_commit(self, commit: Commit) -> AutoCommit:
         """Automatic commits that go elsewhere than to the group's coordinator."""
         interval_ms = self.settings[consumer.AUTO_COMMIT_INTERVAL_MS]
-        return AutoCommit(self._parts.reactor, interval_ms, self._positions, commit)
+        return AutoCommit(self._parts.reactor, interval_ms, self._subscriptions, commit)

@@ -9,7 +9,12 @@ import attrs
 
 from kafkatx.clientcore.admin.group_description import CLASSIC
 from kafkatx.clientcore.errors import check, describe
-from kafkatx.clientcore.group.offsets import Committer, OffsetAndMetadata, commit_errors, commit_request
+from kafkatx.clientcore.group.offsets import (
+    ConsumerGroupMetadata,
+    OffsetAndMetadata,
+    commit_errors,
+    commit_request,
+)
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -93,7 +98,7 @@ def set_offsets_request(
     group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> OffsetCommitRequest:
     """The request that sets offsets of a group without members."""
-    return commit_request(Committer(group_id), offsets)
+    return commit_request(ConsumerGroupMetadata(group_id), offsets)
 
 
 def check_offsets_set(response: OffsetCommitResponse, group_id: str) -> None:

@@ -20,7 +20,7 @@ _MARKER = Struct(">hh")
 ABORT = 0
 
 
-class Aborted:
+class AbortedTransactions:
     """Asked batch by batch, in their order.
 
     :param transactions: of one partition of one reply.
@@ -30,7 +30,7 @@ class Aborted:
         self._coming = deque(sorted(transactions, key=lambda one: one.first_offset))
         self._open: set[int] = set()
 
-    def skips(self, header: BatchHeader) -> bool:
+    def is_aborted(self, header: BatchHeader) -> bool:
         """Whether a batch of records was never committed."""
         if not header.transactional:
             return False
@@ -38,7 +38,7 @@ class Aborted:
             self._open.add(self._coming.popleft().producer_id)
         return header.producer_id in self._open
 
-    def ends(self, header: BatchHeader, raw: memoryview) -> None:
+    def end_transaction(self, header: BatchHeader, raw: memoryview) -> None:
         """A control batch has come."""
         for marker in iter_records(raw):
             key = marker.key or b""

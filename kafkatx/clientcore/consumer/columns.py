@@ -39,7 +39,7 @@ class Columns(NamedTuple):
         """Columns without rows."""
         return cls([], [], [], [], [], [])
 
-    def cut(self, known: int, start: int, end: int | None) -> None:
+    def trim(self, known: int, start: int, end: int | None) -> None:
         """Drop, from row *known* on, those with offsets outside of *start* to *end* (exclusive).
 
         Offsets must increase.
@@ -52,14 +52,14 @@ class Columns(NamedTuple):
             del column[high:]
             del column[known:low]
 
-    def limit(self, rows: int) -> None:
+    def truncate(self, rows: int) -> None:
         """Keep the first *rows* rows only."""
         column: list[Any]
         for column in self:
             del column[rows:]
 
 
-def gather(
+def decode_columns(
     stored: Iterable[memoryview],
     start: int,
     end: int | None,
@@ -78,7 +78,7 @@ def gather(
     for raw in stored:
         known = len(columns.offsets)
         append_batch(raw, columns, check_crcs, with_headers)
-        columns.cut(known, start, end)
+        columns.trim(known, start, end)
         gathered_bytes += _payload_bytes(columns, known)
         if len(columns.offsets) >= max_rows or gathered_bytes >= max_bytes:
             yield columns

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from kafkatx.clientcore.consumer.aborted_transactions import Aborted
+from kafkatx.clientcore.consumer.aborted_transactions import AbortedTransactions
 from kafkatx.clientcore.consumer.columns import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import CorruptBatch, Undecodable, UnsupportedBatch
@@ -32,19 +32,19 @@ _EPOCH_AND_MAGIC = Struct(">12xib")
 
 
 @attrs.frozen
-class Decoding:
+class DecodeSettings:
     """How records are made of bytes.
 
-    :ivar key: None leaves the bytes; *value* likewise.
+    :ivar decode_key: None leaves the bytes; *value* likewise.
     """
 
     check_crcs: bool = True
-    key: Decode | None = None
-    value: Decode | None = None
+    decode_key: Decode | None = None
+    decode_value: Decode | None = None
     limit_bytes: int = LIMIT_BYTES
 
 
-class Batch:
+class DecodedBatch:
     """The records of one batch, column by column.
 
     Records are made of it as they are handed out: so few of them exist at a time, and the garbage collector,
@@ -52,7 +52,7 @@ class Batch:
     """
 
     __slots__ = (
-        "_place",
+        "_topic_partition",
         "headers",
         "keys",
         "leader_epoch",
@@ -63,7 +63,7 @@ class Batch:
     )
 
     def __init__(self, place: TopicPartition) -> None:
-        self._place = place
+        self._topic_partition = place
         self.offsets: list[int] = []
         self.timestamps: list[int] = []
         self.keys: list[Any] = []
@@ -77,7 +77,7 @@ class Batch:
 
     def records(self, start: int, end: int) -> list[Record]:
         """Some of the records, *end* exclusive."""
-        topic, partition = self._place
+        topic, partition = self._topic_partition
         fields = zip(
             repeat(topic),
             repeat(partition),
@@ -92,18 +92,18 @@ class Batch:
         # A third of what the constructor takes.
         return list(map(tuple.__new__, repeat(Record), fields))
 
-    def drop(self, count: int) -> None:
+    def drop_first(self, count: int) -> None:
         """Without the first *count* records."""
         column: list[Any]
         for column in (self.offsets, self.timestamps, self.keys, self.values, self.headers):
             del column[:count]
 
-    def decode(self, decoding: Decoding) -> None:
+    def decode(self, decoding: DecodeSettings) -> None:
         """Make objects of keys and values.
 
         :raises Undecodable: one cannot be read.
         """
-        topic, key, value = self._place.topic, decoding.key, decoding.value
+        topic, key, value = self._topic_partition.topic, decoding.decode_key, decoding.decode_value
         at = 0
         try:
             for at, (one, other) in enumerate(zip(self.keys, self.values, strict=True)):
@@ -112,13 +112,15 @@ class Batch:
                 if value is not None:
                     self.values[at] = value(topic, other)
         except Exception as error:
-            raise Undecodable(*self._place, self.offsets[at], str(error), self.records(0, at)) from error
+            raise Undecodable(
+                *self._topic_partition, self.offsets[at], str(error), self.records(0, at)
+            ) from error
 
 
-class Fetched:
+class CompletedFetch:
     """Batches of one partition.
 
-    :ivar size: bytes of the batches that were not decoded yet.
+    :ivar remaining_bytes: bytes of the batches that were not decoded yet.
     :ivar next_offset: the offset after what was decoded last; to begin with, the one that was asked for.
     :ivar end_offset: the offset after the last whole batch.
     :ivar leader_epoch: of the last whole batch; -1 where it has none.
@@ -126,14 +128,14 @@ class Fetched:
 
     __slots__ = (
         "_aborted",
-        "_at",
         "_data",
         "_decoding",
-        "_place",
+        "_position",
+        "_topic_partition",
         "end_offset",
         "leader_epoch",
         "next_offset",
-        "size",
+        "remaining_bytes",
     )
 
     def __init__(
@@ -141,25 +143,25 @@ class Fetched:
         place: TopicPartition,
         data: memoryview,
         offset: int,
-        aborted: Aborted | None,
-        decoding: Decoding,
+        aborted: AbortedTransactions | None,
+        decoding: DecodeSettings,
     ) -> None:
         """Make it of what a broker sent.
 
         :param data: may begin with records before *offset*, and end within a batch.
         :raises CorruptBatch: the frames of the batches are wrong.
         """
-        self._place = place
+        self._topic_partition = place
         self._data = data
-        self._at = 0
+        self._position = 0
         self._aborted = aborted
         self._decoding = decoding
         self.next_offset = self.end_offset = offset
-        self.size = last = 0
+        self.remaining_bytes = last = 0
         try:
             for span in batches(data):
                 last = span.position
-                self.size = last + span.size
+                self.remaining_bytes = last + span.size
                 self.end_offset = max(self.end_offset, span.last_offset + 1)
         except CorruptRecords as error:
             raise CorruptBatch(*place, self.end_offset, self.end_offset + 1, str(error)) from error
@@ -167,15 +169,15 @@ class Fetched:
             why = f"a batch ends at offset {self.end_offset - 1}, after which there is none"
             raise CorruptBatch(*place, offset, offset + 1, why)
         self.leader_epoch = NO_LEADER_EPOCH
-        if self.size:
+        if self.remaining_bytes:
             epoch, magic = _EPOCH_AND_MAGIC.unpack_from(data, last)
             if magic == v2.MAGIC:
                 self.leader_epoch = epoch
 
     def __bool__(self) -> bool:
-        return self.size > 0
+        return self.remaining_bytes > 0
 
-    def decode(self) -> Batch:
+    def decode_next(self) -> DecodedBatch:
         """Decode the next batch: its records from :attr:`next_offset` on, perhaps none.
 
         After an error it may not be called again.
@@ -184,13 +186,13 @@ class Fetched:
         :raises UnsupportedBatch: a codec is unknown or not installed.
         :raises Undecodable: a key or value is not what the settings say; the error has what stands before it.
         """
-        start = self._at
+        start = self._position
         length, magic = _LENGTH_AND_MAGIC.unpack_from(self._data, start)
         size = length + v2.LOG_OVERHEAD
-        self._at += size
-        self.size -= size
+        self._position += size
+        self.remaining_bytes -= size
         raw = self._data[start : start + size]
-        batch = Batch(self._place)
+        batch = DecodedBatch(self._topic_partition)
         first = self.next_offset
         try:
             if magic == v2.MAGIC:
@@ -198,12 +200,12 @@ class Fetched:
             else:
                 self._read_legacy(raw, magic, batch)
         except CorruptRecords as error:
-            raise CorruptBatch(*self._place, first, self._behind(raw), str(error)) from error
+            raise CorruptBatch(*self._topic_partition, first, self._behind(raw), str(error)) from error
         except UnsupportedCompression as error:
-            raise UnsupportedBatch(*self._place, first, self._behind(raw), str(error)) from error
+            raise UnsupportedBatch(*self._topic_partition, first, self._behind(raw), str(error)) from error
         if batch.offsets and batch.offsets[0] < first:
-            batch.drop(bisect_left(batch.offsets, first))
-        if self._decoding.key is not None or self._decoding.value is not None:
+            batch.drop_first(bisect_left(batch.offsets, first))
+        if self._decoding.decode_key is not None or self._decoding.decode_value is not None:
             batch.decode(self._decoding)
         return batch
 
@@ -211,7 +213,7 @@ class Fetched:
         """Return the offset after a batch that cannot be read, as its header has it."""
         return min(max((span.last_offset + 1 for span in batches(raw)), default=0), self.end_offset)
 
-    def _read(self, raw: memoryview, batch: Batch) -> None:
+    def _read(self, raw: memoryview, batch: DecodedBatch) -> None:
         header = v2.parse_header(raw)
         if self._decoding.check_crcs:
             v2.check(raw, 0, header)
@@ -219,9 +221,9 @@ class Fetched:
         aborted = self._aborted
         if header.control:
             if aborted is not None:
-                aborted.ends(header, raw)
+                aborted.end_transaction(header, raw)
             return
-        if aborted is not None and aborted.skips(header):
+        if aborted is not None and aborted.is_aborted(header):
             return
         v2.read_columns(
             raw,
@@ -236,7 +238,7 @@ class Fetched:
         batch.timestamp_type = LOG_APPEND_TIME if header.log_append_time else CREATE_TIME
         batch.leader_epoch = header.partition_leader_epoch
 
-    def _read_legacy(self, raw: memoryview, magic: int, batch: Batch) -> None:
+    def _read_legacy(self, raw: memoryview, magic: int, batch: DecodedBatch) -> None:
         message = next(messages.iter_messages(raw, whole=True))
         decoding = self._decoding
         for record in message_sets.iter_records(raw, decoding.check_crcs, decoding.limit_bytes):

@@ -24,7 +24,7 @@ FIRST_VERSION = 3
 CONSUMER = -1
 
 
-class EpochEnd(NamedTuple):
+class EpochEndOffset(NamedTuple):
     """The leader's largest epoch that is not above the one asked for, and its end (exclusive); -1 each where
     there is none."""
 
@@ -32,14 +32,14 @@ class EpochEnd(NamedTuple):
     end_offset: int
 
 
-class Doubt(NamedTuple):
+class EpochQuery(NamedTuple):
     """What is asked about a position: the epoch of the leader that is asked, and that of the last record."""
 
     current_leader_epoch: int
     leader_epoch: int
 
 
-def request(doubts: Mapping[TopicPartition, Doubt]) -> OffsetForLeaderEpochRequest:
+def request(doubts: Mapping[TopicPartition, EpochQuery]) -> OffsetForLeaderEpochRequest:
     """The request for these partitions of one leader."""
     topics: defaultdict[str, list[OffsetForLeaderPartition]] = defaultdict(list)
     for (topic, partition), doubt in doubts.items():
@@ -48,9 +48,9 @@ def request(doubts: Mapping[TopicPartition, Doubt]) -> OffsetForLeaderEpochReque
     return OffsetForLeaderEpochRequest(CONSUMER, asked)
 
 
-def results(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEnd | RequestError]:
+def results(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEndOffset | RequestError]:
     """Where each partition's epoch ends, or its error."""
-    found: dict[TopicPartition, EpochEnd | RequestError] = {}
+    found: dict[TopicPartition, EpochEndOffset | RequestError] = {}
     for topic in response.topics:
         for partition in topic.partitions:
             place = TopicPartition(topic.topic, partition.partition)
@@ -59,5 +59,5 @@ def results(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, Epoc
                 words = f"leader epoch of {place.topic} [{place.partition}]: {describe(code)}"
                 found[place] = RequestError(code, words)
             else:
-                found[place] = EpochEnd(partition.leader_epoch, partition.end_offset)
+                found[place] = EpochEndOffset(partition.leader_epoch, partition.end_offset)
     return found

@@ -33,7 +33,7 @@ class OffsetAndMetadata(NamedTuple):
     """Of the last record that was read (KIP-320)."""
 
 
-class Committer(NamedTuple):
+class ConsumerGroupMetadata(NamedTuple):
     """In whose name offsets are committed; without a generation it is from outside of the group."""
 
     group_id: str
@@ -43,7 +43,7 @@ class Committer(NamedTuple):
 
 
 def commit_request(
-    committer: Committer, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    committer: ConsumerGroupMetadata, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> OffsetCommitRequest:
     """The request that commits these offsets."""
     topics: defaultdict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
@@ -93,7 +93,9 @@ def fetch_request(group_id: str, partitions: Iterable[TopicPartition]) -> Offset
     )
 
 
-def fetched(group_id: str, response: OffsetFetchResponse) -> dict[TopicPartition, OffsetAndMetadata]:
+def committed_offsets(
+    group_id: str, response: OffsetFetchResponse
+) -> dict[TopicPartition, OffsetAndMetadata]:
     """The offsets of an answer; partitions without one are not in it.
 
     :raises RequestError: the group's error, or a partition's.

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from kafkatx.clientcore.consumer.aborted_transactions import Aborted
-from kafkatx.clientcore.consumer.completed_fetch import Decoding, Fetched
+from kafkatx.clientcore.consumer.aborted_transactions import AbortedTransactions
+from kafkatx.clientcore.consumer.completed_fetch import CompletedFetch, DecodeSettings
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import OffsetOutOfRange, Undecodable, check, describe
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
@@ -77,7 +77,7 @@ class Reader:
     :ivar isolation_level: with 1, records of aborted transactions are left out.
     """
 
-    decoding: Decoding = attrs.field(factory=Decoding)
+    decoding: DecodeSettings = attrs.field(factory=DecodeSettings)
     isolation_level: int = 0
 
     def read(
@@ -103,7 +103,7 @@ class Reader:
             try:
                 fetched = self._fetched(request, data)
                 while fetched:
-                    batch = fetched.decode()
+                    batch = fetched.decode_next()
                     records += batch.records(0, len(batch))
                     next_offset = fetched.next_offset
             except KafkaTXError as failure:
@@ -113,11 +113,15 @@ class Reader:
                     next_offset = records[-1].offset + 1
         return MessageSet(request, records, next_offset, data.high_watermark, error)
 
-    def _fetched(self, request: FetchRequest, data: messages.PartitionData) -> Fetched:
+    def _fetched(self, request: FetchRequest, data: messages.PartitionData) -> CompletedFetch:
         stored: Any = data.records
         raw = memoryview(stored or b"")
-        aborted = Aborted(data.aborted_transactions or ()) if self.isolation_level == READ_COMMITTED else None
-        fetched = Fetched(request.topic_partition, raw, request.offset, aborted, self.decoding)
+        aborted = (
+            AbortedTransactions(data.aborted_transactions or ())
+            if self.isolation_level == READ_COMMITTED
+            else None
+        )
+        fetched = CompletedFetch(request.topic_partition, raw, request.offset, aborted, self.decoding)
         if len(raw) and not fetched:
             raise RequestError(
                 ErrorCode.MESSAGE_TOO_LARGE,

@@ -3,7 +3,7 @@
 Batches of magic 2 are taken together until there are enough rows; :mod:`kafkatx.spark.arrow.record_fields`
 finds their fields, and Arrow gathers keys and values out of the stored bytes. Whatever is odd (magic 0 and 1,
 headers that are wanted and there, times that Spark cannot hold, anything damaged) goes through
-:func:`kafkatx.clientcore.consumer.columns.gather`, which also says what is wrong.
+:func:`kafkatx.clientcore.consumer.columns.decode_columns`, which also says what is wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from kafkatx.clientcore.consumer.columns import CREATE_TIME, LOG_APPEND_TIME, gather
+from kafkatx.clientcore.consumer.columns import CREATE_TIME, LOG_APPEND_TIME, decode_columns
 from kafkatx.errors import RequestError
 from kafkatx.records import batch as v2
 from kafkatx.records.compression import Codec
@@ -152,7 +152,7 @@ class Decoder:
 
     def _one_by_one(self, stored: Iterable[memoryview]) -> Iterator[Any]:
         _, _, start, end = wanted = self._wanted
-        for columns in gather(stored, start, end, self._check_crcs, self._include_headers):
+        for columns in decode_columns(stored, start, end, self._check_crcs, self._include_headers):
             yield from pieces(record_batch(wanted.topic, wanted.partition, columns, self._schema))
 
 

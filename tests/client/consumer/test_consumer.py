@@ -303,11 +303,11 @@ class FetchingTests(ConsumerTestCase):
                 self.fill(*[value] * 10, partition=partition)
         places = [TopicPartition("t", number) for number in range(4)]
         consumer = self.consumer(*places, kafkatx_readahead_bytes=256 << 10, max_poll_records=10)
-        shelf = consumer._positions.shelf
+        shelf = consumer._subscriptions.buffer
         most = seen = 0
         for _ in range(100):
             self.network.run(0.1)
-            most = max(most, shelf.bytes)
+            most = max(most, shelf.buffered_bytes)
             seen += len(self.values(consumer))
         self.assertEqual(seen, 1000)
         self.assertLessEqual(most, 256 << 10)

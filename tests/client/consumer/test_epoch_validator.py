@@ -111,7 +111,7 @@ class ComparingTests(FetchingTestCase):
         async def committed(places: Any) -> Mapping[TopicPartition, OffsetAndMetadata]:
             return {place: OffsetAndMetadata(0) for place in places}
 
-        consumer._parts.locating._committed = committed
+        consumer._parts.offset_resolver._committed = committed
 
     def test_unknown_epoch(self) -> None:
         """A leader that knows no epoch up to the last record's has another log: begin as settings say."""
@@ -164,7 +164,7 @@ class ComparingTests(FetchingTestCase):
             async def committed(places: Any) -> Mapping[TopicPartition, OffsetAndMetadata]:
                 return {place: OffsetAndMetadata(3, "", 4) for place in places}
 
-            consumer._parts.locating._committed = committed
+            consumer._parts.offset_resolver._committed = committed
 
         other = self.make(prepare)
         self.assertEqual(sorted(self.doubts()), [(0, 5, 4), (1, 5, 4)])
@@ -179,7 +179,7 @@ class ComparingTests(FetchingTestCase):
         async def committed(places: Any) -> Mapping[TopicPartition, OffsetAndMetadata]:
             return {place: OffsetAndMetadata(3, "", 4) for place in places}
 
-        self.consumer._parts.locating._committed = committed
+        self.consumer._parts.offset_resolver._committed = committed
         self.consumer.assign([T0])
         self.assertEqual(self.network.result(self.consumer.position(T0), 1), 1)
 
@@ -188,7 +188,7 @@ class ComparingTests(FetchingTestCase):
         self.network.mute.add(2)
         self.elect((0, 4, 1))
         self.consumer.seek(T0, 2)
-        self.assertFalse(self.consumer._parts.positions[T0].unchecked)
+        self.assertFalse(self.consumer._parts.subscriptions[T0].awaiting_validation)
 
     def test_diverging(self) -> None:
         """What a fetch says of the logs' parting is asked for in the same way (KIP-595)."""

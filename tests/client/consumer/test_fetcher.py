@@ -235,7 +235,7 @@ class FetchingTests(FetchingTestCase):
         """The next fetch is on its way before the application has what came."""
         order = []
         waiting = self.consumer.getone()
-        waiting.addCallback(lambda record: order.append(self.consumer._parts.fetching.under_way))
+        waiting.addCallback(lambda record: order.append(self.consumer._parts.fetcher.in_flight))
         self.network.pump(0.05)
         self.answer(1, self.part(0, b"a"))
         self.assertEqual(order, [2])
@@ -305,7 +305,7 @@ class CommittedTests(FetchingTestCase):
             return {place: found.get(place) for place in places}
 
         def prepare(consumer: Consumer) -> None:
-            consumer._parts.locating._committed = committed
+            consumer._parts.offset_resolver._committed = committed
 
         self.asked_group: list[Any] = []
         return self.make(prepare, **settings)

@@ -23,7 +23,7 @@ PAIRS: list[tuple[str, ModuleType]] = [
     ("Configs", configs),
     ("Quotas", quotas),
 ]
-TWISTED_ONLY = {"hand", "stream"}
+TWISTED_ONLY = {"next_delivery", "stream"}
 """What iterations are made of: the facades can be iterated over themselves."""
 
 

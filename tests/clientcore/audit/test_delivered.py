@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.consumer.completed_fetch import Decoding, Fetched
-from kafkatx.clientcore.consumer.fetch_buffer import Shelf
-from kafkatx.clientcore.consumer.partition_state import COMMITTED, Hand
-from kafkatx.clientcore.consumer.subscription_state import Positions
+from kafkatx.clientcore.consumer.completed_fetch import CompletedFetch, DecodeSettings
+from kafkatx.clientcore.consumer.fetch_buffer import FetchBuffer
+from kafkatx.clientcore.consumer.partition_state import COMMITTED, Delivery
+from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.types import TopicPartition
@@ -26,15 +26,15 @@ class Counted:
 
     def __init__(self) -> None:
         self.counted: dict[str, list[int]] = {"t": [], "u": []}
-        self.positions = Positions(Shelf(1 << 20, 1 << 18), self.count)
+        self.positions = SubscriptionState(FetchBuffer(1 << 20, 1 << 18), self.count)
         self.add()
 
     def add(self) -> None:
         """Get the partitions, from 0 on."""
-        self.positions.add([T0, T1], COMMITTED)
+        self.positions.add_partitions([T0, T1], COMMITTED)
         for position in self.positions:
-            if position.begin is not None:
-                position.found(0)
+            if position.start_at is not None:
+                position.set_position(0)
 
     def count(self, topic: str, times_ms: Sequence[int]) -> None:
         """Hear of records that are done."""
@@ -50,15 +50,15 @@ class Counted:
                 builder.append(None, b"v", number)
             data += at(offset, builder.build())
             offset += size
-        position.add(Fetched(place, memoryview(data), position.fetch_offset, None, Decoding()))
-        self.positions.shelf.offer(position)
+        position.add(CompletedFetch(place, memoryview(data), position.fetch_offset, None, DecodeSettings()))
+        self.positions.buffer.enqueue(position)
 
-    def give(self, count: int) -> Hand:
+    def give(self, count: int) -> Delivery:
         """Give out some of the next hand."""
-        hand = self.positions.give(100)
+        hand = self.positions.next_delivery(100)
         assert hand is not None
         for _ in range(count):
-            hand.last = next(hand.rest)
+            hand.last = next(hand.remaining)
         return hand
 
 
@@ -75,56 +75,56 @@ class HandedTests(SynchronousTestCase):
 
     def test_off(self) -> None:
         """Without anybody to tell nothing is kept."""
-        positions = Positions(Shelf(1, 1))
-        positions.add([T0], COMMITTED)
-        self.assertIs(positions[T0].handed, None)
+        positions = SubscriptionState(FetchBuffer(1, 1))
+        positions.add_partitions([T0], COMMITTED)
+        self.assertIs(positions[T0].delivered, None)
 
     def test_when_more_is_asked_for(self) -> None:
         """Records count when the application asks for more, each once; it may change its lists."""
         found = self.positions.take(4)
         self.assertEqual(self.counted(), [])
         found[T0].clear()
-        self.positions.settle()
-        self.positions.settle()
+        self.positions.mark_processed()
+        self.positions.mark_processed()
         self.assertEqual(self.counted(), [0, 1, 2, 3])
 
     def test_topics(self) -> None:
         """Each topic's records are told as its own."""
         self.made.fill(T1, 1)
         self.positions.take(10)
-        self.positions.settle()
+        self.positions.mark_processed()
         self.assertEqual(self.made.counted, {"t": [0, 1, 2, 3, 4], "u": [0]})
 
     def test_hand_that_is_left(self) -> None:
         """Of a hand what was given out counts; the rest counts when it is given out again."""
         self.made.give(1)
-        self.positions.settle()
+        self.positions.mark_processed()
         self.assertEqual(self.counted(), [0])
         self.positions.take(1)
-        self.positions.settle()
+        self.positions.mark_processed()
         self.assertEqual(self.counted(), [0, 1])
 
     def test_paused(self) -> None:
         """What a pause took out of a hand counts once, when it is given out."""
         hand = self.made.give(1)
-        self.positions[T0].interrupt()
-        self.positions.finish(hand)
+        self.positions[T0].interrupt_delivery()
+        self.positions.finish_delivery(hand)
         self.positions.take(100)
-        self.positions.settle()
+        self.positions.mark_processed()
         self.assertEqual(self.counted(), [0, 1, 2, 3, 4])
 
     def test_function_that_fails(self) -> None:
         """What a function failed with is not done, and what it had before is."""
         hand = self.made.give(2)
-        self.positions.fail(hand)
+        self.positions.fail_delivery(hand)
         self.assertEqual(self.counted(), [0])
-        self.assertEqual(self.positions[T0].offset, 1)
+        self.assertEqual(self.positions[T0].position, 1)
 
     def test_list_that_fails(self) -> None:
         """Nothing of a list is done if its function fails."""
         hand = self.made.give(0)
-        hand.all()
-        self.positions.fail(hand)
+        hand.take_all()
+        self.positions.fail_delivery(hand)
         self.assertEqual(self.counted(), [])
 
     def test_seek(self) -> None:
@@ -133,36 +133,36 @@ class HandedTests(SynchronousTestCase):
         self.positions[T0].seek(1)
         self.assertEqual(self.counted(), [0])
         self.positions[T0].seek(0)
-        self.positions.settle()
+        self.positions.mark_processed()
         self.assertEqual(self.counted(), [0])
 
     def test_seek_to(self) -> None:
         """To go to the beginning has all of them come again, to go to the end none."""
         self.positions.take(1)
-        self.positions[T0].seek_to(EARLIEST)
+        self.positions[T0].request_offset_reset(EARLIEST)
         self.assertEqual(self.counted(), [])
-        self.positions[T0].found(0)
+        self.positions[T0].set_position(0)
         self.made.fill(T0, 5)
         self.positions.take(3)
-        self.positions[T0].seek_to(LATEST)
+        self.positions[T0].request_offset_reset(LATEST)
         self.assertEqual(self.counted(), [0, 1, 2])
 
     def test_dropped(self) -> None:
         """What is read again after a change of leaders does not count twice."""
         hand = self.made.give(1)
-        self.positions[T0].drop()
-        self.positions.finish(hand)
+        self.positions[T0].drop_buffered()
+        self.positions.finish_delivery(hand)
         self.made.fill(T0, 4)
         self.positions.take(100)
-        self.positions.settle()
+        self.positions.mark_processed()
         self.assertEqual(self.counted(), [0, 1, 2, 3, 4])
 
     def test_gone(self) -> None:
         """Of partitions that go what was given out counts, and what was at hand does not."""
         hand = self.made.give(1)
-        self.positions.remove([T0])
+        self.positions.remove_partitions([T0])
         self.assertEqual(self.counted(), [0])
-        self.positions.finish(hand)
+        self.positions.finish_delivery(hand)
         self.made.add()
         self.assertEqual(self.counted(), [0])
 
@@ -184,29 +184,29 @@ class ModelTests(SynchronousTestCase):
         made = Counted()
         positions, expected = made.positions, []
         given_out: list[int] = []
-        hand: Hand | None = None
+        hand: Delivery | None = None
         for step, number in steps:
             position = positions[T0]
-            if position.wanted and position.fetch_offset < 1000:
+            if position.fetchable and position.fetch_offset < 1000:
                 made.fill(T0, 1 + number % 3, 2)
             if step in ("take", "give"):
-                positions.settle()
+                positions.mark_processed()
                 expected += given_out
                 given_out, hand = [], None
                 if step == "take":
                     given_out = [record.offset for record in positions.take(number).get(T0, [])]
                     continue
-                hand = positions.give(max(1, number))
+                hand = positions.next_delivery(max(1, number))
                 assert hand is not None
-                for _, record in zip(range(number % 4), hand.rest, strict=False):
+                for _, record in zip(range(number % 4), hand.remaining, strict=False):
                     hand.last = record
                     given_out.append(record.offset)
             elif step == "settle":
-                positions.settle()
+                positions.mark_processed()
                 expected += given_out
                 given_out, hand = [], None
             elif step == "pause":
-                position.interrupt()
+                position.interrupt_delivery()
             elif step == "seek":
                 position.seek(number)
                 expected += [offset for offset in given_out if offset < number]
@@ -215,18 +215,18 @@ class ModelTests(SynchronousTestCase):
                 if not hand.stale:
                     expected += given_out[:-1]
                     given_out = []
-                positions.fail(hand)
+                positions.fail_delivery(hand)
                 expected += given_out
                 given_out, hand = [], None
             elif step == "drop":
-                position.drop()
+                position.drop_buffered()
             elif step == "remove":
-                positions.remove([T0])
+                positions.remove_partitions([T0])
                 expected += given_out
                 given_out = []
                 if hand is not None:
-                    positions.finish(hand)
+                    positions.finish_delivery(hand)
                     hand = None
                 made.add()
-        positions.settle()
+        positions.mark_processed()
         self.assertEqual(made.counted["t"], expected + given_out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.consumer.aborted_transactions import Aborted
+from kafkatx.clientcore.consumer.aborted_transactions import AbortedTransactions
 from kafkatx.records.batch import CONTROL, TRANSACTIONAL, BatchHeader, parse_header
 from kafkatx.records.builder import BatchBuilder, assemble
 from kafkatx.wire.messages.fetch import AbortedTransaction
@@ -36,33 +36,33 @@ def header(data: bytes) -> BatchHeader:
 class AbortedTests(SynchronousTestCase):
     def test_from_first_offset_to_marker(self) -> None:
         """Batches of an aborted transaction are skipped up to its marker, those before and after are not."""
-        aborted = Aborted([AbortedTransaction(7, 4)])
-        self.assertFalse(aborted.skips(header(batch(2, 7, b"a"))))
-        self.assertTrue(aborted.skips(header(batch(4, 7, b"b"))))
-        self.assertTrue(aborted.skips(header(batch(6, 7, b"c"))))
+        aborted = AbortedTransactions([AbortedTransaction(7, 4)])
+        self.assertFalse(aborted.is_aborted(header(batch(2, 7, b"a"))))
+        self.assertTrue(aborted.is_aborted(header(batch(4, 7, b"b"))))
+        self.assertTrue(aborted.is_aborted(header(batch(6, 7, b"c"))))
         end = marker(8, 7, ABORT)
-        aborted.ends(header(end), memoryview(end))
-        self.assertFalse(aborted.skips(header(batch(9, 7, b"d"))))
+        aborted.end_transaction(header(end), memoryview(end))
+        self.assertFalse(aborted.is_aborted(header(batch(9, 7, b"d"))))
 
     def test_others_are_kept(self) -> None:
         """Batches of other producers, and those outside of transactions, are not skipped."""
-        aborted = Aborted([AbortedTransaction(7, 0)])
-        self.assertFalse(aborted.skips(header(batch(1, 8, b"a"))))
-        self.assertFalse(aborted.skips(header(batch(2, 7, b"b", transactional=False))))
+        aborted = AbortedTransactions([AbortedTransaction(7, 0)])
+        self.assertFalse(aborted.is_aborted(header(batch(1, 8, b"a"))))
+        self.assertFalse(aborted.is_aborted(header(batch(2, 7, b"b", transactional=False))))
 
     def test_two_transactions_of_one_producer(self) -> None:
         """The second is known only from its own first offset on, in whatever order the broker tells them."""
-        aborted = Aborted([AbortedTransaction(7, 20), AbortedTransaction(7, 0)])
-        self.assertTrue(aborted.skips(header(batch(0, 7, b"a"))))
+        aborted = AbortedTransactions([AbortedTransaction(7, 20), AbortedTransaction(7, 0)])
+        self.assertTrue(aborted.is_aborted(header(batch(0, 7, b"a"))))
         end = marker(1, 7, ABORT)
-        aborted.ends(header(end), memoryview(end))
-        self.assertFalse(aborted.skips(header(batch(10, 7, b"b"))))
-        self.assertTrue(aborted.skips(header(batch(20, 7, b"c"))))
+        aborted.end_transaction(header(end), memoryview(end))
+        self.assertFalse(aborted.is_aborted(header(batch(10, 7, b"b"))))
+        self.assertTrue(aborted.is_aborted(header(batch(20, 7, b"c"))))
 
     def test_commit_marker(self) -> None:
         """A COMMIT marker of a producer does not end what is aborted."""
-        aborted = Aborted([AbortedTransaction(7, 0)])
-        self.assertTrue(aborted.skips(header(batch(0, 7, b"a"))))
+        aborted = AbortedTransactions([AbortedTransaction(7, 0)])
+        self.assertTrue(aborted.is_aborted(header(batch(0, 7, b"a"))))
         end = marker(1, 7, COMMIT)
-        aborted.ends(header(end), memoryview(end))
-        self.assertTrue(aborted.skips(header(batch(2, 7, b"b"))))
+        aborted.end_transaction(header(end), memoryview(end))
+        self.assertTrue(aborted.is_aborted(header(batch(2, 7, b"b"))))

@@ -37,8 +37,8 @@ class AppendBatchTests(SynchronousTestCase):
     def test_cut_and_limit(self) -> None:
         """cut() drops rows outside of a range from a row on, limit() all but the first."""
         columns = self.columns(build_values([b"%d" % i for i in range(10)], 1))
-        columns.cut(2, 4, 8)
+        columns.trim(2, 4, 8)
         self.assertEqual(columns.offsets, [0, 1, 4, 5, 6, 7])
-        columns.limit(3)
+        columns.truncate(3)
         self.assertEqual(columns.values, [b"0", b"1", b"4"])
         self.assertEqual({len(column) for column in columns}, {3})

@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.consumer.aborted_transactions import Aborted
-from kafkatx.clientcore.consumer.completed_fetch import Decoding, Fetched
+from kafkatx.clientcore.consumer.aborted_transactions import AbortedTransactions
+from kafkatx.clientcore.consumer.completed_fetch import CompletedFetch, DecodeSettings
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import Undecodable
 from kafkatx.errors import CorruptRecords
@@ -33,15 +33,17 @@ def text(topic: str, data: bytes | None) -> Any:
 
 
 class FetchedTests(SynchronousTestCase):
-    def fetched(self, data: bytes, offset: int = 0, aborted: Aborted | None = None, **how: Any) -> Fetched:
+    def fetched(
+        self, data: bytes, offset: int = 0, aborted: AbortedTransactions | None = None, **how: Any
+    ) -> CompletedFetch:
         """One partition's records."""
-        return Fetched(T0, memoryview(data), offset, aborted, Decoding(**how))
+        return CompletedFetch(T0, memoryview(data), offset, aborted, DecodeSettings(**how))
 
-    def records(self, fetched: Fetched) -> list[Record]:
+    def records(self, fetched: CompletedFetch) -> list[Record]:
         """All of them."""
         found = []
         while fetched:
-            decoded = fetched.decode()
+            decoded = fetched.decode_next()
             found += decoded.records(0, len(decoded))
         return found
 
@@ -69,15 +71,17 @@ class FetchedTests(SynchronousTestCase):
         """A broker sends whole batches: records below the offset asked for are left out."""
         data = at(10, build_values([b"a", b"b", b"c"], 5)) + at(13, build_values([b"d"], 5))
         fetched = self.fetched(data, 12)
-        self.assertEqual((fetched.next_offset, fetched.end_offset, fetched.size), (12, 14, len(data)))
+        self.assertEqual(
+            (fetched.next_offset, fetched.end_offset, fetched.remaining_bytes), (12, 14, len(data))
+        )
         self.assertEqual([r.offset for r in self.records(fetched)], [12, 13])
-        self.assertEqual((fetched.next_offset, fetched.size), (14, 0))
+        self.assertEqual((fetched.next_offset, fetched.remaining_bytes), (14, 0))
 
     def test_cut_off(self) -> None:
         """A batch that is cut off at the end is not there."""
         first, second = at(0, build_values([b"a"], 5)), at(1, build_values([b"b"], 5))
         fetched = self.fetched(first + second[:-1])
-        self.assertEqual((fetched.end_offset, fetched.size), (1, len(first)))
+        self.assertEqual((fetched.end_offset, fetched.remaining_bytes), (1, len(first)))
         self.assertEqual([r.value for r in self.records(fetched)], [b"a"])
         self.assertFalse(self.fetched(first[:-1]))
 
@@ -85,20 +89,20 @@ class FetchedTests(SynchronousTestCase):
         """Where a batch has lost its last records to compaction, the next offset is behind them still."""
         data = assemble(build_values([b"a"], 5)[61:], 1, 0, 5, 5, last_offset_delta=9)
         fetched = self.fetched(data)
-        self.assertEqual(len(fetched.decode()), 1)
+        self.assertEqual(len(fetched.decode_next()), 1)
         self.assertEqual(fetched.next_offset, 10)
 
     def test_control_batches(self) -> None:
         """Markers of transactions are no records, but the next offset is behind them."""
         fetched = self.fetched(marker(5, 7, ABORT), 5)
-        self.assertEqual(len(fetched.decode()), 0)
+        self.assertEqual(len(fetched.decode_next()), 0)
         self.assertEqual(fetched.next_offset, 6)
 
     def test_read_committed(self) -> None:
         """Records of aborted transactions are left out, those of the producer's next one are not."""
         data = batch(0, 7, b"a") + batch(1, 8, b"b") + marker(2, 7, ABORT) + batch(3, 7, b"c")
         transactions = [AbortedTransaction(7, 0)]
-        committed = self.records(self.fetched(data, aborted=Aborted(transactions)))
+        committed = self.records(self.fetched(data, aborted=AbortedTransactions(transactions)))
         self.assertEqual([r.value for r in committed], [b"b", b"c"])
         self.assertEqual([r.value for r in self.records(self.fetched(data))], [b"a", b"b", b"c"])
 
@@ -123,7 +127,7 @@ class FetchedTests(SynchronousTestCase):
     def test_crc(self) -> None:
         """A flipped bit is an error, unless nobody wants to know."""
         data = build_values([b"abc"], 5).replace(b"abc", b"abX")
-        self.assertRaises(CorruptRecords, self.fetched(data).decode)
+        self.assertRaises(CorruptRecords, self.fetched(data).decode_next)
         self.assertEqual(self.records(self.fetched(data, check_crcs=False))[0].value, b"abX")
 
     def test_decoders(self) -> None:
@@ -132,15 +136,15 @@ class FetchedTests(SynchronousTestCase):
         builder.append(b"k", b"v", 1)
         builder.append(None, b"w", 1)
         data = builder.build()
-        both = self.records(self.fetched(data, key=text, value=text))
+        both = self.records(self.fetched(data, decode_key=text, decode_value=text))
         self.assertEqual([(r.key, r.value) for r in both], [("t:k", "t:v"), (None, "t:w")])
-        value = self.records(self.fetched(data, value=text))
+        value = self.records(self.fetched(data, decode_value=text))
         self.assertEqual([(r.key, r.value) for r in value], [(b"k", "t:v"), (None, "t:w")])
 
     def test_undecodable(self) -> None:
         """The error names the record, and has those before it; what stands before the offset is not tried."""
         data = build_values([b"a", b"b", b"\xff", b"c"], 5)
-        error = self.assertRaises(Undecodable, self.fetched(data, value=text).decode)
+        error = self.assertRaises(Undecodable, self.fetched(data, decode_value=text).decode_next)
         self.assertEqual((error.topic, error.partition, error.offset), ("t", 0, 2))
         self.assertEqual([r.value for r in error.records], ["t:a", "t:b"])
-        self.assertEqual([r.value for r in self.records(self.fetched(data, 3, value=text))], ["t:c"])
+        self.assertEqual([r.value for r in self.records(self.fetched(data, 3, decode_value=text))], ["t:c"])

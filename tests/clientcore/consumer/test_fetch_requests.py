@@ -5,16 +5,16 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from kafkatx.clientcore.consumer.completed_fetch import Decoding
+from kafkatx.clientcore.consumer.completed_fetch import DecodeSettings
 from kafkatx.clientcore.consumer.fetch_requests import (
-    LEFT_OUT_MS,
-    NEVER_MORE,
-    Asked,
-    Fetches,
-    Refusal,
-    by_node,
+    MAX_FETCH_BYTES,
+    PARTIAL_RETRY_MS,
+    FailedPartition,
+    FetchRequests,
+    InFlightFetch,
+    group_by_node,
 )
-from kafkatx.clientcore.consumer.partition_state import NO_NODE, Position
+from kafkatx.clientcore.consumer.partition_state import NO_NODE, TopicPartitionState
 from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
@@ -54,25 +54,25 @@ class FetchesTestCase(PositionsTestCase):
         """No requests yet."""
         super().setUp()
         for position in self.positions:
-            position.checked_epoch = 11
+            position.validated_epoch = 11
         self.shelf.share_bytes = SHARE
         self.metadata = metadata(p0=1, p1=1, p2=1)
         self.fetches = self.make()
 
-    def make(self, **settings: Any) -> Fetches:
+    def make(self, **settings: Any) -> FetchRequests:
         """What settings make of it."""
         loaded = ClientSettings.load("consumer", {"bootstrap_servers": "broker1", **settings})
-        return Fetches(loaded, self.shelf, Decoding())
+        return FetchRequests(loaded, self.shelf, DecodeSettings())
 
-    def ask(self, under_way: bool = False) -> Asked:
+    def ask(self, under_way: bool = False) -> InFlightFetch:
         """A request for all partitions that want something."""
-        asked = self.fetches.ask(list(self.positions), self.metadata)
+        asked = self.fetches.build(list(self.positions), self.metadata)
         assert asked is not None
         if not under_way:
-            self.fetches.done(asked)
+            self.fetches.release(asked)
         return asked
 
-    def asked_for(self, asked: Asked) -> list[tuple[int, int, int]]:
+    def asked_for(self, asked: InFlightFetch) -> list[tuple[int, int, int]]:
         """Partition, offset and limit of what a request asks for."""
         (topic,) = asked.message.topics
         return [(p.partition, p.fetch_offset, p.partition_max_bytes) for p in topic.partitions]
@@ -99,8 +99,8 @@ class AskTests(FetchesTestCase):
         self.assertEqual(self.asked_for(asked), [(0, 7, SHARE), (2, 0, SHARE)])
         self.assertEqual(asked.message.topics[0].partitions[0].current_leader_epoch, 11)
         self.assertEqual((asked.reserved_bytes, asked.pause_ms), (2 * SHARE, 0))
-        self.positions[T0].held = self.positions[T2].held = True
-        self.assertIsNone(self.fetches.ask(list(self.positions), self.metadata))
+        self.positions[T0].suspended = self.positions[T2].suspended = True
+        self.assertIsNone(self.fetches.build(list(self.positions), self.metadata))
 
     def test_settings(self) -> None:
         """Kafka's settings stand in the request."""
@@ -124,26 +124,28 @@ class AskTests(FetchesTestCase):
         under_way = self.ask()
         self.metadata = metadata(p0=2, p1=1, p2=1)
         self.assertEqual([partition for partition, _, _ in self.asked_for(self.ask())], [1, 2])
-        self.assertTrue(self.fetches.doubtful)
-        self.assertEqual(self.fetches.take(under_way, self.reply(self.part(0, at(1, b"x" * 99)))), ([], []))
-        self.positions[T0].checked(12, 3)
+        self.assertTrue(self.fetches.validation_needed)
+        self.assertEqual(
+            self.fetches.handle_response(under_way, self.reply(self.part(0, at(1, b"x" * 99)))), ([], [])
+        )
+        self.positions[T0].complete_validation(12, 3)
         self.assertEqual(len(self.asked_for(self.ask())), 3)
 
     def test_another_leader_before_anything_was_read(self) -> None:
         """Where nothing was read there is nothing to compare."""
         self.metadata = metadata(p0=2, p1=1, p2=1)
         self.assertEqual(len(self.asked_for(self.ask())), 3)
-        self.assertFalse(self.fetches.doubtful)
+        self.assertFalse(self.fetches.validation_needed)
 
     def test_diverging(self) -> None:
         """A broker that says that its log is another has the position compared with it (KIP-595)."""
         self.fill(T0, 1)
         asked = self.ask()
         part = self.part(0, diverging_epoch=EpochEndOffset(2, 0))
-        self.assertEqual(self.fetches.take(asked, self.reply(part)), ([], []))
-        self.assertTrue(self.fetches.doubtful)
+        self.assertEqual(self.fetches.handle_response(asked, self.reply(part)), ([], []))
+        self.assertTrue(self.fetches.validation_needed)
         self.assertEqual([partition for partition, _, _ in self.asked_for(self.ask())], [1, 2])
-        self.assertTrue(self.positions[T0].unchecked)
+        self.assertTrue(self.positions[T0].awaiting_validation)
 
     def test_fetch_max_bytes(self) -> None:
         """A reply is bounded by fetch.max.bytes, but not below what one partition may need."""
@@ -155,16 +157,16 @@ class AskTests(FetchesTestCase):
     def test_names_or_ids(self) -> None:
         """With the ids of all topics any version may be sent, else those that name them."""
         asked = self.ask()
-        self.assertEqual((asked.at_most, asked.message.topics[0].topic_id), (13, TOPIC_ID))
+        self.assertEqual((asked.max_version, asked.message.topics[0].topic_id), (13, TOPIC_ID))
         self.metadata = metadata(uuid.UUID(int=0), p0=1)
-        self.assertEqual(self.ask().at_most, 12)
+        self.assertEqual(self.ask().max_version, 12)
 
     def test_full_partitions_are_left_out(self) -> None:
         """A partition with a share at hand is not asked for; then the others must not make it wait."""
         self.shelf.share_bytes = self.fill(T0, 1)
         asked = self.ask()
         self.assertEqual([partition for partition, _, _ in self.asked_for(asked)], [1, 2])
-        self.assertEqual((asked.message.max_wait_ms, asked.pause_ms), (0, LEFT_OUT_MS))
+        self.assertEqual((asked.message.max_wait_ms, asked.pause_ms), (0, PARTIAL_RETRY_MS))
 
     def test_room(self) -> None:
         """What is at hand and under way is bounded; requests that ended are under way no more."""
@@ -173,48 +175,50 @@ class AskTests(FetchesTestCase):
         self.assertEqual(first.message.max_bytes, 3 * SHARE)
         second = self.ask(under_way=True)
         self.assertEqual(second.message.max_bytes, SHARE)
-        self.assertIsNone(self.fetches.ask(list(self.positions), self.metadata))
-        self.fetches.done(first)
-        self.fetches.done(second)
+        self.assertIsNone(self.fetches.build(list(self.positions), self.metadata))
+        self.fetches.release(first)
+        self.fetches.release(second)
         self.assertEqual(self.ask().message.max_bytes, 3 * SHARE)
 
     def test_paused_ones_make_room(self) -> None:
         """Before others go without, what is at hand of paused partitions goes; it is fetched again later."""
         self.shelf._limit = self.fill(T0, 3)
         self.shelf.share_bytes = 10
-        self.assertIsNone(self.fetches.ask([self.positions[T1]], self.metadata))
+        self.assertIsNone(self.fetches.build([self.positions[T1]], self.metadata))
         self.positions[T0].paused = True
-        asked = self.fetches.ask([self.positions[T1], self.positions[T0]], self.metadata)
+        asked = self.fetches.build([self.positions[T1], self.positions[T0]], self.metadata)
         self.assertIsNotNone(asked)
-        self.assertEqual((self.shelf.bytes, self.positions[T0].fetch_offset), (0, 0))
+        self.assertEqual((self.shelf.buffered_bytes, self.positions[T0].fetch_offset), (0, 0))
 
     def test_by_node(self) -> None:
         """Positions go by their leaders; NO_NODE where there is none, or none that is known to live."""
         self.metadata = metadata(p0=2, p1=9)
-        self.positions.add([TopicPartition("u", 0)], 0)
-        found = by_node(self.positions, self.metadata)
-        places = {node: [position.place for position in found[node]] for node in found}
+        self.positions.add_partitions([TopicPartition("u", 0)], 0)
+        found = group_by_node(self.positions, self.metadata)
+        places = {node: [position.topic_partition for position in found[node]] for node in found}
         self.assertEqual(places, {2: [T0], NO_NODE: [T1, T2, TopicPartition("u", 0)]})
 
     def test_by_replica(self) -> None:
         """A replica that the leader has named is asked in its place, as long as it lives."""
-        self.positions[T0].replica = 3
-        self.positions[T1].replica = 7
-        found = by_node(self.positions, self.metadata)
+        self.positions[T0].preferred_read_replica = 3
+        self.positions[T1].preferred_read_replica = 7
+        found = group_by_node(self.positions, self.metadata)
         self.assertEqual({node: len(found[node]) for node in found}, {3: 1, 1: 2})
 
 
 class TakeTests(FetchesTestCase):
-    def take(self, *parts: PartitionData, by_id: bool = False) -> tuple[list[Position], list[Refusal]]:
+    def take(
+        self, *parts: PartitionData, by_id: bool = False
+    ) -> tuple[list[TopicPartitionState], list[FailedPartition]]:
         """The answer to a request for all."""
-        return self.fetches.take(self.ask(), self.reply(*parts, by_id=by_id))
+        return self.fetches.handle_response(self.ask(), self.reply(*parts, by_id=by_id))
 
     def test_records(self) -> None:
         """Records and offsets of a reply are the positions', whether it names topics or their ids."""
         for by_id in (False, True):
             start = self.positions[T0].fetch_offset
             got, refused = self.take(self.part(0, at(start, build_values([b"a"], 5))), by_id=by_id)
-            self.assertEqual(([position.place for position in got], refused), ([T0], []))
+            self.assertEqual(([position.topic_partition for position in got], refused), ([T0], []))
             self.assertEqual(self.positions[T0].fetch_offset, start + 1)
         position = self.positions[T0]
         self.assertEqual((position.high_watermark, position.last_stable_offset), (50, 40))
@@ -225,12 +229,12 @@ class TakeTests(FetchesTestCase):
         """What was not asked for is not taken, nor what was asked for before a seek."""
         asked = self.ask()
         self.positions[T0].seek(0)
-        self.positions.remove([T1])
+        self.positions.remove_partitions([T1])
         records = build_values([b"a"], 5)
         reply = self.reply(self.part(0, records), self.part(1, records), self.part(8, records))
-        self.assertEqual(self.fetches.take(asked, reply), ([], []))
+        self.assertEqual(self.fetches.handle_response(asked, reply), ([], []))
         self.assertEqual(self.positions.take(9), {})
-        self.assertEqual(asked.positions(), [self.positions[T2]])
+        self.assertEqual(asked.states(), [self.positions[T2]])
 
     def test_slices_let_go_of_the_reply(self) -> None:
         """What several partitions share is copied apart: the last of them would keep all in memory."""
@@ -242,34 +246,34 @@ class TakeTests(FetchesTestCase):
                 )
             ]
         )
-        self.fetches.take(self.ask(), whole)
+        self.fetches.handle_response(self.ask(), whole)
         found = {position._fetched[0]._data.obj is records.obj for position in (*self.positions,)[:2]}
         self.assertEqual(found, {False})
         alone = FetchResponse(
             responses=[FetchableTopicResponse("t", partitions=[PartitionData(2, 0, 9, records=records)])]
         )
-        self.fetches.take(self.ask(), alone)
+        self.fetches.handle_response(self.ask(), alone)
         self.assertIs(self.positions[T2]._fetched[0]._data.obj, records.obj)
 
     def test_errors(self) -> None:
         """A partition's error is told, and the others get theirs; an error of all is raised."""
         got, refused = self.take(self.part(0, error=6), self.part(1, build_values([b"a"], 5)))
-        self.assertEqual([position.place for position in got], [T1])
-        self.assertEqual(refused, [Refusal(self.positions[T0], ErrorCode.NOT_LEADER_OR_FOLLOWER)])
-        self.assertRaises(RequestError, self.fetches.take, self.ask(), self.reply(error=35))
+        self.assertEqual([position.topic_partition for position in got], [T1])
+        self.assertEqual(refused, [FailedPartition(self.positions[T0], ErrorCode.NOT_LEADER_OR_FOLLOWER)])
+        self.assertRaises(RequestError, self.fetches.handle_response, self.ask(), self.reply(error=35))
 
     def test_too_large(self) -> None:
         """More is asked for of a batch that comes cut off, until it is whole; at last that is an error."""
         records = build_values([b"x" * 1000], 5)
         self.assertEqual(self.take(self.part(0, records[:-1])), ([], []))
         self.assertEqual(self.asked_for(self.ask())[0], (0, 0, SHARE))
-        self.positions[T0].grown_bytes = SHARE
+        self.positions[T0].needed_bytes = SHARE
         self.take(self.part(0, records[:-1]))
         asked = self.ask()
         self.assertEqual((self.asked_for(asked)[0], asked.message.max_bytes), ((0, 0, 4 * SHARE), 4 * SHARE))
         self.take(self.part(0, records))
         self.assertEqual(self.asked_for(self.ask())[0], (0, 1, SHARE))
-        self.positions[T1].grown_bytes = NEVER_MORE
+        self.positions[T1].needed_bytes = MAX_FETCH_BYTES
         self.take(self.part(1, records[:-1]))
         self.assertIn("2 GiB", str(self.positions[T1].error))
 
@@ -286,9 +290,9 @@ class TakeTests(FetchesTestCase):
         self.positions[T0].seek(0)
         self.fetches = self.make(isolation_level="read_committed")
         self.take(part)
-        self.assertEqual((self.positions.take(9), self.positions[T0].offset), ({}, 1))
+        self.assertEqual((self.positions.take(9), self.positions[T0].position), ({}, 1))
 
     def test_preferred_replica(self) -> None:
         """A leader may send a consumer elsewhere (KIP-392)."""
         self.take(self.part(0, preferred_read_replica=3))
-        self.assertEqual((self.positions[T0].replica, self.fetches.moved), (3, True))
+        self.assertEqual((self.positions[T0].preferred_read_replica, self.fetches.replica_changed), (3, True))

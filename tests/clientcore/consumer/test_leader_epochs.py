@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.consumer.leader_epochs import Doubt, EpochEnd, request, results
+from kafkatx.clientcore.consumer.leader_epochs import EpochEndOffset, EpochQuery, request, results
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages import offset_for_leader_epoch as m
@@ -15,7 +15,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 class EpochsTests(SynchronousTestCase):
     def test_request(self) -> None:
         """The partitions by topic, with the leader's epoch and that of the last record, as a consumer."""
-        asked = request({T0: Doubt(7, 5), U0: Doubt(2, 2), T1: Doubt(8, 6)})
+        asked = request({T0: EpochQuery(7, 5), U0: EpochQuery(2, 2), T1: EpochQuery(8, 6)})
         self.assertEqual(asked.replica_id, -1)
         told = {
             (topic.topic, p.partition): (p.current_leader_epoch, p.leader_epoch)
@@ -30,7 +30,7 @@ class EpochsTests(SynchronousTestCase):
         parts = [m.EpochEndOffset(0, 0, 4, 120), m.EpochEndOffset(ErrorCode.FENCED_LEADER_EPOCH, 1)]
         response = m.OffsetForLeaderEpochResponse(topics=[m.OffsetForLeaderTopicResult("t", parts)])
         found = results(response)
-        self.assertEqual(found[T0], EpochEnd(4, 120))
+        self.assertEqual(found[T0], EpochEndOffset(4, 120))
         error = found[T1]
         assert isinstance(error, RequestError)
         self.assertEqual(error.code, ErrorCode.FENCED_LEADER_EPOCH)

@@ -6,11 +6,11 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.consumer.completed_fetch import Decoding, Fetched
-from kafkatx.clientcore.consumer.fetch_buffer import SMALLEST_SHARE_BYTES, Shelf
-from kafkatx.clientcore.consumer.partition_state import COMMITTED, Hand
+from kafkatx.clientcore.consumer.completed_fetch import CompletedFetch, DecodeSettings
+from kafkatx.clientcore.consumer.fetch_buffer import SMALLEST_SHARE_BYTES, FetchBuffer
+from kafkatx.clientcore.consumer.partition_state import COMMITTED, Delivery
 from kafkatx.clientcore.consumer.record import Record
-from kafkatx.clientcore.consumer.subscription_state import Positions
+from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.clientcore.errors import NotAssigned, OffsetOutOfRange, Undecodable
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.clientcore.list_offsets import EARLIEST
@@ -33,12 +33,12 @@ class PositionsTestCase(SynchronousTestCase):
     def setUp(self) -> None:
         """No records yet."""
         self.room = 0
-        self.shelf = Shelf(1 << 20, 1 << 18)
-        self.shelf.on_room = self.more_room
-        self.positions = Positions(self.shelf)
-        self.positions.add([T0, T1, T2], COMMITTED)
+        self.shelf = FetchBuffer(1 << 20, 1 << 18)
+        self.shelf.on_space = self.more_room
+        self.positions = SubscriptionState(self.shelf)
+        self.positions.add_partitions([T0, T1, T2], COMMITTED)
         for position in self.positions:
-            position.found(0)
+            position.set_position(0)
 
     def more_room(self) -> None:
         """More may be fetched."""
@@ -51,21 +51,23 @@ class PositionsTestCase(SynchronousTestCase):
         for size in sizes:
             data += at(offset, build_values([b"%d" % (offset + n) for n in range(size)], 5))
             offset += size
-        position.add(Fetched(place, memoryview(data), position.fetch_offset, None, Decoding(**how)))
-        self.shelf.offer(position)
+        position.add(
+            CompletedFetch(place, memoryview(data), position.fetch_offset, None, DecodeSettings(**how))
+        )
+        self.shelf.enqueue(position)
         return len(data)
 
-    def give(self, limit: int = 100) -> Hand:
+    def give(self, limit: int = 100) -> Delivery:
         """The next hand."""
-        hand = self.positions.give(limit)
+        hand = self.positions.next_delivery(limit)
         assert hand is not None
         return hand
 
-    def out(self, hand: Hand, count: int = 1) -> list[Record]:
+    def out(self, hand: Delivery, count: int = 1) -> list[Record]:
         """Give out some of a hand."""
         given = []
         for _ in range(count):
-            hand.last = next(hand.rest)
+            hand.last = next(hand.remaining)
             given.append(hand.last)
         return given
 
@@ -76,11 +78,11 @@ class PositionTests(PositionsTestCase):
         self.fill(T0, 3, 2)
         position = self.positions[T0]
         self.assertEqual(offsets(self.positions.take(2)[T0]), [0, 1])
-        self.assertEqual((position.offset, position.done, position.fetch_offset), (2, 0, 5))
-        self.assertEqual(self.positions.in_hand, {T0})
-        self.positions.settle()
-        self.assertEqual((position.offset, position.done), (2, 2))
-        self.assertEqual(self.positions.in_hand, set())
+        self.assertEqual((position.position, position.processed_offset, position.fetch_offset), (2, 0, 5))
+        self.assertEqual(self.positions.unprocessed_partitions, {T0})
+        self.positions.mark_processed()
+        self.assertEqual((position.position, position.processed_offset), (2, 2))
+        self.assertEqual(self.positions.unprocessed_partitions, set())
         self.assertEqual(offsets(self.positions.take(100)[T0]), [2, 3, 4])
         self.assertEqual(self.positions.take(100), {})
 
@@ -88,27 +90,27 @@ class PositionTests(PositionsTestCase):
         """Of a hand the record given out last is in work: it is passed, and not done."""
         self.fill(T0, 4)
         position, hand = self.positions[T0], self.give()
-        self.assertEqual((position.offset, position.done), (0, 0))
+        self.assertEqual((position.position, position.processed_offset), (0, 0))
         self.out(hand, 2)
-        self.assertEqual((position.offset, position.done), (2, 1))
-        self.assertFalse(position.at_hand)  # one at a time
+        self.assertEqual((position.position, position.processed_offset), (2, 1))
+        self.assertFalse(position.ready)  # one at a time
         self.out(hand, 2)
-        self.positions.finish(hand)
-        self.assertEqual((position.offset, position.done), (4, 4))
+        self.positions.finish_delivery(hand)
+        self.assertEqual((position.position, position.processed_offset), (4, 4))
 
     def test_interrupted(self) -> None:
         """What is left of a hand is the next again, but not before what was given out is done."""
         self.fill(T0, 6)
         position, hand = self.positions[T0], self.give(4)
         self.out(hand)
-        position.interrupt()
-        self.assertEqual(list(hand.rest), [])
-        self.assertEqual((position.offset, position.done), (1, 0))
-        self.assertIsNone(self.positions.give(100))
-        self.positions.finish(hand)
-        self.assertEqual((position.offset, position.done), (1, 1))
-        self.assertEqual(offsets(self.give(2).rest), [1, 2])
-        self.positions.settle()
+        position.interrupt_delivery()
+        self.assertEqual(list(hand.remaining), [])
+        self.assertEqual((position.position, position.processed_offset), (1, 0))
+        self.assertIsNone(self.positions.next_delivery(100))
+        self.positions.finish_delivery(hand)
+        self.assertEqual((position.position, position.processed_offset), (1, 1))
+        self.assertEqual(offsets(self.give(2).remaining), [1, 2])
+        self.positions.mark_processed()
         self.assertEqual(offsets(self.positions.take(100)[T0]), [3, 4, 5])
 
     def test_interrupted_twice(self) -> None:
@@ -117,10 +119,10 @@ class PositionTests(PositionsTestCase):
         for expected in range(3):
             hand = self.give(3)
             self.assertEqual(offsets(self.out(hand)), [expected])
-            self.positions[T0].interrupt()
-            self.positions.finish(hand)
+            self.positions[T0].interrupt_delivery()
+            self.positions.finish_delivery(hand)
         self.assertEqual(offsets(self.positions.take(2)[T0]), [3, 4])
-        self.assertEqual(self.positions[T0].offset, 5)
+        self.assertEqual(self.positions[T0].position, 5)
 
     def test_interrupted_in_what_came_back(self) -> None:
         """A hand may be a part of what came back; all of it comes in order, and the offset is behind it."""
@@ -128,78 +130,78 @@ class PositionTests(PositionsTestCase):
         for limit, given in ((6, 0), (2, 1)):
             hand = self.give(limit)
             self.assertEqual(offsets(self.out(hand)), [given])
-            self.positions[T0].interrupt()
-            self.positions.finish(hand)
+            self.positions[T0].interrupt_delivery()
+            self.positions.finish_delivery(hand)
         self.assertEqual(offsets(self.positions.take(9)[T0]), [2, 3, 4, 5])
-        self.assertEqual(self.positions[T0].offset, 6)
+        self.assertEqual(self.positions[T0].position, 6)
 
     def test_hand_as_a_whole(self) -> None:
         """Of a hand that is given out at once nothing is done before all is."""
         self.fill(T0, 4)
         position, hand = self.positions[T0], self.give(3)
-        self.assertEqual(offsets(hand.all()), [0, 1, 2])
-        self.assertEqual((position.offset, position.done), (3, 0))
-        position.interrupt()
-        self.positions.finish(hand)
-        self.assertEqual((position.offset, position.done), (3, 3))
+        self.assertEqual(offsets(hand.take_all()), [0, 1, 2])
+        self.assertEqual((position.position, position.processed_offset), (3, 0))
+        position.interrupt_delivery()
+        self.positions.finish_delivery(hand)
+        self.assertEqual((position.position, position.processed_offset), (3, 3))
 
     def test_failed_hand(self) -> None:
         """The record that failed is the next again, with all behind it; what came before it is done."""
         self.fill(T0, 4)
         position, hand = self.positions[T0], self.give()
         self.out(hand, 3)
-        self.positions.fail(hand)
-        self.assertEqual((position.offset, position.done, position.fetch_offset), (2, 2, 2))
-        self.positions.settle()
-        self.assertEqual(position.done, 2)
+        self.positions.fail_delivery(hand)
+        self.assertEqual((position.position, position.processed_offset, position.fetch_offset), (2, 2, 2))
+        self.positions.mark_processed()
+        self.assertEqual(position.processed_offset, 2)
 
     def test_seek(self) -> None:
         """A seek ends the hand, drops what is at hand, and makes replies that are under way useless."""
         self.fill(T0, 4)
-        position, hand, turn = self.positions[T0], self.give(), self.positions[T0].turn
+        position, hand, turn = self.positions[T0], self.give(), self.positions[T0].revision
         self.out(hand)
         position.seek(9)
-        self.assertEqual(list(hand.rest), [])
-        self.assertEqual((position.offset, position.done, position.fetch_offset), (9, 9, 9))
-        self.assertNotEqual(position.turn, turn)
-        self.assertEqual((position.queued_bytes, self.shelf.bytes), (0, 0))
-        self.positions.finish(hand)
-        self.assertEqual((position.offset, position.done), (9, 9))
-        self.positions.fail(hand)
-        self.assertEqual(position.offset, 9)
+        self.assertEqual(list(hand.remaining), [])
+        self.assertEqual((position.position, position.processed_offset, position.fetch_offset), (9, 9, 9))
+        self.assertNotEqual(position.revision, turn)
+        self.assertEqual((position.buffered_bytes, self.shelf.buffered_bytes), (0, 0))
+        self.positions.finish_delivery(hand)
+        self.assertEqual((position.position, position.processed_offset), (9, 9))
+        self.positions.fail_delivery(hand)
+        self.assertEqual(position.position, 9)
 
     def test_seek_to(self) -> None:
         """Until it is known where the end is, there is no position and nothing is wanted."""
         position = self.positions[T0]
-        position.seek_to(EARLIEST)
-        self.assertEqual((position.offset, position.done, position.wanted), (-1, -1, False))
-        position.found(3)
-        self.assertEqual((position.offset, position.fetch_offset, position.wanted), (3, 3, True))
+        position.request_offset_reset(EARLIEST)
+        self.assertEqual((position.position, position.processed_offset, position.fetchable), (-1, -1, False))
+        position.set_position(3)
+        self.assertEqual((position.position, position.fetch_offset, position.fetchable), (3, 3, True))
 
     def test_drop_keeps_the_offset(self) -> None:
         """What is dropped to make room is fetched again."""
         self.fill(T0, 4)
         self.out(self.give(), 2)
         position = self.positions[T0]
-        position.drop()
-        self.assertEqual((position.offset, position.done, position.fetch_offset), (2, 1, 2))
+        position.drop_buffered()
+        self.assertEqual((position.position, position.processed_offset, position.fetch_offset), (2, 1, 2))
 
     def test_gaps(self) -> None:
         """Behind the last record of a batch comes the next batch, whatever compaction has removed."""
         data = assemble(build_values([b"a"], 5)[61:], 1, 0, 5, 5, last_offset_delta=9)
-        self.positions[T0].add(Fetched(T0, memoryview(data), 0, None, Decoding()))
+        self.positions[T0].add(CompletedFetch(T0, memoryview(data), 0, None, DecodeSettings()))
         self.positions.take(10)
-        self.assertEqual(self.positions[T0].offset, 10)
+        self.assertEqual(self.positions[T0].position, 10)
 
     def test_paused_and_held(self) -> None:
         """Neither a paused partition nor one that is to be revoked hands anything out, or wants anything."""
-        for name in ("paused", "held"):
+        for name in ("paused", "suspended"):
             position = self.positions[T0]
             self.fill(T0, 2)
             setattr(position, name, True)
-            self.assertEqual((position.wanted, self.positions.take(10)), (False, {}))
+            self.assertEqual((position.fetchable, self.positions.take(10)), (False, {}))
             setattr(position, name, False)
-            self.shelf.offer(position)
+            self.shelf.enqueue(position)
             self.assertEqual(len(self.positions.take(10)[T0]), 2)
 
     def test_undecodable(self) -> None:
@@ -210,22 +212,22 @@ class PositionTests(PositionsTestCase):
                 raise ValueError("two")
             return int(value or b"")
 
-        self.fill(T0, 4, 1, value=decode)
+        self.fill(T0, 4, 1, decode_value=decode)
         self.assertEqual([r.value for r in self.positions.take(10)[T0]], [0, 1])
         for _ in range(2):
             self.assertIn("offset 2", str(self.assertRaises(Undecodable, self.positions.take, 10)))
-        self.assertFalse(self.positions[T0].wanted)
+        self.assertFalse(self.positions[T0].fetchable)
         self.positions[T0].seek(3)
-        self.assertTrue(self.positions[T0].wanted)
+        self.assertTrue(self.positions[T0].fetchable)
 
     def test_corrupt(self) -> None:
         """A batch that cannot be read is an error behind what stands before it."""
         self.fill(T0, 1)
         bad = at(1, build_values([b"abc"], 5)).replace(b"abc", b"abX")
-        self.positions[T0].add(Fetched(T0, memoryview(bad), 1, None, Decoding()))
+        self.positions[T0].add(CompletedFetch(T0, memoryview(bad), 1, None, DecodeSettings()))
         self.assertEqual(offsets(self.positions.take(10)[T0]), [0])
         self.assertRaises(CorruptRecords, self.positions.take, 10)
-        self.assertEqual((self.shelf.bytes, self.positions[T0].offset), (0, 1))
+        self.assertEqual((self.shelf.buffered_bytes, self.positions[T0].position), (0, 1))
 
 
 class PositionsTests(PositionsTestCase):
@@ -234,9 +236,9 @@ class PositionsTests(PositionsTestCase):
         self.fill(T0, 2, 2, 2)
         self.fill(T1, 1, 1)
         order = []
-        for hand in iter(lambda: self.positions.give(100), None):
-            order += [(record.partition, record.offset) for record in hand.all()]
-            self.positions.finish(hand)
+        for hand in iter(lambda: self.positions.next_delivery(100), None):
+            order += [(record.partition, record.offset) for record in hand.take_all()]
+            self.positions.finish_delivery(hand)
         self.assertEqual(order, [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3), (1, 1), (0, 4), (0, 5)])
 
     def test_limit_of_all(self) -> None:
@@ -254,63 +256,67 @@ class PositionsTests(PositionsTestCase):
         self.assertEqual(list(self.positions.take(10)), [T1])
         self.assertIs(self.assertRaises(RequestError, self.positions.take, 10), error)
         self.assertEqual(self.positions.take(10), {})
-        self.assertTrue(self.positions[T0].wanted)
+        self.assertTrue(self.positions[T0].fetchable)
         self.positions[T2].fail(OffsetOutOfRange("t", 2, 0, 5, 9))
         for _ in range(2):
-            self.assertRaises(OffsetOutOfRange, self.positions.give, 10)
+            self.assertRaises(OffsetOutOfRange, self.positions.next_delivery, 10)
 
     def test_offsets_and_done(self) -> None:
         """commit() commits what was handed out, automatic commits what is done; the unknown is left out."""
         self.fill(T0, 3)
-        self.positions[T1].seek_to(EARLIEST)
+        self.positions[T1].request_offset_reset(EARLIEST)
         self.positions.take(2)
         self.assertEqual(
-            self.positions.offsets(),
+            self.positions.positions(),
             {T0: OffsetAndMetadata(2, leader_epoch=3), T2: OffsetAndMetadata(0)},
         )
-        self.assertEqual(self.positions.done([T0, TopicPartition("u", 0)]), {T0: OffsetAndMetadata(0, "", 3)})
+        self.assertEqual(
+            self.positions.processed_offsets([T0, TopicPartition("u", 0)]), {T0: OffsetAndMetadata(0, "", 3)}
+        )
 
     def test_add_and_remove(self) -> None:
         """What is there keeps its position; what goes ends its hand and is not assigned any more."""
         self.fill(T0, 3)
         hand = self.give()
-        self.positions.add([T0], COMMITTED)
+        self.positions.add_partitions([T0], COMMITTED)
         self.assertEqual(self.positions[T0].fetch_offset, 3)
-        self.positions.remove([T0, TopicPartition("u", 9)])
-        self.assertEqual(list(hand.rest), [])
-        self.assertEqual(self.positions.places, {T1, T2})
+        self.positions.remove_partitions([T0, TopicPartition("u", 9)])
+        self.assertEqual(list(hand.remaining), [])
+        self.assertEqual(self.positions.assigned_partitions, {T1, T2})
         self.assertRaises(NotAssigned, self.positions.__getitem__, T0)
-        self.positions.finish(hand)
-        self.positions.settle()
-        self.assertEqual((self.positions.take(10), self.shelf.bytes), ({}, 0))
+        self.positions.finish_delivery(hand)
+        self.positions.mark_processed()
+        self.assertEqual((self.positions.take(10), self.shelf.buffered_bytes), ({}, 0))
 
 
 class ShelfTests(PositionsTestCase):
     def test_bytes(self) -> None:
         """A batch counts until its last record was handed out."""
         size = self.fill(T0, 3)
-        self.assertEqual((self.shelf.bytes, self.positions[T0].queued_bytes), (size, size))
+        self.assertEqual((self.shelf.buffered_bytes, self.positions[T0].buffered_bytes), (size, size))
         self.positions.take(2)
-        self.assertEqual(self.shelf.bytes, size)
+        self.assertEqual(self.shelf.buffered_bytes, size)
         self.positions.take(2)
-        self.assertEqual((self.shelf.bytes, self.positions[T0].queued_bytes), (0, 0))
+        self.assertEqual((self.shelf.buffered_bytes, self.positions[T0].buffered_bytes), (0, 0))
 
     def test_shares(self) -> None:
         """Twice the shares of all partitions fit into the limit, unless they would be tiny."""
         for partitions, share in ((1, 1 << 18), (2, 1 << 18), (4, 1 << 17), (1000, SMALLEST_SHARE_BYTES)):
-            self.shelf.divide(partitions)
+            self.shelf.set_partition_count(partitions)
             self.assertEqual(self.shelf.share_bytes, share)
 
     def test_room(self) -> None:
         """There is room for a share or more, or none; with nothing at hand there is always one."""
-        shelf = Shelf(1000, 400)
-        self.assertEqual((shelf.room(0), shelf.room(600), shelf.room(601)), (1000, 400, 0))
-        tiny = Shelf(0, 400)
-        self.assertEqual((tiny.room(0), tiny.room(1)), (400, 0))
+        shelf = FetchBuffer(1000, 400)
+        self.assertEqual(
+            (shelf.available_bytes(0), shelf.available_bytes(600), shelf.available_bytes(601)), (1000, 400, 0)
+        )
+        tiny = FetchBuffer(0, 400)
+        self.assertEqual((tiny.available_bytes(0), tiny.available_bytes(1)), (400, 0))
 
     def test_tells_of_room(self) -> None:
         """It is told when a partition has less than its share again, and whenever there was no room."""
-        self.shelf.divide(1)
+        self.shelf.set_partition_count(1)
         self.shelf.share_bytes = size = self.fill(T0, 1)
         self.fill(T0, 1)
         self.positions.take(1)
@@ -320,6 +326,6 @@ class ShelfTests(PositionsTestCase):
         self.fill(T0, 1)
         self.fill(T0, 1)
         self.fill(T0, 1)
-        self.assertEqual(self.shelf.room((1 << 20) - 3 * size), 0)
+        self.assertEqual(self.shelf.available_bytes((1 << 20) - 3 * size), 0)
         self.positions.take(1)
         self.assertEqual(self.room, 2)

@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.consumer.completed_fetch import Decoding
+from kafkatx.clientcore.consumer.completed_fetch import DecodeSettings
 from kafkatx.clientcore.errors import OffsetOutOfRange, Undecodable
 from kafkatx.clientcore.legacy.simple_consumer import FetchRequest, MessageSet, Reader, offsets_known
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
@@ -33,7 +33,7 @@ def response(data: bytes, error_code: int = 0) -> FetchResponse:
 
 def read(data: bytes, offset: int = 0, error_code: int = 0, **decoding: Any) -> MessageSet:
     """The message set of such a reply."""
-    reader = Reader(Decoding(**decoding))
+    reader = Reader(DecodeSettings(**decoding))
     request = FetchRequest("t", 0, offset, 50)
     return reader.read(response(data, error_code), {AT: request})[AT]
 
@@ -87,7 +87,7 @@ class ReadTests(SynchronousTestCase):
 
     def test_undecodable(self) -> None:
         """A value that the decoder cannot read ends the set behind the one before it."""
-        found = read(batch(3, b"1", b"2", b"x", b"4"), 3, value=lambda topic, data: int(data))
+        found = read(batch(3, b"1", b"2", b"x", b"4"), 3, decode_value=lambda topic, data: int(data))
         self.assertEqual(([record.value for record in found.records], found.next_offset), ([1, 2], 5))
         self.assertIsInstance(found.error, Undecodable)
 

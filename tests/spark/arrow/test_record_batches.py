@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.consumer.columns import gather
+from kafkatx.clientcore.consumer.columns import decode_columns
 from kafkatx.errors import CorruptRecords, KafkaTXError
 from kafkatx.records.batch import COUNT_AT, CRC_AT, TIMESTAMP_TYPE, Record, payload
 from kafkatx.records.builder import assemble
@@ -32,7 +32,7 @@ def one_by_one(data: bytes, wanted: OffsetRange = ALL, headers: bool = False, cr
     view = memoryview(data)
     stored = (view[span.position : span.position + span.size] for span in batches(view))
     schema = arrow_schema(headers)
-    found = gather(stored, wanted.start, wanted.end, crcs, headers)
+    found = decode_columns(stored, wanted.start, wanted.end, crcs, headers)
     return pa.Table.from_batches([record_batch("t", 3, columns, schema) for columns in found], schema)
 
 
@@ -83,11 +83,11 @@ class Counting(SynchronousTestCase):
     def setUp(self) -> None:
         """Nothing has been read."""
         self.slow = 0
-        self.patch(record_batches, "gather", self._gather)
+        self.patch(record_batches, "decode_columns", self._gather)
 
     def _gather(self, *arguments: Any) -> Iterator[Any]:
         self.slow += 1
-        return gather(*arguments)
+        return decode_columns(*arguments)
 
 
 class SameTests(Counting):

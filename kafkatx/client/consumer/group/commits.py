@@ -10,12 +10,12 @@ from twisted.internet.defer import DeferredLock
 from kafkatx.clientcore.errors import CommitFailed, ConnectionFailed, describe
 from kafkatx.clientcore.group.membership.refusals import RESETS
 from kafkatx.clientcore.group.offsets import (
-    Committer,
+    ConsumerGroupMetadata,
     OffsetAndMetadata,
     commit_errors,
     commit_request,
+    committed_offsets,
     fetch_request,
-    fetched,
 )
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.networkclient.cluster import Cluster
@@ -31,7 +31,7 @@ _ELSEWHERE = frozenset(
 _OUT = RESETS | {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
 
 
-class Commits:
+class OffsetCommits:
     """The offsets of one group.
 
     :param committer: in whose name to commit now; may raise CommitFailed.
@@ -42,14 +42,14 @@ class Commits:
         self,
         cluster: Cluster,
         group_id: str,
-        committer: Callable[[], Committer],
-        refused: Callable[[ErrorCode, Committer], None],
+        committer: Callable[[], ConsumerGroupMetadata],
+        refused: Callable[[ErrorCode, ConsumerGroupMetadata], None],
     ) -> None:
         self._cluster = cluster
         self._group_id = group_id
-        self._committer = committer
-        self._refused = refused
-        self._turn = DeferredLock()
+        self._group_metadata = committer
+        self._on_member_error = refused
+        self._lock = DeferredLock()
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Commit; again after errors that pass, for as long as a call may take.
@@ -63,24 +63,24 @@ class Commits:
         """
         if not offsets:
             return
-        await self._turn.acquire()
+        await self._lock.acquire()
         try:
             await self._cluster.retrying(lambda: self._commit(offsets))
         finally:
-            self._turn.release()
+            self._lock.release()
 
-    async def settled(self) -> None:
+    async def wait_idle(self) -> None:
         """Wait until every commit that was begun before is done, or has failed."""
-        await self._turn.acquire()
-        self._turn.release()
+        await self._lock.acquire()
+        self._lock.release()
 
     async def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        committer = self._committer()
+        committer = self._group_metadata()
         response = await self._ask(commit_request(committer, offsets))
         for at, code in commit_errors(response).items():
             words = f"offset {offsets[at].offset if at in offsets else '?'} of {at.topic} [{at.partition}]"
             if code in _OUT:
-                self._refused(code, committer)
+                self._on_member_error(code, committer)
                 raise CommitFailed(code, f"{words} was not committed: {describe(code)}")
             self._failed(RequestError(code, f"{words} was not committed: {describe(code)}"))
 
@@ -100,7 +100,7 @@ class Commits:
     async def _fetch(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         response = await self._ask(fetch_request(self._group_id, partitions))
         try:
-            return fetched(self._group_id, response)
+            return committed_offsets(self._group_id, response)
         except RequestError as error:
             self._failed(error)
             raise

@@ -19,7 +19,7 @@ from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from kafkatx.client.consumer.group.commits import LANE, Commits
+from kafkatx.client.consumer.group.commits import LANE, OffsetCommits
 from kafkatx.client.consumer.group.subscription import Subscription
 from kafkatx.client.plugins import assignor
 from kafkatx.clientcore.errors import ClientClosed, RequestTimedOut
@@ -40,7 +40,7 @@ from kafkatx.clientcore.group.membership import (
     Watch,
 )
 from kafkatx.clientcore.group.membership.refusals import fatal
-from kafkatx.clientcore.group.offsets import Committer, OffsetAndMetadata
+from kafkatx.clientcore.group.offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from kafkatx.clientcore.metadata import ClusterMetadata
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import consumer
@@ -98,7 +98,7 @@ class Membership:
         self._machine = MemberMachine(self._settings)
         self._listeners = {Change.ASSIGNED: assigned, Change.REVOKED: revoked, Change.LOST: lost}
         self._failed = failed
-        self._commits = Commits(cluster, self._settings.group_id, self._committer, self._commit_refused)
+        self._commits = OffsetCommits(cluster, self._settings.group_id, self._committer, self._commit_refused)
         self._subscription = Subscription(
             cluster,
             internal=not settings[consumer.EXCLUDE_INTERNAL_TOPICS],
@@ -165,13 +165,13 @@ class Membership:
         """
         if self._closed:
             raise ClientClosed("the consumer is closed")
-        self._subscription.choose(topics, pattern)
+        self._subscription.set(topics, pattern)
         if self._unlisten is not None:
             self._subscribe()
 
     def unsubscribe(self) -> Deferred[None]:
         """Leave the group, if this is in it; fires when that is done. One may subscribe again."""
-        self._subscription.drop()
+        self._subscription.clear()
         return self._leave(self._machine.unsubscribe)
 
     async def leave(self, timeout_s: float = LEAVE_S) -> None:
@@ -193,7 +193,7 @@ class Membership:
         if self._unlisten is not None:
             self._unlisten()
             self._unlisten = None
-        self._subscription.drop()
+        self._subscription.clear()
         self._stop_timer()
         for work in list(self._work):
             work.cancel()
@@ -211,21 +211,21 @@ class Membership:
         self._do(self._machine.polled(waiting, self._now_ms(), since_ms))
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit offsets, as the member that this is; errors as of :meth:`Commits.commit`."""
+        """Commit offsets, as the member that this is; errors as of :meth:`OffsetCommits.commit`."""
         await self._commits.commit(offsets)
 
     async def fetch_committed(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed; errors as of :meth:`Commits.fetch`."""
+        """What the group has committed; errors as of :meth:`OffsetCommits.fetch`."""
         return await self._commits.fetch(partitions)
 
-    def _committer(self) -> Committer:
+    def _committer(self) -> ConsumerGroupMetadata:
         generation, member_id = self._machine.committing()
         instance_id = self.group_instance_id if member_id else None
-        return Committer(self._settings.group_id, generation, member_id, instance_id)
+        return ConsumerGroupMetadata(self._settings.group_id, generation, member_id, instance_id)
 
-    def _commit_refused(self, code: ErrorCode, committer: Committer) -> None:
+    def _commit_refused(self, code: ErrorCode, committer: ConsumerGroupMetadata) -> None:
         now_ms = self._now_ms()
         self._do(self._machine.commit_refused(code, committer.generation, committer.member_id, now_ms))
 
@@ -252,13 +252,13 @@ class Membership:
             self._match()
 
     def _match(self) -> None:
-        matched = self._subscription.matched()
+        matched = self._subscription.matching_topics()
         self._do(self._machine.subscribe(matched, self._now_ms(), self._subscription.matches))
 
     def _metadata_changed(self, old: ClusterMetadata, new: ClusterMetadata) -> None:
         if self._subscription.pattern is not None and self._machine.subscribed:
             self._match()
-        self._do(self._machine.metadata(self._subscription.counts(), self._now_ms()))
+        self._do(self._machine.metadata(self._subscription.partition_counts(), self._now_ms()))
 
     # Doing what the machine wants
 
@@ -345,9 +345,9 @@ class Membership:
 
     async def _look(self, look: Look) -> None:
         """How many partitions topics have; asked for anew if one of them is not known."""
-        if not look.topics <= self._subscription.counts().keys():
+        if not look.topics <= self._subscription.partition_counts().keys():
             await self._cluster.refreshed()
-        self._do(self._machine.looked(look.token, self._subscription.counts(), self._now_ms()))
+        self._do(self._machine.looked(look.token, self._subscription.partition_counts(), self._now_ms()))
 
     async def _call(self, call: Call) -> None:
         try:
@@ -358,7 +358,7 @@ class Membership:
         except Exception:
             self.log.failure("what hears of {change} partitions", change=call.change.value)
         if call.change is Change.REVOKED:  # commits that nobody waits for would come too late after it
-            await self._commits.settled()
+            await self._commits.wait_idle()
         self._do(self._machine.called(self._now_ms()))
 
     def _fail(self, error: KafkaTXError) -> None:

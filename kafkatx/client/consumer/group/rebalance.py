@@ -9,9 +9,9 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from kafkatx.client.consumer.group.autocommit import AutoCommit
-from kafkatx.client.consumer.poll import Reading
+from kafkatx.client.consumer.poll import Poller
 from kafkatx.clientcore.consumer.partition_state import COMMITTED
-from kafkatx.clientcore.consumer.subscription_state import Positions
+from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.types import TopicPartition
 
 
@@ -32,7 +32,7 @@ class RebalanceListener:
         return self.on_partitions_revoked(partitions)
 
 
-class Rebalancing:
+class RebalanceCallbacks:
     """What the membership calls.
 
     Apache Kafka's consumer rebalances only while the application is in ``poll``. Here it may be at work when
@@ -41,70 +41,70 @@ class Rebalancing:
     for a rebalance. If it takes longer than ``max.poll.interval.ms``, the member leaves without it.
 
     :param changed: called when partitions have come or gone.
-    :ivar forfeited: partitions that were lost, with records handed out, since some were assigned last.
+    :ivar lost_partitions: partitions that were lost, with records handed out, since some were assigned last.
     """
 
     _log = Logger()
 
     def __init__(
         self,
-        positions: Positions,
-        reading: Reading,
+        positions: SubscriptionState,
+        reading: Poller,
         auto_commit: AutoCommit | None,
         changed: Callable[[], None],
     ) -> None:
         self.listener: Any = None
-        self.forfeited: set[TopicPartition] = set()
-        self._positions = positions
-        self._reading = reading
+        self.lost_partitions: set[TopicPartition] = set()
+        self._subscriptions = positions
+        self._poller = reading
         self._auto_commit = auto_commit
-        self._changed = changed
+        self._on_change = changed
 
     async def assigned(self, places: set[TopicPartition]) -> None:
         """These have come; nothing is fetched of them before the listener is done."""
-        self.forfeited.clear()
-        self._positions.add(places, COMMITTED)
+        self.lost_partitions.clear()
+        self._subscriptions.add_partitions(places, COMMITTED)
         if self._auto_commit is not None:
-            self._auto_commit.found(places)
-        self._hold(places, True)
+            self._auto_commit.forget(places)
+        self._suspend(places, True)
         try:
-            await self._tell("on_partitions_assigned", places)
+            await self._call_listener("on_partitions_assigned", places)
         finally:
-            self._hold(places, False)
-            self._changed()
+            self._suspend(places, False)
+            self._on_change()
 
     async def revoked(self, places: set[TopicPartition]) -> None:
         """These go once the application is done with what it has of them."""
-        self._hold(places, True)
-        while self._positions.in_hand & places and not self._reading.closed:
-            await self._reading.settled.wait()
+        self._suspend(places, True)
+        while self._subscriptions.unprocessed_partitions & places and not self._poller.closed:
+            await self._poller.processed.wait()
         if self._auto_commit is not None:
-            await self._auto_commit.last(places)
+            await self._auto_commit.try_commit(places)
         try:
-            await self._tell("on_partitions_revoked", places)
+            await self._call_listener("on_partitions_revoked", places)
         finally:
-            self._positions.remove(places)
-            self._changed()
+            self._subscriptions.remove_partitions(places)
+            self._on_change()
 
     async def lost(self, places: set[TopicPartition]) -> None:
         """These have gone."""
         self._log.warn("partitions were lost: {places}", places=", ".join(map(str, sorted(places))))
-        self.forfeited |= self._positions.offsets(places).keys()
-        self._positions.remove(places)
-        self._changed()
-        await self._tell("on_partitions_lost", places)
+        self.lost_partitions |= self._subscriptions.positions(places).keys()
+        self._subscriptions.remove_partitions(places)
+        self._on_change()
+        await self._call_listener("on_partitions_lost", places)
 
-    def _hold(self, places: set[TopicPartition], held: bool) -> None:
+    def _suspend(self, places: set[TopicPartition], held: bool) -> None:
         for place in places:
-            position = self._positions.get(place)
+            position = self._subscriptions.get(place)
             if position is not None:
-                position.held = held
+                position.suspended = held
                 if held:
-                    position.interrupt()
+                    position.interrupt_delivery()
                 else:
-                    position.shelf.offer(position)
+                    position.buffer.enqueue(position)
 
-    async def _tell(self, name: str, places: set[TopicPartition]) -> None:
+    async def _call_listener(self, name: str, places: set[TopicPartition]) -> None:
         """Call the listener; what it raises the application gets when it asks for records next."""
         method = getattr(self.listener, name, None)
         if method is None:
@@ -117,4 +117,4 @@ class Rebalancing:
             raise
         except Exception as error:
             self._log.failure("the rebalance listener's {name}", name=name)
-            self._reading.fail(error, for_good=False)
+            self._poller.fail(error, for_good=False)

@@ -29,7 +29,7 @@ class Subscription:
     def __bool__(self) -> bool:
         return bool(self.names) or self.pattern is not None
 
-    def choose(self, topics: Iterable[str] | None, pattern: str | re.Pattern[str] | None) -> None:
+    def set(self, topics: Iterable[str] | None, pattern: str | re.Pattern[str] | None) -> None:
         """Want these instead of those before.
 
         :raises ValueError: both are given, or nothing, or the pattern is malformed.
@@ -48,7 +48,7 @@ class Subscription:
         else:
             self._cluster.track_all(self._refresh_s, owner=self)
 
-    def drop(self) -> None:
+    def clear(self) -> None:
         """Want nothing any more."""
         self.names, self.pattern = frozenset(), None
         self._cluster.untrack(self)
@@ -69,7 +69,7 @@ class Subscription:
         if not topics <= self._cluster.metadata.topics.keys():
             self._cluster.stale()
 
-    def matched(self) -> list[str]:
+    def matching_topics(self) -> list[str]:
         """The topics that there are of those that the pattern matches."""
         return [name for name in self._cluster.metadata.topics if self.matches(name)]
 
@@ -81,7 +81,7 @@ class Subscription:
         matched = self.pattern is not None and self.pattern.fullmatch(name) is not None
         return matched and usable and (self._internal or not internal)
 
-    def counts(self) -> dict[str, int]:
+    def partition_counts(self) -> dict[str, int]:
         """How many partitions each topic has that there is, as far as metadata tells."""
         topics = self._cluster.metadata.topics
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.usable}

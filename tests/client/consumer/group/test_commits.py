@@ -8,9 +8,9 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client.consumer.group.commits import Commits
+from kafkatx.client.consumer.group.commits import OffsetCommits
 from kafkatx.clientcore.errors import CommitFailed, ConnectionFailed
-from kafkatx.clientcore.group.offsets import Committer, OffsetAndMetadata
+from kafkatx.clientcore.group.offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -31,8 +31,8 @@ class CommitsTests(SynchronousTestCase):
         self.coordinator = Coordinator(self.network)
         self.cluster = self.network.started("consumer", group_id="g", default_api_timeout_ms=2000)
         self.refused: list[ErrorCode] = []
-        self.committer = Committer("g")
-        self.commits = Commits(
+        self.committer = ConsumerGroupMetadata("g")
+        self.commits = OffsetCommits(
             self.cluster, "g", lambda: self.committer, lambda code, committer: self.refused.append(code)
         )
 
@@ -120,10 +120,10 @@ class CommitsTests(SynchronousTestCase):
     def test_no_member(self) -> None:
         """Who may not commit now does not ask."""
 
-        def out() -> Committer:
+        def out() -> ConsumerGroupMetadata:
             raise CommitFailed(ErrorCode.REBALANCE_IN_PROGRESS, "later")
 
-        commits = Commits(self.cluster, "g", out, lambda code, committer: None)
+        commits = OffsetCommits(self.cluster, "g", out, lambda code, committer: None)
         commit = Deferred.fromCoroutine(commits.commit({T0: OffsetAndMetadata(5)}))
         self.failureResultOf(commit, CommitFailed)
         self.assertEqual(self.network.sent(OffsetCommitRequest), [])
@@ -164,7 +164,7 @@ class CommitsTests(SynchronousTestCase):
 
     def test_by_member(self) -> None:
         """A member's generation and ids are in the request."""
-        self.committer = Committer("g", 3, "me", "one")
+        self.committer = ConsumerGroupMetadata("g", 3, "me", "one")
         self.failing({T0: OffsetAndMetadata(5)}).addErrback(lambda failure: None)
         (request,) = self.network.sent(OffsetCommitRequest)
         said = (request.generation_id_or_member_epoch, request.member_id, request.group_instance_id)

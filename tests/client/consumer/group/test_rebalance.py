@@ -9,8 +9,8 @@ from twisted.internet.defer import Deferred, fail
 from twisted.internet.task import Clock
 
 from kafkatx.client.consumer.group.autocommit import AutoCommit
-from kafkatx.client.consumer.group.rebalance import RebalanceListener, Rebalancing
-from kafkatx.client.consumer.poll import BREATH_S, Reading
+from kafkatx.client.consumer.group.rebalance import RebalanceCallbacks, RebalanceListener
+from kafkatx.client.consumer.poll import MAX_BUSY_S, Poller
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import TopicPartition
@@ -28,9 +28,9 @@ class RebalancingTestCase(PositionsTestCase):
         self.polls: list[bool] = []
         self.committed: list[dict[TopicPartition, int]] = []
         self.refuse: Exception | None = None
-        self.reading = Reading(self.clock, self.positions, self.polls.append)
+        self.reading = Poller(self.clock, self.positions, self.polls.append)
         self.auto_commit = AutoCommit(self.clock, 1000, self.positions, self.commit)
-        self.rebalancing = Rebalancing(self.positions, self.reading, self.auto_commit, self.changed)
+        self.rebalancing = RebalanceCallbacks(self.positions, self.reading, self.auto_commit, self.changed)
         self.rebalancing.listener = self
 
     def changed(self) -> None:
@@ -49,7 +49,7 @@ class RebalancingTestCase(PositionsTestCase):
 
     def take(self, limit: int = 100) -> Any:
         """What is at hand."""
-        waiting = self.run_(self.reading.take(limit, 0))
+        waiting = self.run_(self.reading.poll(limit, 0))
         self.clock.advance(0)
         return self.successResultOf(waiting)
 
@@ -57,7 +57,7 @@ class RebalancingTestCase(PositionsTestCase):
 class RebalancingTests(RebalancingTestCase):
     def on_partitions_assigned(self, partitions: set[TopicPartition]) -> Any:
         """Note it, and what can be had of them."""
-        held = {position.held for position in self.positions if position.place in partitions}
+        held = {position.suspended for position in self.positions if position.topic_partition in partitions}
         self.told.append(("assigned", partitions, held))
         return self.answer
 
@@ -77,7 +77,7 @@ class RebalancingTests(RebalancingTestCase):
         self.answer.callback(None)
         self.successResultOf(assigning)
         self.assertEqual(self.told[1:], ["changed"])
-        self.assertFalse(self.positions[new].held)
+        self.assertFalse(self.positions[new].suspended)
 
     def test_assigned_nothing(self) -> None:
         """The listener hears of every rebalance, also of one that brings nothing."""
@@ -95,20 +95,20 @@ class RebalancingTests(RebalancingTestCase):
         self.successResultOf(revoking)
         self.assertEqual(self.committed, [{T0: 2, T1: 0}])
         self.assertEqual(self.told, [("revoked", {T0, T1}), "changed"])
-        self.assertEqual(self.positions.places, {T2})
+        self.assertEqual(self.positions.assigned_partitions, {T2})
 
     def test_revoked_while_nothing_is_in_hand(self) -> None:
         """Partitions that the application has nothing of go at once; those that stay are not waited for."""
         self.fill(T2, 3)
         self.take(2)
         self.successResultOf(self.run_(self.rebalancing.revoked({T0})))
-        self.assertEqual(self.positions.places, {T1, T2})
+        self.assertEqual(self.positions.assigned_partitions, {T1, T2})
 
     def test_revoked_while_it_waits(self) -> None:
         """An application that waits for records is done with those before."""
         self.fill(T0, 1)
         self.take()
-        waiting = self.run_(self.reading.take(1, None))
+        waiting = self.run_(self.reading.poll(1, None))
         self.successResultOf(self.run_(self.rebalancing.revoked({T0})))
         self.assertEqual(self.committed, [{T0: 1}])
         self.reading.close()
@@ -118,15 +118,15 @@ class RebalancingTests(RebalancingTestCase):
         """Partitions go, though what was done of them cannot be committed."""
         self.refuse = ConnectionFailed("nobody")
         self.successResultOf(self.run_(self.rebalancing.revoked({T0})))
-        self.assertEqual(self.positions.places, {T1, T2})
+        self.assertEqual(self.positions.assigned_partitions, {T1, T2})
 
     def test_lost_and_back(self) -> None:
         """What others may have committed meanwhile is committed anew."""
-        self.successResultOf(self.run_(self.auto_commit.now([T0])))
+        self.successResultOf(self.run_(self.auto_commit.commit([T0])))
         self.successResultOf(self.run_(self.rebalancing.lost({T0})))
         self.successResultOf(self.run_(self.rebalancing.assigned({T0})))
-        self.positions[T0].found(0)
-        self.successResultOf(self.run_(self.auto_commit.now([T0])))
+        self.positions[T0].set_position(0)
+        self.successResultOf(self.run_(self.auto_commit.commit([T0])))
         self.assertEqual(self.committed, [{T0: 0}] * 2)
 
     def test_lost(self) -> None:
@@ -135,8 +135,8 @@ class RebalancingTests(RebalancingTestCase):
         hand = self.give()
         self.out(hand)
         self.successResultOf(self.run_(self.rebalancing.lost({T0})))
-        self.assertEqual((list(hand.rest), self.committed), ([], []))
-        self.assertEqual(self.positions.places, {T1, T2})
+        self.assertEqual((list(hand.remaining), self.committed), ([], []))
+        self.assertEqual(self.positions.assigned_partitions, {T1, T2})
         self.assertEqual(self.told, ["changed"])  # this listener has no on_partitions_lost
 
     def test_default_listener(self) -> None:
@@ -156,8 +156,8 @@ class RebalancingTests(RebalancingTestCase):
         """What the listener raises the application gets, once; the rebalance goes on."""
         self.answer = fail(ValueError("no"))
         self.successResultOf(self.run_(self.rebalancing.revoked({T0})))
-        self.assertEqual(self.positions.places, {T1, T2})
-        waiting = self.run_(self.reading.take(1, 0))
+        self.assertEqual(self.positions.assigned_partitions, {T1, T2})
+        waiting = self.run_(self.reading.poll(1, 0))
         self.failureResultOf(waiting, ValueError)
         self.assertEqual(self.take(), {})
         self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
@@ -193,10 +193,10 @@ class AutoCommitTests(RebalancingTestCase):
     def test_partitions_that_come_back(self) -> None:
         """What another member may have committed meanwhile is committed anew."""
         for _ in range(2):
-            self.successResultOf(self.run_(self.auto_commit.now([T0])))
+            self.successResultOf(self.run_(self.auto_commit.commit([T0])))
         self.assertEqual(self.committed, [{T0: 0}])
-        self.auto_commit.found([T0])
-        self.successResultOf(self.run_(self.auto_commit.now([T0])))
+        self.auto_commit.forget([T0])
+        self.successResultOf(self.run_(self.auto_commit.commit([T0])))
         self.assertEqual(self.committed, [{T0: 0}] * 2)
 
     def test_stop(self) -> None:
@@ -221,10 +221,10 @@ class ReadingTests(RebalancingTestCase):
         """The membership hears whether the application waits or works."""
         self.take()
         self.assertEqual(self.polls, [False])
-        waiting = self.run_(self.reading.take(1, 5))
+        waiting = self.run_(self.reading.poll(1, 5))
         self.assertEqual(self.polls, [False, True])
         self.fill(T0, 1)
-        self.reading.arrived()
+        self.reading.notify()
         self.successResultOf(waiting)
         self.assertEqual(self.polls, [False, True, False])
         self.assertEqual(self.clock.getDelayedCalls(), [])
@@ -233,18 +233,18 @@ class ReadingTests(RebalancingTestCase):
         """The reactor gets its turn when it had none for long, however much is at hand."""
         self.fill(T0, *[1] * 10)
         for _ in range(3):
-            self.assertTrue(self.run_(self.reading.take(1, 0)).called)
-        self.clock.rightNow += BREATH_S
-        waiting = self.run_(self.reading.take(1, 0))
+            self.assertTrue(self.run_(self.reading.poll(1, 0)).called)
+        self.clock.rightNow += MAX_BUSY_S
+        waiting = self.run_(self.reading.poll(1, 0))
         self.assertNoResult(waiting)
         self.clock.advance(0)
         self.successResultOf(waiting)
-        self.assertTrue(self.run_(self.reading.take(1, 0)).called)
+        self.assertTrue(self.run_(self.reading.poll(1, 0)).called)
 
     def test_woken_for_nothing(self) -> None:
         """Who is woken and finds nothing waits on."""
-        waiting = self.run_(self.reading.take(1, 5))
-        self.reading.arrived()
+        waiting = self.run_(self.reading.poll(1, 5))
+        self.reading.notify()
         self.assertNoResult(waiting)
         self.reading.wake()
         self.assertNoResult(waiting)
@@ -253,10 +253,10 @@ class ReadingTests(RebalancingTestCase):
 
     def test_failures(self) -> None:
         """An error for good is everybody's, another one is the next one's; who waits is told at once."""
-        waiting = self.run_(self.reading.take(1, None))
+        waiting = self.run_(self.reading.poll(1, None))
         self.reading.fail(ValueError(), for_good=False)
         self.failureResultOf(waiting, ValueError)
         self.assertEqual(self.take(), {})
         self.reading.fail(KafkaTXError(), for_good=True)
         for _ in range(2):
-            self.failureResultOf(self.run_(self.reading.give(1)), KafkaTXError)
+            self.failureResultOf(self.run_(self.reading.next_delivery(1)), KafkaTXError)

@@ -28,9 +28,9 @@ from twisted.internet.tcp import Server
 from twisted.internet.testing import MemoryReactorClock
 
 import kafkatx.tap
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
-from kafkatx.broker.requests.dispatch import Dispatch
-from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.types import BrokerNode

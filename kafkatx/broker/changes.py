@@ -1,9 +1,9 @@
-"""Changes that are carried through, whether or not the client that asked for them stays."""
+"""Changes that are carried through, also when the client that asked for them disconnects."""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
@@ -15,15 +15,15 @@ T = TypeVar("T")
 
 
 class Changes:
-    """Owns the coroutines of changes that are under way."""
+    """The coroutines of changes that are under way."""
 
     _log = Logger()
 
     def __init__(self) -> None:
-        self._under_way: set[Deferred[Any]] = set()
+        self._under_way: set[Deferred[object]] = set()
 
-    def carry_through(self, work: Coroutine[Any, Any, T]) -> Deferred[T]:
-        """Do *work* to its end; cancelling what this returns ends the waiting only."""
+    def carry_through(self, work: Coroutine[Deferred[object], object, T]) -> Deferred[T]:
+        """Run *work* to its end; cancelling the returned Deferred ends the waiting only."""
         waiting: Deferred[T] = Deferred()
         doing: Deferred[T] = Deferred.fromCoroutine(work)
         self._under_way.add(doing)
@@ -33,7 +33,7 @@ class Changes:
                 self._log.failure("a change of topics failed, and its client has gone", failure)
             waiting.errback(failure)
 
-        def done(result: Any) -> Any:
+        def done(result: T | Failure) -> T | Failure:
             self._under_way.discard(doing)
             return result
 
@@ -41,6 +41,7 @@ class Changes:
         doing.addCallbacks(waiting.callback, failed)
         return waiting
 
-    def settled(self) -> Deferred[Any]:
-        """Fires when no change is under way any more."""
-        return DeferredList(list(self._under_way), consumeErrors=True)
+    def settled(self) -> Deferred[None]:
+        """Wait until no change is under way any more."""
+        settling = DeferredList(list(self._under_way), consumeErrors=True)
+        return settling.addCallback(lambda _: None)

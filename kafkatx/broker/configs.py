@@ -7,8 +7,8 @@ from typing import Any
 
 from twisted.logger import Logger
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.requests.quotation import quoted
-from kafkatx.broker.state import Broker
 from kafkatx.config import topic_value, validate_topic_configs
 from kafkatx.config.alter import Alteration, altered, check_broker_configs
 from kafkatx.config.table import broker as broker_table

@@ -1,23 +1,24 @@
-"""Producer ids for idempotent producers, taken from the coordinator in blocks."""
+"""Producer ids for idempotent producers, reserved from the cluster's metadata in blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+
+from kafkatx.interfaces import ICoordinator
 
 BLOCK = 1000
 """Ids reserved at a time, as Apache Kafka's ProducerIdManager does; a restart forgoes the rest."""
 
 
 class ProducerIds:
-    """Gives out producer ids that no broker of the cluster ever gave out."""
+    """Producer ids that no broker of the cluster has used before."""
 
-    def __init__(self, coordinator: Any) -> None:
+    def __init__(self, coordinator: ICoordinator) -> None:
         self._coordinator = coordinator
         self._left: Iterator[int] = iter(())
 
     async def next(self) -> int:
-        """A new producer id."""
+        """Return a new producer id."""
         while True:
             for producer_id in self._left:
                 return producer_id

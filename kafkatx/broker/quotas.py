@@ -1,7 +1,7 @@
 """Client quotas (KIP-13, KIP-546): which one holds for a client, and what the clients have used of theirs.
 
 The coordinator keeps the quotas; here they are enforced, those for bytes in and out. While nobody has one,
-:attr:`ClientQuotas.producer` and :attr:`~ClientQuotas.consumer` are None, and that is all that produce and
+:attr:`ClientQuotaManager.producer` and :attr:`~ClientQuotaManager.consumer` are None, and that is all that produce and
 fetch look at.
 
 Deviations from Apache Kafka: a client without a client id has the quotas of the default client id; what
@@ -14,7 +14,6 @@ import math
 from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -22,6 +21,7 @@ from twisted.logger import Logger
 from kafkatx.broker.rates import Rate, Window
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import quotas as q
+from kafkatx.interfaces import ICoordinator
 from kafkatx.types import ClusterState, QuotaEntity
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
@@ -122,7 +122,7 @@ class ByteRates:
         return int(self._clock.seconds() * 1000)
 
 
-class ClientQuotas:
+class ClientQuotaManager:
     """The quotas of a broker's clients, as the coordinator knows them.
 
     :ivar producer: what clients produce; None where nobody has a quota for it.
@@ -131,7 +131,7 @@ class ClientQuotas:
 
     _log = Logger()
 
-    def __init__(self, config: BrokerConfig, coordinator: Any, clock: IReactorTime) -> None:
+    def __init__(self, config: BrokerConfig, coordinator: ICoordinator, clock: IReactorTime) -> None:
         self.producer: ByteRates | None = None
         self.consumer: ByteRates | None = None
         self._window = Window(config[q.QUOTA_WINDOW_NUM], config[q.QUOTA_WINDOW_SIZE_SECONDS] * 1000)

@@ -15,9 +15,9 @@ from twisted.internet.task import Cooperator, LoopingCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
-from kafkatx.broker.requests.dispatch import Dispatch
-from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.errors import RequestError, SettingError
@@ -61,7 +61,7 @@ class BrokerService(Service):
         self._reactor = reactor
         self._threads = ThreadWorkers(reactor)
         self.broker = _make_broker(config, parts, reactor, self._threads)
-        self.halted = self.broker.halted
+        self.halted = self.broker.replicas.halted
         self._dispatch = Dispatch(self.broker, SERVED)
         self._factory = KafkaServerFactory(self._dispatch, _limits(config), reactor, ReadAhead(self._threads))
         self.broker.config_listeners.append(self._use)
@@ -264,7 +264,7 @@ class BrokerService(Service):
                 await self._record()
                 await self.broker.store.close()
                 self.broker.topics.partitions.clear()  # the files close when nobody holds the logs
-                if not self.broker.halted.called:
+                if not self.broker.replicas.halted.called:
                     self._log.info("kafkatx has stopped: every log is flushed")
         finally:
             if self._registered:

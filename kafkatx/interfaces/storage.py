@@ -58,7 +58,11 @@ class IPartitionLog(Interface):
     )
 
     def append(
-        records: bytes | memoryview, leader_epoch: int, now_ms: int, one_batch: bool, validated: Any = None
+        records: bytes | bytearray | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        one_batch: bool,
+        validated: Any = None,
     ) -> IAppended:
         """Validate and stage the records of one produce request for this partition.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -34,16 +34,16 @@ class Staged:
 
 
 @attrs.frozen(eq=False)
-class Alone:
-    """The answer to a request of which a part is done at a time: no other may start before it has ended.
+class ExclusiveReply:
+    """The answer to a request that is served in parts: no other request may start before it has ended.
 
     :ivar reply: fires with the reply; while the request is under way its frame counts as held.
     """
 
-    reply: Deferred[Any]
+    reply: Deferred[Reply]
 
 
-Answer: TypeAlias = "Reply | Staged | Alone | Deferred[Reply]"
+Answer: TypeAlias = "Reply | Staged | ExclusiveReply | Deferred[Reply]"
 
 
 class Requests(Protocol):
@@ -61,11 +61,13 @@ class Requests(Protocol):
         :raises ProtocolViolation: the frame is no request; its connection must be closed.
         """
 
-    def write_staged(self) -> dict[object, OSError]:
-        """Write what requests have staged; give the logs where that failed."""
+    @property
+    def write_staged(self) -> Callable[[], dict[object, OSError]]:
+        """Writes what requests have staged; returns the logs where that failed."""
 
-    def wake_waiting(self) -> None:
-        """Let fetches go on that waited for what was written."""
+    @property
+    def wake_waiting(self) -> Callable[[], None]:
+        """Wakes the fetches that waited for what was written."""
 
 
 def _nothing(reason: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.log.store.file_store import FileLogStore

@@ -13,9 +13,9 @@ from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.handlers import delete_records, produce
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.config import BrokerConfig, log_config
 from kafkatx.config.log_config import LogConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator
@@ -172,7 +172,7 @@ class PowerCutRound:
             else:
                 sent.base_offset = answer.base_offset
                 response.addCallback(self._answered, sent)
-        self.broker.wake_waiting()
+        self.broker.replicas.wake_waiting()
 
     def _answered(self, response: ProduceResponse, sent: Sent) -> None:
         (result,) = response.responses[0].partition_responses

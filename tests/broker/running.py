@@ -9,10 +9,10 @@ from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.requests.dispatch import Dispatch
-from kafkatx.broker.state import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.interfaces import Worker
@@ -129,7 +129,7 @@ class BrokerTestCase(SynchronousTestCase):
         answer = self.dispatch.answer(self.frame(key, version, request), self.peer)
         if isinstance(answer, Staged):
             done = answer.finish(self.broker.write_staged())
-            self.broker.wake_waiting()
+            self.broker.replicas.wake_waiting()
             return done
         return answer
 

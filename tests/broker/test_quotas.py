@@ -11,7 +11,7 @@ from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker import quotas
-from kafkatx.broker.quotas import ByteRates, ClientQuotas
+from kafkatx.broker.quotas import ByteRates, ClientQuotaManager
 from kafkatx.broker.rates import Window
 from kafkatx.config import BrokerConfig
 from kafkatx.types import ClusterState, QuotaEntity
@@ -162,10 +162,10 @@ class ClientQuotasTests(SynchronousTestCase):
         self.coordinator = FakeCoordinator()
         self.quotas = self.make()
 
-    def make(self, **settings: str) -> ClientQuotas:
+    def make(self, **settings: str) -> ClientQuotaManager:
         """The quotas of a broker with some settings, with ``_`` for ``.``."""
         config = BrokerConfig.load(None, {k.replace("_", "."): v for k, v in settings.items()})
-        return ClientQuotas(config, self.coordinator, self.clock)
+        return ClientQuotaManager(config, self.coordinator, self.clock)
 
     def charged(self, rates: Any, size: int) -> int:
         """The pause for so many bytes of client c."""

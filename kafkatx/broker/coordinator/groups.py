@@ -12,23 +12,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.broker.coordinator.memory import GroupRoom
+from kafkatx.broker.coordinator.memory import GroupMemory
+from kafkatx.broker.coordinator.offset_commits import OffsetCommitter
 from kafkatx.broker.coordinator.offsets_topic import OffsetsTopic
-from kafkatx.broker.coordinator.record_store import Storing, flushed
-from kafkatx.broker.coordinator.timers import Alarms
-from kafkatx.broker.coordinator.turns import Turns
+from kafkatx.broker.coordinator.record_store import RecordStore, flushed
+from kafkatx.broker.coordinator.timers import GroupTimers
+from kafkatx.broker.coordinator.work_queue import GroupWorkQueue
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, LogLine, Replace, Store
 from kafkatx.group.offsets import Offsets
 from kafkatx.group.settings import GroupSettings
+from kafkatx.interfaces import ICoordinator, Workers
 
 if TYPE_CHECKING:  # the machines are imported with the first group: a start need not wait for them
-    from kafkatx.broker.state import Broker
     from kafkatx.group.classic.group import ClassicGroup
     from kafkatx.group.consumer.group import ConsumerGroup
 
@@ -48,37 +50,51 @@ def new_member_id(prefix: str) -> str:
     return f"{prefix}-{uuid.uuid4()}"
 
 
-class Groups:
+class GroupCoordinator:
     """Every group, and what their machines want done.
 
     :ivar groups: by id.
     :ivar offsets: the committed offsets of all groups.
     :ivar topic: ``__consumer_offsets``.
+    :ivar commits: writes committed offsets.
     :ivar settings: for the machines.
-    :ivar room: how much memory they take, and may.
-    :ivar turns: shares the reactor's time between joining members and everybody else.
-    :ivar loading: whether there may be groups that are not known yet.
+    :ivar memory: how much memory the groups take, and may take.
+    :ivar work_queue: shares the reactor's time between joining members and all other requests.
+    :ivar loading: True while there may be groups that are not known yet.
+    :ivar on_loaded: called when ``__consumer_offsets`` has been loaded.
     """
 
     _log = Logger()
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        config: BrokerConfig,
+        coordinator: ICoordinator,
+        topics: Topics,
+        replicas: ReplicaManager,
+        clock: IReactorTime,
+        workers: Workers,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._coordinator = coordinator
         self.groups: dict[str, Group] = {}
         self.offsets = Offsets()
-        self.topic = OffsetsTopic(broker)
-        self.settings = GroupSettings.of(broker.config)
+        self.topic = OffsetsTopic(topics, replicas, clock, workers, now_ms)
+        self.commits = OffsetCommitter(self.topic, replicas, self.offsets)
         self.loading = False
-        self._wall_ms = broker.now_ms
-        self._alarms = Alarms(broker.clock, self._due)
-        self.now_ms = self._alarms.now_ms
-        self.room = GroupRoom(broker.clock)
-        self.turns = Turns(broker.clock)
-        self._storing = Storing(self.topic, self._stored)
+        self.on_loaded: Callable[[], None] | None = None
+        self._wall_ms = now_ms
+        self._timers = GroupTimers(clock, self._due)
+        self.now_ms = self._timers.now_ms
+        self.memory = GroupMemory(clock)
+        self.work_queue = GroupWorkQueue(clock)
+        self._records = RecordStore(self.topic, self._stored)
         self._load: Deferred[None] = succeed(None)
-        broker.config_listeners.append(self._use)
+        self.use(config)
 
-    def _use(self, config: BrokerConfig) -> None:
+    def use(self, config: BrokerConfig) -> None:
+        """Use other settings from now on."""
+        self._config = config
         self.settings = GroupSettings.of(config)
 
     def check(self, group_id: str, may_be_empty: bool = False) -> ErrorCode:
@@ -109,17 +125,17 @@ class Groups:
         return ConsumerGroup(
             group_id,
             lambda: self.settings_of(group_id),
-            lambda: self._broker.coordinator.state,
+            lambda: self._coordinator.state,
             new_member_id,
             self._wall_ms,
         )
 
     def settings_of(self, group_id: str) -> GroupSettings:
         """The settings of one group: those of the broker, under the configs that the group has itself."""
-        configs = self._broker.coordinator.state.group_configs.get(group_id)
+        configs = self._coordinator.state.group_configs.get(group_id)
         if not configs:
             return self.settings
-        return self.settings.with_group_configs(self._broker.config, configs)
+        return self.settings.with_group_configs(self._config, configs)
 
     def make(self, group_id: str) -> Group:
         """Coordinate a new group of the classic protocol, without members."""
@@ -129,18 +145,18 @@ class Groups:
 
     def add(self, group: Group) -> None:
         """Coordinate a group: a new one, or one in place of that with its id (a change of protocol)."""
-        self._alarms.drop(group.group_id)
+        self._timers.drop(group.group_id)
         self.groups[group.group_id] = group
-        self._alarms.set(group)
+        self._timers.set(group)
 
     def remove(self, group_id: str) -> None:
         """Forget a group, if it is there."""
         self.groups.pop(group_id, None)
-        self._alarms.drop(group_id)
-        self.room.drop(group_id)
+        self._timers.drop(group_id)
+        self.memory.drop(group_id)
 
     def _count(self, group: Group) -> None:
-        self.room.count(group, bool(self.offsets.of(group.group_id)))
+        self.memory.count(group, bool(self.offsets.of(group.group_id)))
 
     async def delete(self, group: Group) -> ErrorCode:
         """Take a group without members, and its offsets, out of the log and out of memory; say why not."""
@@ -186,7 +202,7 @@ class Groups:
                 if asked.waiting is not None:
                     waited.append((asked.waiting, action.response))
             elif isinstance(action, Store):
-                error = self._storing.store(group, action.records)
+                error = self._records.store(group, action.records)
                 if error is not None:
                     todo.extendleft(reversed(group.stored(error, self.now_ms())))
             elif isinstance(action, Replace):
@@ -195,7 +211,7 @@ class Groups:
             else:
                 self._tell(group, action)
         if self.groups.get(group.group_id) is group:
-            self._alarms.set(group)
+            self._timers.set(group)
             self._count(group)
             self._drop_unused(group)
         for waiting, response in waited:
@@ -227,11 +243,12 @@ class Groups:
 
     async def _load_all(self) -> None:
         if self.topic.exists:
-            from kafkatx.broker.coordinator.replay import Replay
+            from kafkatx.broker.coordinator.replay import GroupReplayer
 
-            replay = Replay(self)
-            await self.topic.load(replay, replay.loaded)
-            self._broker.expiry.forget_missing_topics()
+            replayer = GroupReplayer(self)
+            await self.topic.load(replayer, replayer.loaded)
+            if self.on_loaded is not None:
+                self.on_loaded()
         self.loading = False
 
     def _not_loaded(self, failure: Failure) -> None:
@@ -241,5 +258,5 @@ class Groups:
     def stop(self) -> None:
         """Call no machine any more. Who waits is not answered: the connections are closed before."""
         self._load.cancel()
-        self._alarms.stop()
-        self.turns.stop()
+        self._timers.stop()
+        self.work_queue.stop()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
-from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
@@ -22,7 +21,7 @@ from kafkatx.interfaces import Worker
 from kafkatx.records import conversion
 from kafkatx.types import FileSlice, Records
 
-Replay = Callable[[int, bytes, "bytes | None"], Any]
+ReplayRecord = Callable[[int, bytes, "bytes | None"], None]
 """Takes (key version, key, value); raises KafkaTXError for what it cannot read."""
 
 READ_BYTES = 1 << 20
@@ -70,7 +69,9 @@ class _Latest:
         return next_offset
 
 
-async def load_partition(partition: Partition, worker: Worker, clock: IReactorTime, replay: Replay) -> bool:
+async def load_partition(
+    partition: Partition, worker: Worker, clock: IReactorTime, replay: ReplayRecord
+) -> bool:
     """Replay one partition; tell whether it could be read. Records that cannot are passed over."""
     latest = _Latest()
     try:
@@ -109,7 +110,7 @@ async def _read(partition: Partition, worker: Worker, latest: _Latest) -> None:
         offset = max(next_offset, offset + 1)
 
 
-async def _replay_all(latest: _Latest, clock: IReactorTime, replay: Replay) -> None:
+async def _replay_all(latest: _Latest, clock: IReactorTime, replay: ReplayRecord) -> None:
     values = iter(latest.values.items())
     while piece := list(islice(values, AT_ONCE)):
         for key, value in piece:
@@ -118,7 +119,7 @@ async def _replay_all(latest: _Latest, clock: IReactorTime, replay: Replay) -> N
             await deferLater(clock, 0)
 
 
-def _replay_one(latest: _Latest, replay: Replay, key: bytes, value: bytes | None) -> None:
+def _replay_one(latest: _Latest, replay: ReplayRecord, key: bytes, value: bytes | None) -> None:
     try:
         replay(key_version(key), key, value)
     except KafkaTXError as error:

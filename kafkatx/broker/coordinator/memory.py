@@ -18,7 +18,7 @@ from kafkatx.group.sizes import GROUP_BYTES, text_bytes
 SAY_EVERY_S = 1.0
 
 
-class GroupRoom:
+class GroupMemory:
     """Counts what each group takes.
 
     :ivar used_bytes: what all groups take.

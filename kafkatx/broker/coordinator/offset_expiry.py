@@ -1,48 +1,56 @@
-"""Offsets that nobody needs any more: of groups long without members (KIP-211), and of topics that are gone.
+"""Deletion of committed offsets: of groups long without members (KIP-211), and of deleted topics.
 
-They go by tombstones in ``__consumer_offsets``. A group that has neither members nor offsets goes with them.
+It writes tombstones to ``__consumer_offsets``. A group that has neither members nor offsets is deleted, too.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from twisted.logger import Logger
 
+from kafkatx.broker.coordinator.groups import GroupCoordinator
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.quotation import quoted
+from kafkatx.config import BrokerConfig
 from kafkatx.config.table import groups as g
 from kafkatx.errors import RequestError
 from kafkatx.group.actions import NEVER_MS, Group, Record
 from kafkatx.group.offset_records import tombstone
-
-if TYPE_CHECKING:
-    from kafkatx.broker.replica.partition import Partition
-    from kafkatx.broker.state import Broker
+from kafkatx.interfaces import ICoordinator
 
 MINUTE_MS = 60_000
 EMPTY = "Empty"
 
 
 class OffsetExpiry:
-    """Takes offsets and groups away. What cannot be written stays, and is tried again the next time."""
+    """Deletes offsets and groups. Those whose tombstones cannot be written stay until the next time."""
 
     _log = Logger()
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        broker.topics.on_deleted = self.forget_topic
+    def __init__(
+        self, config: BrokerConfig, coordinator: ICoordinator, groups: GroupCoordinator, topics: Topics
+    ) -> None:
+        self._coordinator = coordinator
+        self._groups = groups
+        topics.on_deleted = self.forget_topic
+        groups.on_loaded = self.forget_missing_topics
+        self.use(config)
+
+    def use(self, config: BrokerConfig) -> None:
+        """Use other settings from now on."""
+        self._retention_ms: int = config[g.OFFSETS_RETENTION_MINUTES] * MINUTE_MS
 
     def expire_each(self, now_ms: int) -> Iterator[None]:
-        """Let go what has been kept for ``offsets.retention.minutes``: a group at each step.
+        """Delete what has been kept for ``offsets.retention.minutes``, one group with each step.
 
         :param now_ms: the wall clock.
         """
-        retention_ms = self._broker.config[g.OFFSETS_RETENTION_MINUTES] * MINUTE_MS
-        for group in list(self._broker.groups.groups.values()):
+        for group in list(self._groups.groups.values()):
             try:
-                self._expire(group, now_ms, retention_ms)
+                self._expire(group, now_ms)
             except RequestError as error:
                 self._log.warn(
                     "the old offsets of group {group} cannot be taken away now: {error}",
@@ -51,15 +59,15 @@ class OffsetExpiry:
                 )
             yield
 
-    def _expire(self, group: Group, now_ms: int, retention_ms: int) -> None:
-        """As Apache Kafka's ``GroupCoordinatorShard.cleanupExpiredOffsets`` does with one group.
+    def _expire(self, group: Group, now_ms: int) -> None:
+        """Expire the offsets of one group, as ``GroupCoordinatorShard.cleanupExpiredOffsets`` does.
 
         :raises RequestError: the tombstones cannot be written.
         """
-        groups, group_id = self._broker.groups, group.group_id
+        groups, group_id = self._groups, group.group_id
         if groups.find(group_id) is not group or groups.check(group_id, True):
             return
-        expired = groups.offsets.expired(group, now_ms, retention_ms)
+        expired = groups.offsets.expired(group, now_ms, self._retention_ms)
         kept = sum(map(len, groups.offsets.of(group_id).values())) - len(expired)
         records = [tombstone(group_id, topic, number) for topic, number in expired]
         unused = not kept and group.state == EMPTY and group.deadline_ms == NEVER_MS
@@ -80,8 +88,8 @@ class OffsetExpiry:
             )
 
     def forget_topic(self, topic: str) -> None:
-        """A topic is gone: one that is created under its name must not begin at its offsets."""
-        groups = self._broker.groups
+        """Delete the offsets of a deleted topic: one created under its name must not begin at them."""
+        groups = self._groups
         records: dict[Partition, list[Record]] = defaultdict(list)
         found = list(groups.offsets.of_topic(topic))
         for group_id, numbers in found:
@@ -101,6 +109,6 @@ class OffsetExpiry:
                 groups.offsets.delete(group_id, topic, number)
 
     def forget_missing_topics(self) -> None:
-        """All is loaded: let the offsets go of topics whose deletion a crash cut short."""
-        for topic in self._broker.groups.offsets.topics() - self._broker.coordinator.state.topics.keys():
+        """Delete the offsets of topics whose deletion a crash cut short; call when all is loaded."""
+        for topic in self._groups.offsets.topics() - self._coordinator.state.topics.keys():
             self.forget_topic(topic)

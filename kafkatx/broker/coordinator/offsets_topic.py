@@ -8,23 +8,23 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.broker.coordinator.loader import Replay, load_partition
+from kafkatx.broker.coordinator.loader import ReplayRecord, load_partition
+from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.topics import Topics
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Record
+from kafkatx.interfaces import Workers
 from kafkatx.interfaces.storage import TRUSTED
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.records.header import HEADER_BYTES
 from kafkatx.records.keyed import MOST_OVERHEAD, build_keyed
-
-if TYPE_CHECKING:
-    from kafkatx.broker.state import Broker
 
 TO_CLIENTS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -64,9 +64,19 @@ class OffsetsTopic:
 
     _log = Logger()
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._topics = broker.topics
+    def __init__(
+        self,
+        topics: Topics,
+        replicas: ReplicaManager,
+        clock: IReactorTime,
+        workers: Workers,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._topics = topics
+        self._replicas = replicas
+        self._clock = clock
+        self._workers = workers
+        self._now_ms = now_ms
         self._waiting: list[Deferred[None]] = []
         self._unloaded: dict[int, ErrorCode] = {}
         self._said_refused_s = -SAY_REFUSED_EVERY_S
@@ -122,17 +132,19 @@ class OffsetsTopic:
             Deferred.fromCoroutine(self._topics.ensure(CONSUMER_OFFSETS)).addBoth(self._ensured)
         return waiting
 
-    def _ensured(self, result: Any) -> None:
+    def _ensured(self, result: Failure | None) -> None:
         waiting, self._waiting = self._waiting, []
-        failed = isinstance(result, Failure) and not result.check(RequestError)
-        if failed:
+        message = ""
+        if result is not None and result.check(RequestError):
+            message = str(result.value)
+        elif result is not None:
             self._log.failure("creating {topic} failed", result, topic=CONSUMER_OFFSETS)
+            message = "see the broker's log"
         for one in waiting:
             if self.exists:
                 one.callback(None)
             else:
-                why = "see the broker's log" if failed else str(getattr(result, "value", ""))
-                one.errback(RequestError(ErrorCode.COORDINATOR_NOT_AVAILABLE, why))
+                one.errback(RequestError(ErrorCode.COORDINATOR_NOT_AVAILABLE, message))
 
     # --- writing
 
@@ -151,7 +163,7 @@ class OffsetsTopic:
             error = self.stage(partition, batch)
             if error:
                 raise RequestError(TO_CLIENTS.get(error, error))
-        if partition in self._broker.write_own(partition):
+        if partition in self._replicas.write(partition):
             raise RequestError(TO_CLIENTS[ErrorCode.KAFKA_STORAGE_ERROR])
         return partition.log.flush() if partition.must_flush else None
 
@@ -161,7 +173,7 @@ class OffsetsTopic:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if len(partition.isr) < partition.min_insync_replicas:
             return ErrorCode.NOT_ENOUGH_REPLICAS
-        now_ms = self._broker.now_ms()
+        now_ms = self._now_ms()
         batch = build_keyed(records, now_ms)
         done = partition.log.append(batch, partition.leader_epoch, now_ms, True, TRUSTED)
         error = ErrorCode.of(done.error)
@@ -171,7 +183,7 @@ class OffsetsTopic:
 
     def _say_refused(self, partition: Partition, error: ErrorCode, message: str | None) -> None:
         """Tell it once in a while: it may be the fault of a client, who tries again and again."""
-        now_s = self._broker.clock.seconds()
+        now_s = self._clock.seconds()
         if now_s - self._said_refused_s >= SAY_REFUSED_EVERY_S:
             self._said_refused_s = now_s
             self._log.error(
@@ -183,7 +195,7 @@ class OffsetsTopic:
 
     # --- reading
 
-    async def load(self, replay: Replay, loaded: Callable[[], object]) -> None:
+    async def load(self, replay: ReplayRecord, loaded: Callable[[], object]) -> None:
         """Read every partition and replay what stands in it; :meth:`check` tells which are not done.
 
         What is wrong with one partition, or with a record, is told in the broker's log and keeps nobody else.
@@ -195,9 +207,9 @@ class OffsetsTopic:
         """
         partitions = self.partitions
         self._unloaded = dict.fromkeys(range(len(partitions)), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        worker = self._broker.workers("offsets")
+        worker = self._workers("offsets")
         for number, partition in enumerate(partitions):
-            if await load_partition(partition, worker, self._broker.clock, replay):
+            if await load_partition(partition, worker, self._clock, replay):
                 loaded()
                 del self._unloaded[number]
             else:

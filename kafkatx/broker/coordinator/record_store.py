@@ -27,7 +27,7 @@ class _Store:
         self.error = error
 
 
-class Storing:
+class RecordStore:
     """Appends at once. Where ``flush.messages`` makes writers wait for the disk, groups hear of it later.
 
     :ivar told: called with the group and the error, or NONE, where a store was not done at once.

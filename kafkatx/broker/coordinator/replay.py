@@ -1,23 +1,47 @@
-"""From the records of ``__consumer_offsets`` back to groups and their offsets, a partition at a time."""
+"""Replay of the records of ``__consumer_offsets`` into groups and their offsets, a partition at a time.
+
+Pure: :mod:`kafkatx.broker.coordinator.loader` reads the records.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from kafkatx.group.actions import Group
+from kafkatx.group.actions import Action, Group
 from kafkatx.group.classic import records as classic_records
+from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer import records as consumer_records
 from kafkatx.group.consumer.group import ConsumerGroup
 from kafkatx.group.offset_records import key_version
-
-if TYPE_CHECKING:
-    from kafkatx.broker.coordinator.groups import Groups
+from kafkatx.group.offsets import Offsets
 
 
-class Replay:
-    """The groups of a partition that is being loaded. They are nobody's to ask before :meth:`loaded`."""
+class Groups(Protocol):
+    """The part of the group coordinator that groups are replayed into."""
+
+    offsets: Offsets
+    now_ms: Callable[[], int]
+
+    def new_classic(self, group_id: str) -> ClassicGroup:
+        """Return a new group of the classic protocol, not coordinated yet."""
+
+    def new_consumer(self, group_id: str) -> ConsumerGroup:
+        """Return a new group of KIP-848, not coordinated yet."""
+
+    def make(self, group_id: str) -> Group:
+        """Coordinate a new group of the classic protocol."""
+
+    def add(self, group: Group) -> None:
+        """Coordinate a group."""
+
+    def perform(self, group: Group, actions: list[Action]) -> None:
+        """Perform the actions of a group."""
+
+
+class GroupReplayer:
+    """The groups of a partition that is being loaded; they are not coordinated before :meth:`loaded`."""
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
@@ -25,7 +49,7 @@ class Replay:
         self._with_offsets: set[str] = set()
 
     def __call__(self, key_version: int, key: bytes, value: bytes | None) -> None:
-        """Take over the last record of a key; one of a version that is yet to come is passed over (KIP-915).
+        """Replay the last record of a key; skip one of an unknown version (KIP-915).
 
         :raises KafkaTXError: it cannot be read.
         """
@@ -34,13 +58,13 @@ class Replay:
             replay(self, key, value)
 
     def offset(self, key: bytes, value: bytes | None) -> None:
-        """A committed offset."""
+        """Replay a committed offset."""
         group_id = self._groups.offsets.replay(key, value)
         if group_id is not None:
             self._with_offsets.add(group_id)
 
     def classic(self, key: bytes, value: bytes | None) -> None:
-        """A group of the classic protocol."""
+        """Replay a group of the classic protocol."""
         group_id = classic_records.decode_key(key)
         if value is not None:
             group = self._groups.new_classic(group_id)
@@ -48,7 +72,7 @@ class Replay:
             self._found[group_id] = group
 
     def consumer(self, key: bytes, value: bytes | None) -> None:
-        """A piece of a group of KIP-848; of one that changed its protocol only what it is now is left."""
+        """Replay a record of a KIP-848 group; of a group that changed its protocol only the last state is left."""
         group_id, change = consumer_records.decode(key_version(key), key, value)
         if change.value is not None:
             group = self._found.get(group_id)
@@ -57,7 +81,7 @@ class Replay:
             group.replay(change)
 
     def loaded(self) -> None:
-        """The partition is loaded: coordinate its groups; the sessions of their members begin."""
+        """Coordinate the groups of the partition, which is loaded; the sessions of their members begin."""
         found, self._found = self._found, {}
         with_offsets, self._with_offsets = self._with_offsets, set()
         for group in found.values():
@@ -67,12 +91,12 @@ class Replay:
             self._groups.make(group_id)
 
 
-REPLAY: Mapping[int, Callable[[Replay, bytes, bytes | None], None]] = MappingProxyType(
+REPLAY: Mapping[int, Callable[[GroupReplayer, bytes, bytes | None], None]] = MappingProxyType(
     {
-        0: Replay.offset,
-        1: Replay.offset,
-        2: Replay.classic,
-        **dict.fromkeys(consumer_records.Kind, Replay.consumer),
+        0: GroupReplayer.offset,
+        1: GroupReplayer.offset,
+        2: GroupReplayer.classic,
+        **dict.fromkeys(consumer_records.Kind, GroupReplayer.consumer),
     }
 )
-"""By the version of the key, which says what a record is about."""
+"""The method for each version of a key, which tells the kind of the record."""

@@ -19,7 +19,7 @@ class _Timer:
         self.due_ms = due_ms
 
 
-class Alarms:
+class GroupTimers:
     """Calls ``ring(group)`` when a group's deadline has come.
 
     A deadline that moves away leaves its timer as it is: when that comes, too early then, it is set anew. So

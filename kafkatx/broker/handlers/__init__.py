@@ -8,7 +8,7 @@ A module is imported when its API is first asked for, or once the broker has set
 
 from importlib import import_module
 
-from kafkatx.broker.requests.dispatch import Answerer, Served
+from kafkatx.broker.dispatch import Answerer, Served
 from kafkatx.wire.api import APIS, Api
 
 

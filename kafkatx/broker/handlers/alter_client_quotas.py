@@ -15,9 +15,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.quotas import CLIENT_ID, CONSUMER_BYTE_RATE, IP, PRODUCER_BYTE_RATE, USER
-from kafkatx.broker.requests.dispatch import RequestContext, message
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.config.table.row import INT_MAX, LONG_MAX
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import QuotaEntity
@@ -57,7 +57,7 @@ def answer(broker: Broker, request: AlterClientQuotasRequest, context: RequestCo
                 raise _invalid(f"Ignoring duplicate entity {_text(entry)}")
             changes.update({_entity(entry.entity): _changes(entry)})
         except RequestError as error:
-            results.append(_result(entry, error.code, message(error)))
+            results.append(_result(entry, error.code, error_message(error)))
         else:
             results.append(_result(entry, ErrorCode.NONE, None))
     response = AlterClientQuotasResponse(entries=results)

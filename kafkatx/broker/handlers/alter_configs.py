@@ -9,9 +9,9 @@ from collections import Counter
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import replace
-from kafkatx.broker.requests.dispatch import RequestContext, message
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -37,7 +37,7 @@ async def _alter_all(broker: Broker, request: AlterConfigsRequest) -> AlterConfi
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             await _alter(broker, asked, request.validate_only)
         except RequestError as error:
-            results.append(_result(asked, error.code, message(error)))
+            results.append(_result(asked, error.code, error_message(error)))
         else:
             results.append(_result(asked))
     return AlterConfigsResponse(0, results)

@@ -6,9 +6,9 @@ never a reassignment under way that could be cancelled.
 
 from __future__ import annotations
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.assignments import check_replicas, find_state
-from kafkatx.broker.requests.dispatch import RequestContext, message
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -38,7 +38,7 @@ def _result(broker: Broker, topic: str, asked: ReassignablePartition) -> Reassig
     try:
         _reassign(broker, topic, asked)
     except RequestError as error:
-        return ReassignablePartitionResponse(asked.partition_index, error.code, message(error))
+        return ReassignablePartitionResponse(asked.partition_index, error.code, error_message(error))
     return ReassignablePartitionResponse(asked.partition_index)
 
 
@@ -47,10 +47,10 @@ def _reassign(broker: Broker, topic: str, asked: ReassignablePartition) -> None:
 
     :raises RequestError: it is to be elsewhere, or what is not under way is to be cancelled.
     """
-    state = find_state(broker, topic, asked.partition_index)
+    state = find_state(broker.coordinator.state, topic, asked.partition_index)
     if asked.replicas is None:
         raise RequestError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
-    check_replicas(broker, asked.replicas)
+    check_replicas(broker.coordinator.state, asked.replicas)
     if tuple(asked.replicas) != state.replicas:
         raise RequestError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,

@@ -9,8 +9,8 @@ remembered, and REPLICA_NOT_AVAILABLE is answered.
 
 from __future__ import annotations
 
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name
 from kafkatx.types import TopicPartition

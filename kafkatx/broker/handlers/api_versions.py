@@ -5,9 +5,9 @@ Features whose lowest level is 0 are told from version 4 on: older clients canno
 
 from __future__ import annotations
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.features import features
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.api_versions import (
     ApiVersion,

@@ -5,9 +5,9 @@ Deviation from Apache Kafka: a group that is named more than once is described o
 
 from __future__ import annotations
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.requests.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.group.consumer.group import ConsumerGroup
 from kafkatx.wire.messages.consumer_group_describe import (

@@ -10,8 +10,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.config.table import groups as settings
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Action, Client
@@ -33,7 +33,7 @@ def answer(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: Requ
     if PROTOCOL not in broker.config[settings.GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
         raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
     if broker.groups.topic.exists:
-        return broker.groups.turns.run(lambda: _serve(broker, request, context))
+        return broker.groups.work_queue.run(lambda: _serve(broker, request, context))
     return Deferred.fromCoroutine(_serve_when_ready(broker, request, context))
 
 
@@ -79,7 +79,7 @@ def _check_room(
         request.member_id, request.instance_id, request.rack_id, context.client_id, regex, *names or ()
     )
     groups = broker.groups
-    why = groups.room.refusal(
+    why = groups.memory.refusal(
         groups.settings, request.group_id, group, size, request.member_id, request.instance_id
     )
     if why is not None:

@@ -10,9 +10,9 @@ from collections import Counter
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.assignments import check_replicas
-from kafkatx.broker.requests.dispatch import RequestContext, message
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import Topic
@@ -42,7 +42,7 @@ async def _grow_all(broker: Broker, request: CreatePartitionsRequest) -> CreateP
                 )
             await _grow(broker, asked, request.validate_only)
         except RequestError as error:
-            results.append(CreatePartitionsTopicResult(asked.name, error.code, message(error)))
+            results.append(CreatePartitionsTopicResult(asked.name, error.code, error_message(error)))
         else:
             results.append(CreatePartitionsTopicResult(asked.name))
     return CreatePartitionsResponse(0, results)
@@ -90,7 +90,7 @@ def _assignment(broker: Broker, asked: CreatePartitionsTopic, topic: Topic) -> l
             f"{len(planned)} partition(s) are to be added, but {len(asked.assignments)} assignment(s) given",
         )
     for given in asked.assignments:
-        check_replicas(broker, given.broker_ids)
+        check_replicas(broker.coordinator.state, given.broker_ids)
         if len(given.broker_ids) != replication_factor:
             raise RequestError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,

@@ -15,9 +15,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.requests.dispatch import RequestContext, message
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.slices import STEP
-from kafkatx.broker.state import Broker
 from kafkatx.config import describe_topic, validate_topic_configs
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.create_topics import (
@@ -54,7 +54,7 @@ async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTop
         except RequestError as error:
             results.append(
                 CreatableTopicResult(
-                    asked.name, error_code=error.code, error_message=message(error), configs=[]
+                    asked.name, error_code=error.code, error_message=error_message(error), configs=[]
                 )
             )
     return CreateTopicsResponse(topics=results)

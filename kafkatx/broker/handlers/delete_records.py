@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.wire.messages.delete_records import (

@@ -10,9 +10,9 @@ from collections import Counter
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.requests.dispatch import RequestContext, message
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.slices import STEP
-from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.wire.messages.delete_topics import (
@@ -71,7 +71,7 @@ async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResu
     try:
         await broker.topics.delete(name)
     except RequestError as error:
-        return DeletableTopicResult(name, topic_id, error.code, message(error))
+        return DeletableTopicResult(name, topic_id, error.code, error_message(error))
     return DeletableTopicResult(name, topic_id)
 
 

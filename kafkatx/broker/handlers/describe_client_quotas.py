@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.quotas import CLIENT_ID, IP, USER
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import QuotaEntity
 from kafkatx.wire.messages.describe_client_quotas import (

@@ -5,9 +5,9 @@ There are no fenced brokers to include (KIP-1073): a broker is in the cluster's 
 
 from __future__ import annotations
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.requests.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState
 from kafkatx.wire.messages.describe_cluster import (

@@ -6,6 +6,7 @@ from functools import partial
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import (
     BROKER,
     GROUP,
@@ -14,8 +15,7 @@ from kafkatx.broker.configs import (
     check_group_name,
     not_offered,
 )
-from kafkatx.broker.requests.dispatch import RequestContext, message
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.config import ConfigEntry, describe_all_brokers, describe_broker, describe_group, describe_topic
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ALL_BROKERS
@@ -46,7 +46,7 @@ def _describe(
     try:
         entries = _entries(broker, asked)
     except RequestError as error:
-        return _error(asked, error.code, message(error))
+        return _error(asked, error.code, error_message(error))
     keys = None if asked.configuration_keys is None else set(asked.configuration_keys)
     wanted = [entry for entry in entries if keys is None or entry.name in keys]
     return DescribeConfigsResult(

@@ -9,9 +9,9 @@ have a response without limits.
 
 from __future__ import annotations
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.requests.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.describe_groups import (
     DescribedGroup,

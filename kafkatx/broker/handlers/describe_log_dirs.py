@@ -14,8 +14,8 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.describe_log_dirs import (

@@ -6,8 +6,8 @@ latest of its records.
 
 from __future__ import annotations
 
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.describe_producers import (
     DescribeProducersRequest,

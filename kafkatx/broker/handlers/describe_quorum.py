@@ -10,8 +10,8 @@ of them is an error.
 
 from __future__ import annotations
 
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState
 from kafkatx.wire.messages.describe_quorum import (

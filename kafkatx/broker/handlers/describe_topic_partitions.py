@@ -10,10 +10,10 @@ leader replicas are not kept: their lists are empty.
 
 from __future__ import annotations
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.handlers.metadata import describe_partitions, missing_code
 from kafkatx.broker.requests.authorized_operations import TOPIC_OPERATIONS
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState
 from kafkatx.wire.messages.describe_topic_partitions import (

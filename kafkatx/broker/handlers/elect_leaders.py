@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.assignments import find_state
-from kafkatx.broker.requests.dispatch import RequestContext, message
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.elect_leaders import (
     ElectLeadersRequest,
@@ -48,9 +48,9 @@ def _all(broker: Broker, kind: int) -> Iterable[ReplicaElectionResult]:
 
 def _result(broker: Broker, topic: str, number: int, kind: int) -> PartitionResult:
     try:
-        state = find_state(broker, topic, number)
+        state = find_state(broker.coordinator.state, topic, number)
     except RequestError as error:
-        return PartitionResult(number, error.code, message(error))
+        return PartitionResult(number, error.code, error_message(error))
     partition = broker.topics.find(topic, number)
     led = state.leader in broker.coordinator.state.brokers and not (partition and partition.offline)
     if led and (kind == UNCLEAN or state.leader == state.replicas[0]):

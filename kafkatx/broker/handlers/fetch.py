@@ -13,12 +13,12 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.replica.purgatory import park
-from kafkatx.broker.requests.dispatch import RequestContext
+from kafkatx.broker.replica.purgatory import delay_fetch
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.unique_names import Names
-from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import Records, Topic
 from kafkatx.wire.codec import encoder
@@ -55,7 +55,7 @@ def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> An
 def _when_enough(broker: Broker, fetch: FetchRound, request: FetchRequest, context: RequestContext) -> Any:
     if request.max_wait_ms <= 0 or not request.topics or fetch.is_enough():
         return _within_quota(broker, fetch.respond(), context)
-    waiting = park(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough)
+    waiting = delay_fetch(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough)
     return waiting.addCallback(lambda _: _within_quota(broker, fetch.respond(), context))
 
 

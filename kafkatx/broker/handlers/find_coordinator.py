@@ -14,8 +14,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.requests.dispatch import RequestContext, message
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import BrokerNode
 from kafkatx.wire.messages.find_coordinator import (
@@ -76,7 +76,7 @@ def _find(broker: Broker, group_id: str) -> Coordinator:
     try:
         partition = broker.groups.topic.find(group_id)
     except RequestError as error:
-        return _failed(group_id, error.code, message(error))
+        return _failed(group_id, error.code, error_message(error))
     node = broker.coordinator.state.brokers.get(partition.leader)
     if node is None or partition.offline:
         return _failed(group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the group's partition has no leader")

@@ -11,9 +11,9 @@ from collections import Counter
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import alter
-from kafkatx.broker.requests.dispatch import RequestContext, message
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.config.alter import Alteration, Operation
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.incremental_alter_configs import (
@@ -44,7 +44,7 @@ async def _alter_all(
                 broker, asked.resource_type, asked.resource_name, _alterations(asked), request.validate_only
             )
         except RequestError as error:
-            results.append(_result(asked, error.code, message(error)))
+            results.append(_result(asked, error.code, error_message(error)))
         else:
             results.append(_result(asked))
     return IncrementalAlterConfigsResponse(0, results)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse

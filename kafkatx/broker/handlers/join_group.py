@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import Client
 from kafkatx.group.sizes import MEMBER_BYTES, protocols_bytes, text_bytes
@@ -20,7 +20,7 @@ NAME_NULL_SINCE = 7
 def answer(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Any:
     """Have a member join. The first group of all has to wait for ``__consumer_offsets`` to be made."""
     if broker.groups.topic.exists:
-        return broker.groups.turns.run(lambda: _join(broker, request, context))
+        return broker.groups.work_queue.run(lambda: _join(broker, request, context))
     return Deferred.fromCoroutine(_join_when_ready(broker, request, context))
 
 
@@ -42,7 +42,7 @@ def _join(broker: Broker, request: JoinGroupRequest, context: RequestContext) ->
     group = groups.find(request.group_id)
     size = MEMBER_BYTES + text_bytes(request.group_instance_id, request.member_id, context.client_id)
     size += protocols_bytes((protocol.name, protocol.metadata) for protocol in request.protocols)
-    if groups.room.refusal(
+    if groups.memory.refusal(
         settings, request.group_id, group, size, request.member_id, request.group_instance_id
     ):
         return _error(request, context, ErrorCode.GROUP_MAX_SIZE_REACHED)

@@ -7,9 +7,9 @@ are no resources of that type.
 
 from __future__ import annotations
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import BROKER, BROKER_LOGGER, GROUP, TOPIC
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState
 from kafkatx.wire.messages.list_config_resources import (

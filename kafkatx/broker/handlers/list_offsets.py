@@ -16,11 +16,11 @@ from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.handlers.fetch import READ_COMMITTED, epoch_error
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.requests.dispatch import RequestContext
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.unique_names import partitions
-from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.list_offsets import (
     ListOffsetsPartition,

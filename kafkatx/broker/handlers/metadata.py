@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.requests.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name
 from kafkatx.types import ClusterState, Topic

@@ -13,9 +13,10 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.coordinator.offset_commits import Change, Commit, write_now
-from kafkatx.broker.requests.dispatch import RequestContext, Staging
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.coordinator.offset_commits import Change, Commit
+from kafkatx.broker.requests.context import RequestContext
+from kafkatx.broker.requests.staging import Staging
 from kafkatx.config.table import groups as g
 from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed
@@ -73,7 +74,7 @@ def answer(broker: Broker, request: OffsetCommitRequest, context: RequestContext
     commit, response = _prepare(broker, request, context.version)
     if commit is None:
         return response
-    broker.commits.setdefault(commit.partition, []).append(commit)
+    broker.groups.commits.add(commit)
     return StagedCommit(commit, response)
 
 
@@ -83,7 +84,7 @@ async def _commit_when_ready(
     await broker.groups.topic.ensure()
     commit, response = _prepare(broker, request, version)
     if commit is not None:
-        write_now(commit, broker)
+        broker.groups.commits.write(commit)
         flushed = commit.flushed()
         if flushed is not None:
             return await _respond_flushed(commit, response, flushed)

@@ -10,9 +10,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.coordinator.record_store import flushed
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Group
 from kafkatx.group.offset_records import tombstone
@@ -29,7 +29,7 @@ CONSUMER = "consumer"
 def answer(broker: Broker, request: OffsetDeleteRequest, context: RequestContext) -> Any:
     """Delete the offsets; those that are not there count as deleted.
 
-    :raises RequestError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP and what ``Groups.check`` says: for the whole
+    :raises RequestError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP and what ``GroupCoordinator.check`` says: for the whole
         request.
     """
     group = _group(broker, request.group_id)

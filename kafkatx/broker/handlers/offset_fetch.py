@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kafkatx.broker.coordinator.groups import Groups
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.coordinator.groups import GroupCoordinator
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed
 from kafkatx.types import NO_LEADER_EPOCH
@@ -61,7 +61,7 @@ def answer(broker: Broker, request: OffsetFetchRequest, context: RequestContext)
     )
 
 
-def _of_group(groups: Groups, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+def _of_group(groups: GroupCoordinator, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
     """One group's part of the response."""
     group_id = asked.group_id
     error = groups.check(group_id, True)
@@ -84,7 +84,7 @@ def _of_group(groups: Groups, asked: OffsetFetchRequestGroup) -> OffsetFetchResp
 
 
 def _found(
-    groups: Groups, group_id: str, topics: Sequence[Any] | None
+    groups: GroupCoordinator, group_id: str, topics: Sequence[Any] | None
 ) -> Iterable[tuple[str, list[tuple[int, Committed]]]]:
     """Topic by topic the partitions that are asked for, None for all there are, and what was committed."""
     if topics is None:

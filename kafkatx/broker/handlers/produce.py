@@ -12,18 +12,19 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.staged_produce import (
     OFFLINE,
     ONE_BATCH_SINCE,
     StagedForOne,
     StagedProduce,
-    UnjudgedPart,
-    UnjudgedProduce,
+    UnvalidatedPart,
+    UnvalidatedProduce,
 )
-from kafkatx.broker.requests.dispatch import RequestContext, Staging
+from kafkatx.broker.requests.context import RequestContext
+from kafkatx.broker.requests.staging import Staging
 from kafkatx.broker.requests.unique_names import partitions
-from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IAppended
 from kafkatx.interfaces.storage import DEFER_VALIDATION, NEEDS_VALIDATION
@@ -86,7 +87,7 @@ def _answer_one(
             data.records, partition.leader_epoch, broker.now_ms(), version >= ONE_BATCH_SINCE
         )
         if not done.error and done.log_append_time_ms == -1:
-            broker.staged[partition] = None
+            broker.replicas.staged[partition] = None
             return StagedForOne(request.acks, topic, data.index, partition, done.base_offset)
         storing = _Storing(broker, request, version)
         storing.begin(topic).append(storing.take(partition, data, done))
@@ -112,7 +113,7 @@ class _Storing:
         self._now_ms = broker.now_ms()
         self._response = ProduceResponse()
         self._staged: list[tuple[Partition, PartitionProduceResponse]] = []
-        self._unjudged: list[UnjudgedPart] = []
+        self._unjudged: list[UnvalidatedPart] = []
 
     def begin(self, topic: str) -> list[PartitionProduceResponse]:
         """The results of a topic's partitions follow."""
@@ -145,7 +146,7 @@ class _Storing:
             return result
         if done.error:
             return _failed(data, done, log_start_offset)
-        self._broker.staged[partition] = None
+        self._broker.replicas.staged[partition] = None
         result = PartitionProduceResponse(
             data.index, 0, done.base_offset, done.log_append_time_ms, log_start_offset
         )
@@ -158,8 +159,8 @@ class _Storing:
             return self._with_unjudged()
         return StagedProduce(self._acks, self._response, self._staged)
 
-    def _with_unjudged(self) -> UnjudgedProduce:
-        return UnjudgedProduce(
+    def _with_unjudged(self) -> UnvalidatedProduce:
+        return UnvalidatedProduce(
             self._broker, self._version, self._acks, self._response, self._staged, self._unjudged
         )
 
@@ -179,11 +180,11 @@ class _Storing:
                 number += 1
                 if number % STEP == 0:
                     failed.update(broker.write_staged())
-                    broker.wake_waiting()
+                    broker.replicas.wake_waiting()
                     yield
                     self._now_ms = broker.now_ms()
         failed.update(broker.write_staged())
-        broker.wake_waiting()
+        broker.replicas.wake_waiting()
 
 
 def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Any, ...]]) -> StagedProduce:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -14,7 +14,7 @@ LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 def answer(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> Any:
     """Have a member synced in its turn."""
-    return broker.groups.turns.run(lambda: _sync(broker, request, context))
+    return broker.groups.work_queue.run(lambda: _sync(broker, request, context))
 
 
 def _sync(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> Any:

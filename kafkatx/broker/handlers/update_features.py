@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.features import Feature, features
-from kafkatx.broker.requests.dispatch import RequestContext
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.update_features import (
     SAFE_DOWNGRADE,

@@ -1,20 +1,20 @@
-"""Which brokers may hold a partition, and what clients say of the partitions that there are."""
+"""Replica assignments: checks of those that clients ask for, and look-ups of those that there are. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.types import PartitionState
+from kafkatx.types import ClusterState, PartitionState
 
 
-def check_replicas(broker: Broker, replicas: Sequence[int]) -> None:
-    """See that a partition could have these replicas.
+def check_replicas(state: ClusterState, replicas: Sequence[int]) -> None:
+    """Check that a partition could have these replicas.
 
-    :raises RequestError: INVALID_REPLICA_ASSIGNMENT: there are none, one stands twice, or is no broker.
+    :raises RequestError: INVALID_REPLICA_ASSIGNMENT: the list is empty, repeats a broker, or names an
+        unknown one.
     """
-    known = broker.coordinator.state.brokers
+    known = state.brokers
     if not replicas or len(set(replicas)) < len(replicas) or not known.keys() >= set(replicas):
         raise RequestError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -22,15 +22,14 @@ def check_replicas(broker: Broker, replicas: Sequence[int]) -> None:
         )
 
 
-def find_state(broker: Broker, topic: str, partition: int) -> PartitionState:
-    """Who holds a partition.
+def find_state(state: ClusterState, topic: str, partition: int) -> PartitionState:
+    """Return the leader and replicas of a partition.
 
     :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION.
     """
-    known = broker.coordinator.state.topics.get(topic)
+    known = state.topics.get(topic)
     if known is None:
         raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic}")
     if not 0 <= partition < len(known.partitions):
         raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{partition}")
-    state: PartitionState = known.partitions[partition]
-    return state
+    return known.partitions[partition]

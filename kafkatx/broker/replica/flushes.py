@@ -9,7 +9,7 @@ from twisted.python.failure import Failure
 from kafkatx.broker.replica.partition import Partition
 
 
-class Flushes:
+class FlushScheduler:
     """Timers of the partitions that have unflushed records; those that have none cost nothing."""
 
     _log = Logger()

@@ -1,26 +1,34 @@
-"""What stands in a partition for a log that is offline: its log dir failed, or its own files did."""
+"""The log of a partition that is offline: its log dir has failed, or its own files cannot be used.
+
+It touches nothing. It stands in ``Partition.log`` so that code that does not look at ``Partition.offline``
+first is refused with an error that clients understand.
+"""
 
 from __future__ import annotations
 
 import errno
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from twisted.internet.defer import Deferred, fail
+from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.interfaces import IPartitionLog, ISegmentFacts
 from kafkatx.types import TopicPartition
 
 
-class NoLog:
-    """A log that cannot be used: whoever asks it for anything is refused with KAFKA_STORAGE_ERROR.
+@implementer(IPartitionLog)
+class OfflineLog:
+    """A log that cannot be used: it refuses every request with KAFKA_STORAGE_ERROR.
 
     Handlers look at ``Partition.offline`` first, to refuse one partition and not the whole request.
     """
 
     log_start_offset = log_end_offset = flushed_offset = -1
     size_bytes = 0
-    segments = ()
+    segments: tuple[ISegmentFacts, ...] = ()
+    on_flushed = None
 
     def __init__(
         self, topic_partition: TopicPartition, config: LogConfig, reason: str = "its log dir is offline"
@@ -30,27 +38,30 @@ class NoLog:
         self.reason = reason
 
     def configure(self, config: LogConfig) -> None:
-        """Keep the settings, for whoever asks."""
+        """Keep the settings for callers that read them."""
         self.config = config
 
     def write(self) -> None:
-        """Whatever was staged is gone."""
+        """Fail: the staged records are lost."""
         raise self._error()
 
     def flush(self) -> Deferred[int]:
-        """Fails."""
+        """Fail with OSError."""
         return fail(self._error())
 
     def warm(self, offset: int, max_bytes: int) -> None:
-        """There is nothing to be read ahead."""
+        """Return None: there is nothing to read ahead."""
 
     def _error(self) -> OSError:
         return OSError(errno.EIO, self.reason, str(self.topic_partition))
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self._refuse
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        """Refuse a call.
 
-    def _refuse(self, *args: Any) -> NoReturn:
+        :raises RequestError: always.
+        """
         raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition} is offline: {self.reason}")
+
+    append = read = readable_bytes = offset_for_timestamp = max_timestamp = _refuse
+    epoch_at = end_offset_for_epoch = active_producers = _refuse
+    truncate_to = advance_log_start = retain = roll_if_due = _refuse

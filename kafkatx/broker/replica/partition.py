@@ -1,25 +1,37 @@
-"""A partition as this broker leads it: its log, and what replication adds to a log."""
+"""A partition as this broker leads it: a log, and the state that replication adds to it.
+
+It touches its log only. :mod:`kafkatx.broker.replica.topics` makes partitions,
+:mod:`kafkatx.broker.replica.manager` writes to them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from twisted.internet.interfaces import IDelayedCall
 
-from kafkatx.broker.replica.offline_log import NoLog
+from kafkatx.broker.replica.offline_log import OfflineLog
 from kafkatx.config.log_config import LogConfig
+from kafkatx.interfaces import IPartitionLog
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import PartitionState, TopicPartition
 
 if TYPE_CHECKING:
-    from kafkatx.broker.replica.purgatory import ParkedFetch
     from kafkatx.broker.requests.produce_reply import ProduceReply
 
 NEVER = 2**63 - 1
 """The default of ``flush.messages`` and ``flush.ms``."""
 
 EXPOSE_AFTER_MS = 1000
-"""``flush.ms`` where only flushed records are exposed and none is set: else the last would stay unseen."""
+"""Used for ``flush.ms`` where only flushed records are exposed and it is not set: otherwise the last records
+would never become visible."""
+
+
+class Waiter(Protocol):
+    """An operation that waits for data, such as :class:`kafkatx.broker.replica.purgatory.DelayedFetch`."""
+
+    def wake(self) -> None:
+        """Look whether there is enough now."""
 
 
 class Partition:
@@ -29,19 +41,20 @@ class Partition:
     ``log.expose=flushed`` it is the flushed offset: the paper's rule that a message is exposed to consumers
     only after it is flushed.
 
-    :ivar log: the ``IPartitionLog``; Any, because it is called per request and zope's types would cost.
-    :ivar offline: whether the log's directory has failed; ``log`` refuses everything then.
-    :ivar internal: whether the topic is the broker's own.
-    :ivar writable: whether clients may produce: neither of these.
-    :ivar parked: the fetches that wait for more of this partition.
-    :ivar min_insync_replicas: below it, acks=all is refused.
-    :ivar flush_messages: so many unflushed records make a produce request wait for the disk.
-    :ivar flush_s: so long after it was written a record is forced to the disk; None: no such limit.
-    :ivar flush_timer: what will do that; whoever writes sets it.
-    :ivar produce_replies: what produce requests for this partition alone are answered, by their version.
+    :ivar log: the records.
+    :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
+    :ivar internal: True for the broker's own topics.
+    :ivar writable: True if clients may produce: neither offline nor internal.
+    :ivar delayed_fetches: the fetches that wait for more data of this partition.
+    :ivar min_insync_replicas: with fewer in-sync replicas, acks=all is refused.
+    :ivar flush_messages: with this many unflushed records, a produce request waits for the disk.
+    :ivar flush_s: a record is flushed this long after it was written, in seconds; None: no such limit.
+    :ivar flush_timer: the timer of that flush; None while nothing is scheduled.
+    :ivar produce_replies: encoded replies to produce requests for this partition alone, by their version.
     """
 
     __slots__ = (
+        "delayed_fetches",
         "exposes_flushed",
         "flush_messages",
         "flush_s",
@@ -54,18 +67,17 @@ class Partition:
         "log",
         "min_insync_replicas",
         "offline",
-        "parked",
         "produce_replies",
         "replicas",
         "writable",
     )
 
-    def __init__(self, log: Any, state: PartitionState, min_insync_replicas: int = 1) -> None:
-        self.log = log
-        self.offline = isinstance(log, NoLog)
+    def __init__(self, log: IPartitionLog, state: PartitionState, min_insync_replicas: int = 1) -> None:
+        self.log: IPartitionLog = log
+        self.offline = isinstance(log, OfflineLog)
         self.internal = log.topic_partition.topic in INTERNAL_TOPICS
         self.writable = not self.offline and not self.internal
-        self.parked: set[ParkedFetch] = set()
+        self.delayed_fetches: set[Waiter] = set()
         self.high_watermark: int = -1
         self.min_insync_replicas = min_insync_replicas
         self.flush_timer: IDelayedCall | None = None
@@ -76,19 +88,19 @@ class Partition:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Which partition this is."""
+        """The topic and the number of the partition."""
         name: TopicPartition = self.log.topic_partition
         return name
 
     def apply(self, state: PartitionState) -> None:
-        """Take over what the coordinator says."""
+        """Take over the partition's state in the cluster."""
         self.leader = state.leader
         self.leader_epoch = state.leader_epoch
         self.replicas = state.replicas
         self.isr = state.isr
 
     def configure(self, config: LogConfig) -> None:
-        """Take over the settings of the log, which has them already."""
+        """Take over the settings of the log, which uses them already."""
         self.flush_messages = config.flush_messages
         self.exposes_flushed = config.exposes_flushed
         self.flush_s: float | None = None
@@ -99,7 +111,7 @@ class Partition:
         self.log.on_flushed = self._flushed if config.exposes_flushed else None
 
     def reconfigure(self, config: LogConfig) -> None:
-        """Let the log go by other settings from now on."""
+        """Use other settings, in the log as well, from now on."""
         self.log.configure(config)
         self.configure(config)
         before = self.high_watermark
@@ -108,9 +120,9 @@ class Partition:
             self.wake()
 
     def advance(self) -> None:
-        """The log has grown: move the high watermark as far as the in-sync replicas have it.
+        """Move the high watermark as far as the in-sync replicas have the log.
 
-        It never goes back, as it would where flushed records only are exposed from now on.
+        It never moves back, not even when only flushed records are exposed from now on.
         """
         log = self.log
         if self.exposes_flushed:
@@ -124,29 +136,29 @@ class Partition:
 
     @property
     def must_flush(self) -> bool:
-        """Whether as many records are unflushed as ``flush.messages`` allows."""
+        """True if as many records are unflushed as ``flush.messages`` allows."""
         return bool(self.log.log_end_offset - self.log.flushed_offset >= self.flush_messages)
 
     @property
     def last_stable_offset(self) -> int:
-        """Where a read_committed reader ends; the high watermark while there are no transactions."""
+        """The end for read_committed readers, exclusive: the high watermark, without transactions."""
         return self.high_watermark
 
     def wake(self) -> None:
-        """Let the parked fetches look again."""
-        for fetch in tuple(self.parked):
+        """Wake the delayed fetches."""
+        for fetch in tuple(self.delayed_fetches):
             fetch.wake()
 
     def go_offline(self) -> None:
-        """The log can be used no more; whoever is parked here should be woken."""
-        self.log = NoLog(self.log.topic_partition, self.log.config)
+        """Replace the log by one that refuses everything; the caller wakes the delayed fetches."""
+        self.log = OfflineLog(self.log.topic_partition, self.log.config)
         self.offline = True
         self.writable = False
         self.high_watermark = -1
         self.stop_timer()
 
     def stop_timer(self) -> None:
-        """Take back what would flush the log later."""
+        """Cancel the scheduled flush, if there is one."""
         if self.flush_timer is not None:
             self.flush_timer.cancel()
             self.flush_timer = None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 from twisted.logger import Logger
 
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.errors import RequestError
+from kafkatx.interfaces import ICoordinator, ILogStore
 from kafkatx.types import DirectoryChanges, Expected, Placement, TopicPartition
 
 NAMED = 5
@@ -29,7 +29,7 @@ class Placements:
 
     _log = Logger()
 
-    def __init__(self, config: BrokerConfig, coordinator: Any, store: Any) -> None:
+    def __init__(self, config: BrokerConfig, coordinator: ICoordinator, store: ILogStore) -> None:
         self._anew = config[b.KAFKATX_START_ANEW]
         self._coordinator = coordinator
         self._store = store

@@ -1,4 +1,8 @@
-"""Requests that wait for data: parked until there is enough, time runs out, or the client goes."""
+"""Delayed fetches: they wait for data until there is enough, time runs out, or the client disconnects.
+
+It touches the clock only. A partition keeps the fetches that wait for it and wakes them
+(:meth:`kafkatx.broker.replica.partition.Partition.wake`).
+"""
 
 from __future__ import annotations
 
@@ -10,46 +14,49 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from kafkatx.broker.replica.partition import Partition
 
 
-class ParkedFetch:
-    """One fetch that waits on some partitions."""
+class DelayedFetch:
+    """A fetch that waits for data in some partitions.
 
-    __slots__ = ("_deferred", "_enough", "_partitions", "_timer")
+    :ivar done: fires with None when the wait is over; cancelling it ends the wait.
+    """
+
+    __slots__ = ("_is_enough", "_partitions", "_timer", "done")
 
     def __init__(
         self,
         clock: IReactorTime,
         partitions: Iterable[Partition],
         max_wait_ms: int,
-        enough: Callable[[], bool],
+        is_enough: Callable[[], bool],
     ) -> None:
         self._partitions = tuple(partitions)
-        self._enough = enough
-        self._deferred: Deferred[None] = Deferred(lambda _: self._leave())
+        self._is_enough = is_enough
+        self.done: Deferred[None] = Deferred(lambda _: self._leave())
         self._timer: IDelayedCall = clock.callLater(max_wait_ms / 1000, self._end)
         for partition in self._partitions:
-            partition.parked.add(self)
+            partition.delayed_fetches.add(self)
 
     def wake(self) -> None:
-        """One of the partitions has more to read, or has changed."""
-        if self._enough():
+        """End the wait if there is enough: a partition has more to read, or has changed."""
+        if self._is_enough():
             self._end()
 
     def _end(self) -> None:
         self._leave()
-        self._deferred.callback(None)
+        self.done.callback(None)
 
     def _leave(self) -> None:
         for partition in self._partitions:
-            partition.parked.discard(self)
+            partition.delayed_fetches.discard(self)
         if self._timer.active():
             self._timer.cancel()
 
 
-def park(
-    clock: IReactorTime, partitions: Iterable[Partition], max_wait_ms: int, enough: Callable[[], bool]
+def delay_fetch(
+    clock: IReactorTime, partitions: Iterable[Partition], max_wait_ms: int, is_enough: Callable[[], bool]
 ) -> Deferred[None]:
-    """Wait until ``enough()`` is true after one of *partitions* moved, or *max_wait_ms* have passed.
+    """Wait until ``is_enough()`` is true after one of *partitions* was woken, or *max_wait_ms* have passed.
 
-    :return: fires with None in both cases; cancelling it takes the wait away.
+    :return: fires with None in both cases; cancelling it ends the wait.
     """
-    return ParkedFetch(clock, partitions, max_wait_ms, enough)._deferred
+    return DelayedFetch(clock, partitions, max_wait_ms, is_enough).done

@@ -1,109 +1,144 @@
-"""Produced records that must be looked into before they are staged: in a worker, in turn, within a budget.
+"""Validation of produced records in a worker: one request after the other, and within a memory budget.
 
-The request waits, and its connection with it (:attr:`kafkatx.net.requests.Staged.alone`), so that what a
-client sends keeps its order; clients of other connections go on. When the worker is done, the records are
-appended and written as if they had just come.
+Logs that would have to inflate or walk through records return ``NEEDS_VALIDATION`` from an append. Such a request
+waits, and its connection with it (:attr:`kafkatx.net.requests.Staged.alone`), so that a client's records keep
+their order; other connections go on. When the worker is done, the records are appended and written as if they
+had just come.
 
-The batches that wait hold memory: no more of them than ``queued.max.request.bytes`` at once. What comes
-beyond that is refused with an error that producers try again.
+The waiting batches hold memory: at most ``queued.max.request.bytes`` of them at once. Requests beyond that
+are refused with an error that producers retry. It touches logs and the workers that it is handed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Protocol, TypeVar, runtime_checkable
 
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
+from kafkatx.broker.replica.manager import ReplicaManager
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.topics import Topics
+from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.interfaces import IAppended
+from kafkatx.interfaces import IAppended, Workers
 from kafkatx.interfaces.storage import NEEDS_VALIDATION
 from kafkatx.types import Records
 
-if TYPE_CHECKING:
-    from kafkatx.broker.replica.partition import Partition
-    from kafkatx.broker.state import Broker
+T = TypeVar("T")
 
 WORKER = "record-validation"
 
-ROUNDS = 10
-"""How often an append is judged anew because its log grew or was configured meanwhile."""
+MAX_ROUNDS = 10
+"""How often an append is validated again because its log grew or was configured meanwhile."""
 
 UNLIMITED = -1
 
 
-class Judging:
-    """Looks into records for those who produce.
+@runtime_checkable
+class Unvalidated(Protocol):
+    """The result of an append whose records must be validated first, as ``IAppended`` says."""
+
+    @property
+    def validate(self) -> Callable[[], object]:
+        """Validates the records; call it in a worker."""
+
+
+class RecordValidator:
+    """Validates records for produce requests.
 
     :ivar waiting_bytes: the size of the batches that wait for the worker, or are in it.
     """
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        config: BrokerConfig,
+        topics: Topics,
+        replicas: ReplicaManager,
+        workers: Workers,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._topics = topics
+        self._replicas = replicas
+        self._workers = workers
+        self._now_ms = now_ms
         self.waiting_bytes = 0
+        self.use(config)
+
+    def use(self, config: BrokerConfig) -> None:
+        """Use other settings from now on."""
+        self._max_bytes: int = config.get("queued.max.request.bytes")
 
     def admit(self, size: int) -> bool:
-        """Take in a request with *size* bytes of records to judge; False if too much waits already."""
-        most: int = self._broker.config.get("queued.max.request.bytes")
-        if most != UNLIMITED and self.waiting_bytes and self.waiting_bytes + size > most:
+        """Reserve *size* bytes for a request; return False if too much is waiting already."""
+        if (
+            self._max_bytes != UNLIMITED
+            and self.waiting_bytes
+            and self.waiting_bytes + size > self._max_bytes
+        ):
             return False
         self.waiting_bytes += size
         return True
 
     def release(self, size: int) -> None:
-        """End what :meth:`admit` began."""
+        """Give back what :meth:`admit` reserved."""
         self.waiting_bytes -= size
 
     @property
-    def why_not(self) -> str:
-        """What a producer that was not admitted is told."""
-        most = self._broker.config.get("queued.max.request.bytes")
-        return f"{self.waiting_bytes} bytes of records wait to be checked, queued.max.request.bytes is {most}"
+    def refusal(self) -> str:
+        """The message for a producer that was not admitted."""
+        return (
+            f"{self.waiting_bytes} bytes of records wait to be checked,"
+            f" queued.max.request.bytes is {self._max_bytes}"
+        )
 
-    def judge(self, look: Callable[[], Any]) -> Deferred[Any]:
-        """Call *look* in the worker.
+    def validate(self, check: Callable[[], T]) -> Deferred[T]:
+        """Call *check* in the worker.
 
-        :return: fires with its result. Cancelling it drops a look that has not begun, and what it holds.
+        :return: fires with its result. Cancelling it drops a check that has not begun, and what it holds.
         """
-        wanted: list[Callable[[], Any]] = [look]
+        wanted: list[Callable[[], T]] = [check]
 
-        def run() -> Any:
+        def run() -> T | None:
             return wanted[0]() if wanted else None
 
-        def done(result: Any) -> None:
+        def finished(result: T | Failure) -> None:
             if wanted:
-                asked.callback(result)
+                validated.callback(result)
 
-        asked: Deferred[Any] = Deferred(lambda _: wanted.clear())
-        self._broker.workers(WORKER)(run).addBoth(done)
-        return asked
+        validated: Deferred[T] = Deferred(lambda _: wanted.clear())
+        self._workers(WORKER)(run).addBoth(finished)
+        return validated
 
-    async def append(self, partition: Partition, records: Records, one_batch: bool, done: Any) -> IAppended:
-        """Judge and append records, and write them.
+    async def append(
+        self, partition: Partition, records: Records, one_batch: bool, first: IAppended
+    ) -> IAppended:
+        """Validate, append and write records.
 
-        :param done: what the first append has given.
-        :raises RequestError: the log has changed too often, has gone, or cannot be written to.
-        :raises OSError: it could not be brought to the disk.
+        :param first: the result of the first append, whose error is NEEDS_VALIDATION.
+        :raises RequestError: the log has changed too often, was deleted, or cannot be written to.
+        :raises OSError: the records could not be flushed.
         """
-        broker = self._broker
-        for _ in range(ROUNDS):
-            judged = await self.judge(done.validate)
+        appended = first
+        for _ in range(MAX_ROUNDS):
+            if not isinstance(appended, Unvalidated):
+                break
+            validated = await self.validate(appended.validate)
             name = partition.topic_partition
-            if broker.topics.find(name.topic, name.partition) is not partition:
+            if self._topics.find(name.topic, name.partition) is not partition:
                 raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
             if not partition.writable:
                 raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "the log dir of the partition is offline")
-            now_ms = broker.now_ms()
-            done = partition.log.append(records, partition.leader_epoch, now_ms, one_batch, judged)
-            if done.error != NEEDS_VALIDATION:
-                break
-        else:
+            appended = partition.log.append(
+                records, partition.leader_epoch, self._now_ms(), one_batch, validated
+            )
+        if appended.error == NEEDS_VALIDATION:
             raise RequestError(ErrorCode.REQUEST_TIMED_OUT, "the log grew while its records were checked")
-        if not done.error:
-            failed = broker.write_own(partition)
+        if not appended.error:
+            failed = self._replicas.write(partition)
             if partition in failed:
                 raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, failed[partition].strerror or "")
             if partition.must_flush:
                 await partition.log.flush()
-        appended: IAppended = done
         return appended

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.requests.dispatch import Staging, quoted
+from kafkatx.broker.replica.record_validation import RecordValidator
 from kafkatx.broker.requests.produce_reply import ProduceReply
-from kafkatx.broker.state import Broker
+from kafkatx.broker.requests.quotation import quoted
+from kafkatx.broker.requests.staging import Staging
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.interfaces import IAppended
 from kafkatx.net.requests import Reply
@@ -27,7 +28,11 @@ ONE_BATCH_SINCE = 3
 OFFLINE = "the log dir of the partition is offline"
 
 
-class StagedProduce(Staging):
+ProduceOutcome: TypeAlias = ProduceResponse | Deferred[ProduceResponse | None] | None
+"""A response; None for acks=0."""
+
+
+class StagedProduce(Staging[ProduceResponse]):
     """The results of a produce request, true once the staged records are written."""
 
     __slots__ = ("_acks", "_response", "_staged")
@@ -46,10 +51,8 @@ class StagedProduce(Staging):
         """Let the response say for how long its client is left alone."""
         self._response.throttle_time_ms = throttle_time_ms
 
-    def respond(
-        self, failed: dict[object, OSError]
-    ) -> ProduceResponse | Deferred[ProduceResponse | None] | None:
-        """The response, None for acks=0; a Deferred where ``flush.messages`` makes it wait for the disk.
+    def respond(self, failed: dict[object, OSError]) -> ProduceOutcome:
+        """Return the response, None for acks=0; a Deferred where ``flush.messages`` makes it wait for the disk.
 
         :raises ProtocolViolation: acks=0 and an error: closing is the only way to tell the producer.
         """
@@ -88,50 +91,52 @@ class StagedProduce(Staging):
         return None
 
 
-UnjudgedPart: TypeAlias = tuple[Partition, Records, IAppended, PartitionProduceResponse]
+UnvalidatedPart: TypeAlias = tuple[Partition, Records, IAppended, PartitionProduceResponse]
 """A partition, its records, what a first append gave, and the result to fill in."""
 
 
-class UnjudgedProduce(StagedProduce):
+class UnvalidatedProduce(StagedProduce):
     """A produce request of which some records must be looked into before they are staged.
 
     :ivar unjudged: those: what a first append gave, and the result to fill in.
     """
 
-    __slots__ = ("_broker", "_unjudged", "_version")
+    __slots__ = ("_unvalidated", "_validator", "_version")
     alone = True
 
     def __init__(
         self,
-        broker: Broker,
+        validator: RecordValidator,
         version: int,
         acks: int,
         response: ProduceResponse,
         staged: list[tuple[Partition, PartitionProduceResponse]],
-        unjudged: list[UnjudgedPart],
+        unvalidated: list[UnvalidatedPart],
     ) -> None:
         super().__init__(acks, response, staged)
-        self._broker = broker
+        self._validator = validator
         self._version = version
-        self._unjudged = unjudged
+        self._unvalidated = unvalidated
 
     def respond(self, failed: dict[object, OSError]) -> Deferred[ProduceResponse | None]:
         """As :meth:`StagedProduce.respond`, when all is judged and written."""
-        return Deferred.fromCoroutine(self._respond_judged(super().respond, failed))
+        return Deferred.fromCoroutine(self._respond_validated(super().respond, failed))
 
-    async def _respond_judged(
-        self, respond: Callable[[dict[object, OSError]], Any], failed: dict[object, OSError]
+    async def _respond_validated(
+        self,
+        respond: Callable[[dict[object, OSError]], ProduceOutcome],
+        failed: dict[object, OSError],
     ) -> ProduceResponse | None:
-        judging = self._broker.judging
-        size = sum(len(records) for _, records, _, _ in self._unjudged)
-        admitted = judging.admit(size)
+        validator = self._validator
+        size = sum(len(records) for _, records, _, _ in self._unvalidated)
+        admitted = validator.admit(size)
         try:
-            for partition, records, first, result in self._unjudged:
+            for partition, records, first, result in self._unvalidated:
                 try:
                     if not admitted:
-                        raise RequestError(ErrorCode.REQUEST_TIMED_OUT, judging.why_not)
+                        raise RequestError(ErrorCode.REQUEST_TIMED_OUT, validator.refusal)
                     one_batch = self._version >= ONE_BATCH_SINCE
-                    done = await judging.append(partition, records, one_batch, first)
+                    done = await validator.append(partition, records, one_batch, first)
                 except RequestError as error:
                     result.error_code, result.error_message = error.code, str(error)
                 except OSError as error:
@@ -140,12 +145,12 @@ class UnjudgedProduce(StagedProduce):
                     _fill(result, done, partition.log.log_start_offset)
         finally:
             if admitted:
-                judging.release(size)
-        response: ProduceResponse | Deferred[ProduceResponse | None] | None = respond(failed)
+                validator.release(size)
+        response = respond(failed)
         return await response if isinstance(response, Deferred) else response
 
 
-class StagedForOne(Staging):
+class StagedForOne(Staging[ProduceResponse]):
     """The result for the one partition of a request, of which no response is made while all goes well.
 
     :ivar base_offset: what its first record got.
@@ -165,7 +170,7 @@ class StagedForOne(Staging):
         """Let the response say for how long its client is left alone."""
         self._throttle_time_ms = throttle_time_ms
 
-    def respond(self, failed: dict[object, OSError]) -> Any:
+    def respond(self, failed: dict[object, OSError]) -> ProduceOutcome:
         """As :meth:`StagedProduce.respond`."""
         log_start_offset = self._partition.log.log_start_offset
         result = PartitionProduceResponse(self._index, 0, self.base_offset, -1, log_start_offset)
@@ -179,13 +184,12 @@ class StagedForOne(Staging):
             return super().finish(failed)
         if not self._acks:
             return None
-        route = self.route
-        reply = partition.produce_replies.get(route.version)
+        encoder = self.encoder
+        reply = partition.produce_replies.get(encoder.version)
         if reply is None or reply.log_start_offset != partition.log.log_start_offset:
-            reply = partition.produce_replies[route.version] = ProduceReply(
-                route.encode,
-                route.api_key,
-                route.version,
+            reply = partition.produce_replies[encoder.version] = ProduceReply(
+                encoder.api_key,
+                encoder.version,
                 self._topic,
                 self._index,
                 partition.log.log_start_offset,

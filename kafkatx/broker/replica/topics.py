@@ -5,14 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from kafkatx.broker.changes import Changes
-from kafkatx.broker.replica.flushes import Flushes
-from kafkatx.broker.replica.offline_log import NoLog
+from kafkatx.broker.replica.flushes import FlushScheduler
+from kafkatx.broker.replica.offline_log import OfflineLog
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.placements import Placements
 from kafkatx.config import BrokerConfig, log_config, topic_value
@@ -20,11 +19,11 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.config.table import groups as g
 from kafkatx.config.table import topic as topic_configs
 from kafkatx.errors import ErrorCode, RequestError, SettingError
-from kafkatx.interfaces import ConfigChange
+from kafkatx.interfaces import ConfigChange, ICoordinator, ILogStore, IPartitionLog
 from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
 from kafkatx.types import Topic, TopicPartition
 
-GetLog = Callable[[TopicPartition, uuid.UUID, LogConfig], Awaitable[Any]]
+GetLog = Callable[[TopicPartition, uuid.UUID, LogConfig], Awaitable[IPartitionLog]]
 
 MOST_PARTITIONS = 10_000
 """How many partitions one request may create, as with Apache Kafka: each costs files and memory."""
@@ -42,7 +41,9 @@ class Topics:
 
     _log = Logger()
 
-    def __init__(self, config: BrokerConfig, coordinator: Any, store: Any, flushes: Flushes) -> None:
+    def __init__(
+        self, config: BrokerConfig, coordinator: ICoordinator, store: ILogStore, flushes: FlushScheduler
+    ) -> None:
         self._config = config
         self._coordinator = coordinator
         self._store = store
@@ -72,7 +73,7 @@ class Topics:
                     partition=name,
                 )
 
-    def _log_config(self, topic: str) -> Any:
+    def _log_config(self, topic: str) -> LogConfig:
         known: Topic | None = self._coordinator.state.topics.get(topic)
         return log_config(self._config, known.configs if known else {})
 
@@ -99,11 +100,11 @@ class Topics:
                 partition.go_offline()
         return partitions
 
-    async def _find_log(self, name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> Any:
+    async def _find_log(self, name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> IPartitionLog:
         """The log of a partition that is not new; one that is lost, or cannot be used, is offline."""
         reason = self._store.unavailable.get(name)
         if reason is not None:
-            return NoLog(name, config, reason)
+            return OfflineLog(name, config, reason)
         if not self.placements.is_lost(name, topic_id):
             try:
                 log = await self._store.create(name, topic_id, config)
@@ -112,7 +113,7 @@ class Topics:
                 return log
             except OSError as error:
                 self._log.error("the log of {partition} cannot be had: {error}", partition=name, error=error)
-        return NoLog(name, config)
+        return OfflineLog(name, config)
 
     def find(self, topic: str, partition: int) -> Partition | None:
         """The partition, or None if there is none."""
@@ -350,6 +351,6 @@ class Topics:
                 partition.reconfigure(config)
                 self._flushes.replan(partition)
 
-    def settled(self) -> Deferred[Any]:
+    def settled(self) -> Deferred[None]:
         """Fires when no change of topics is under way any more."""
         return self._changes.settled()

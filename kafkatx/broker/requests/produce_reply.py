@@ -7,10 +7,9 @@ numbers into bytes that are there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from struct import Struct
-from typing import Any
 
+from kafkatx.wire import codec
 from kafkatx.wire.headers import encode_response_header
 from kafkatx.wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
@@ -30,7 +29,6 @@ class ProduceReply:
 
     def __init__(
         self,
-        encode: Callable[[ProduceResponse], list[Any]],
         api_key: int,
         version: int,
         topic: str,
@@ -39,7 +37,7 @@ class ProduceReply:
     ) -> None:
         offset = int.from_bytes(_GAP, "big")
         result = PartitionProduceResponse(index, 0, offset, -1, log_start_offset)
-        body = b"".join(encode(ProduceResponse([TopicProduceResponse(topic, [result])])))
+        body = codec.encode(ProduceResponse([TopicProduceResponse(topic, [result])]), version)
         before, _, self._after = body.partition(_GAP)
         self._before = encode_response_header(api_key, version, 0)[4:] + before
         self._size = 4 + len(self._before) + len(_GAP) + len(self._after)

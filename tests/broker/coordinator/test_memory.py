@@ -51,7 +51,7 @@ class RoomTestCase(MembersTestCase):
     @property
     def used(self) -> int:
         """What all groups take."""
-        return self.broker.groups.room.used_bytes
+        return self.broker.groups.memory.used_bytes
 
 
 class ClassicTests(RoomTestCase):

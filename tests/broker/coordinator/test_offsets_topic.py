@@ -177,7 +177,7 @@ class AppendTests(TopicTestCase):
                 woken.append(partition)
 
         partition = self.topic.find("g")
-        partition.parked.add(Parked())  # type: ignore[arg-type]
+        partition.delayed_fetches.add(Parked())  # type: ignore[arg-type]
         self.topic.append("g", RECORDS)
         self.assertEqual(woken, [])
         self.clock.advance(0)
@@ -186,9 +186,9 @@ class AppendTests(TopicTestCase):
     def test_others_are_left_staged(self) -> None:
         """What is staged in other partitions waits for its own round."""
         (other,) = self.make_topic("t")
-        self.broker.staged[other] = None
+        self.broker.replicas.staged[other] = None
         self.topic.append("g", RECORDS)
-        self.assertEqual(list(self.broker.staged), [other])
+        self.assertEqual(list(self.broker.replicas.staged), [other])
 
     def test_many(self) -> None:
         """More than fits into a batch becomes several, in order, each within max.message.bytes."""

@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.coordinator.record_store import NOT_FLUSHED, Storing, flushed
+from kafkatx.broker.coordinator.record_store import NOT_FLUSHED, RecordStore, flushed
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Record
 
@@ -42,7 +42,7 @@ class StoringTests(SynchronousTestCase):
         self.told: list[tuple[str, ErrorCode]] = []
         self.topic = FakeTopic()
         topic: Any = self.topic
-        self.storing = Storing(topic, lambda group, error: self.told.append((group.group_id, error)))
+        self.storing = RecordStore(topic, lambda group, error: self.told.append((group.group_id, error)))
 
     def store(self, result: Any, group_id: str = "g") -> ErrorCode | None:
         """Store something, of which the log says *result*."""

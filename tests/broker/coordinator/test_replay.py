@@ -1,4 +1,4 @@
-"""Groups and offsets after a restart: what was stored is there again, and members go on."""
+"""GroupCoordinator and offsets after a restart: what was stored is there again, and members go on."""
 
 from __future__ import annotations
 

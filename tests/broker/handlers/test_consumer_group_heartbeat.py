@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import attrs
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
-from kafkatx.broker.requests.dispatch import Dispatch
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.protocol import ConsumerProtocolSubscription, encode_subscription
 from kafkatx.names import CONSUMER_OFFSETS

@@ -292,7 +292,7 @@ class WaitTests(FetchTestCase):
         """No timer runs and nobody waits."""
         self.assertEqual(self.clock.getDelayedCalls(), [])
         partitions = self.broker.topics.partitions.get("t", [])
-        self.assertEqual([p.parked for p in partitions], [set()] * len(partitions))
+        self.assertEqual([p.delayed_fetches for p in partitions], [set()] * len(partitions))
 
     def test_data_ends_it(self) -> None:
         """A fetch that waits is answered as soon as there is min_bytes to read."""

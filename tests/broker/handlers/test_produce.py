@@ -231,7 +231,7 @@ class ProduceTests(BrokerTestCase):
         results = [r for topic in response.responses for r in topic.partition_responses]
         self.assertEqual(codes(results), [ErrorCode.INVALID_REQUEST] * 3)
         self.assertEqual(results[0].error_message, "the partition stands twice in the request")
-        self.assertEqual((self.stored(), self.stored("u"), self.broker.staged), ([], [], {}))
+        self.assertEqual((self.stored(), self.stored("u"), self.broker.replicas.staged), ([], [], {}))
 
     def test_gap(self) -> None:
         """A sequence that leaves one out is refused."""

@@ -62,7 +62,7 @@ class ManyTests(ManyTestCase):
     def test_begins_later(self) -> None:
         """Nothing is stored before the reactor had its turn: requests before it are written by themselves."""
         answer = self.begin()
-        self.assertEqual((self.ends(), self.broker.staged), ([0] * PARTITIONS, {}))
+        self.assertEqual((self.ends(), self.broker.replicas.staged), ([0] * PARTITIONS, {}))
         self.end(answer)
 
     def test_slices(self) -> None:
@@ -73,7 +73,7 @@ class ManyTests(ManyTestCase):
         def run(each: Any, result: Any) -> Any:
             def watched() -> Any:
                 for step in each:
-                    seen.append((sum(self.ends()), dict(self.broker.staged)))
+                    seen.append((sum(self.ends()), dict(self.broker.replicas.staged)))
                     yield step
 
             return steps(watched(), result)
@@ -119,7 +119,7 @@ class ManyTests(ManyTestCase):
         answer.reply.cancel()
         self.failureResultOf(answer.reply, CancelledError)
         self.clock.advance(0)
-        self.assertEqual((sum(self.ends()), self.broker.staged), (0, {}))
+        self.assertEqual((sum(self.ends()), self.broker.replicas.staged), (0, {}))
 
     def test_throttled(self) -> None:
         """A quota counts such a request, too, and mutes the client after its answer."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
-from kafkatx.broker.replica.offline_log import NoLog
+from kafkatx.broker.replica.offline_log import OfflineLog
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.records.builder import build_values
@@ -184,10 +184,10 @@ class OfflineTests(OfflineTestCase):
         """When the last dir fails the broker says that it can go on no longer, once."""
         self.break_dir()
         self.send(0)
-        self.assertNoResult(self.broker.halted)
+        self.assertNoResult(self.broker.replicas.halted)
         self.files.bad_dir = "/"
         self.send(1)
-        self.assertIn(f"{self.dirs[1]} was the last", self.successResultOf(self.broker.halted))
+        self.assertIn(f"{self.dirs[1]} was the last", self.successResultOf(self.broker.replicas.halted))
 
     # --- after a restart
 
@@ -250,7 +250,7 @@ class FlushFailureTests(OfflineTestCase):
 class NoLogTests(OfflineTestCase):
     def test_refuses(self) -> None:
         """Whatever is asked of a log that is not there ends as an error of storage."""
-        log: Any = NoLog(TopicPartition("t", 0), LogConfig())
+        log: Any = OfflineLog(TopicPartition("t", 0), LogConfig())
         for refused in (log.append, log.read, log.advance_log_start, log.anything):
             error = self.assertRaises(RequestError, refused, 1)
             self.assertEqual(error.code, STORAGE)

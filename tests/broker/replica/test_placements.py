@@ -13,7 +13,7 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.state import Broker
+from kafkatx.broker.broker import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.coordination.database import ClusterDatabase
 from kafkatx.coordination.embedded import EmbeddedCoordinator

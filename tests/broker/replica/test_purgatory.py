@@ -7,7 +7,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.replica.purgatory import park
+from kafkatx.broker.replica.purgatory import delay_fetch
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.batch_log import BatchLog
 from kafkatx.log.memory import MemoryStorage
@@ -21,7 +21,7 @@ class ParkTests(SynchronousTestCase):
         self.clock = Clock()
         self.enough = False
         self.partitions = [self.make_partition(number) for number in range(2)]
-        self.waiting = park(self.clock, self.partitions, 500, lambda: self.enough)
+        self.waiting = delay_fetch(self.clock, self.partitions, 500, lambda: self.enough)
 
     def make_partition(self, number: int) -> Partition:
         """A partition whose log is in memory."""
@@ -34,7 +34,7 @@ class ParkTests(SynchronousTestCase):
     def check_nothing_left(self) -> None:
         """No timer runs, and no partition knows of the wait."""
         self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.assertEqual([partition.parked for partition in self.partitions], [set(), set()])
+        self.assertEqual([partition.delayed_fetches for partition in self.partitions], [set(), set()])
 
     def test_data_ends_it(self) -> None:
         """When one of the partitions has moved and there is enough, the wait is over."""
@@ -67,7 +67,7 @@ class ParkTests(SynchronousTestCase):
 
     def test_all_of_a_partition_are_woken(self) -> None:
         """One wake reaches every fetch that waits on the partition, while they leave it."""
-        others = [park(self.clock, self.partitions[:1], 500, lambda: True) for _ in range(3)]
+        others = [delay_fetch(self.clock, self.partitions[:1], 500, lambda: True) for _ in range(3)]
         self.partitions[0].wake()
         for other in others:
             self.successResultOf(other)

@@ -7,8 +7,8 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 
+from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
-from kafkatx.broker.requests.dispatch import Dispatch
 from kafkatx.errors import ErrorCode, ProtocolViolation
 from kafkatx.net.requests import Staged
 from kafkatx.records.builder import assemble, build_values
@@ -58,7 +58,7 @@ class JudgingTests(BrokerTestCase):
         self.workers.work()
         self.assertEqual(self.results(waiting), [(0, 0)])
         self.assertEqual(len(self.stored()), COUNT)
-        self.assertEqual(self.broker.judging.waiting_bytes, 0)
+        self.assertEqual(self.broker.validator.waiting_bytes, 0)
 
     def test_refused_when_judged(self) -> None:
         """What the worker finds to be garbage is refused, and nothing is written."""
@@ -92,17 +92,17 @@ class JudgingTests(BrokerTestCase):
     def test_left(self) -> None:
         """A batch whose sender has left is neither judged nor written, and counts no more."""
         waiting = self.begin(produce_request(LARGE))
-        self.assertEqual(self.broker.judging.waiting_bytes, len(LARGE))
+        self.assertEqual(self.broker.validator.waiting_bytes, len(LARGE))
         waiting.cancel()
         self.failureResultOf(waiting, CancelledError)
-        self.assertEqual(self.broker.judging.waiting_bytes, 0)
+        self.assertEqual(self.broker.validator.waiting_bytes, 0)
         self.workers.work()
         self.assertEqual(self.stored(), [])
 
     def test_looks_that_are_dropped(self) -> None:
         """A look that nobody waits for any more is not begun; the others are."""
         begun: list[int] = []
-        waiting = [self.broker.judging.judge(partial(begun.append, number)) for number in range(3)]
+        waiting = [self.broker.validator.validate(partial(begun.append, number)) for number in range(3)]
         waiting[1].cancel()
         self.failureResultOf(waiting[1], CancelledError)
         self.workers.work()
@@ -110,10 +110,10 @@ class JudgingTests(BrokerTestCase):
 
     def test_too_much_waits(self) -> None:
         """Beyond queued.max.request.bytes a batch is refused at once, with an error to try again."""
-        self.broker.judging.waiting_bytes = 64 << 20
+        self.broker.validator.waiting_bytes = 64 << 20
         answer = self.answer(0, 9, produce_request(LARGE))
         self.assertEqual(self.results(answer), [(ErrorCode.REQUEST_TIMED_OUT, -1)])
-        self.assertEqual(self.broker.judging.waiting_bytes, 64 << 20)
+        self.assertEqual(self.broker.validator.waiting_bytes, 64 << 20)
 
     def test_topic_deleted(self) -> None:
         """A topic that was deleted meanwhile gets nothing."""

@@ -9,8 +9,8 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.logger import LogLevel, capturedLogs
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.topics import MOST_PARTITIONS
-from kafkatx.broker.state import Broker
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.builder import build_values
 from kafkatx.testing.contracts.partition_log import batch

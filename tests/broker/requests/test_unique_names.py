@@ -8,8 +8,8 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
-from kafkatx.broker.requests.dispatch import Dispatch
 from kafkatx.broker.requests.unique_names import Names, partitions
 from kafkatx.errors import ErrorCode, ProtocolViolation
 from kafkatx.wire.api import Api

@@ -59,7 +59,7 @@ class AssignTests(ConsumerTestCase):
         self.network.run(1)
         self.assertNoResult(waiting)
         self.fill(b"d")
-        self.broker.wake_waiting()
+        self.broker.replicas.wake_waiting()
         self.assertEqual([r.value for r in self.wait(waiting)[T0]], [b"d"])
         waiting = consumer.getmany(timeout_ms=2000)
         self.network.run(1.9)

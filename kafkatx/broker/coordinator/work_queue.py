@@ -26,7 +26,7 @@ class _Waiting:
 
     __slots__ = ("_begun", "_turns", "_work", "answer")
 
-    def __init__(self, turns: Turns, work: Callable[[], Any]) -> None:
+    def __init__(self, turns: GroupWorkQueue, work: Callable[[], Any]) -> None:
         self._turns = turns
         self._work = work
         self._begun: Deferred[Any] | None = None
@@ -44,7 +44,7 @@ class _Waiting:
             self._begun.cancel()
 
 
-class Turns:
+class GroupWorkQueue:
     """Does work at once where there was little of late, else in one of the next turns of the reactor."""
 
     def __init__(self, clock: IReactorTime) -> None:

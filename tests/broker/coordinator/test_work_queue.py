@@ -1,4 +1,4 @@
-"""Turns: work of groups that is put off while there was much of it."""
+"""GroupWorkQueue: work of groups that is put off while there was much of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.coordinator.turns import MOST_S, Turns
+from kafkatx.broker.coordinator.work_queue import MOST_S, GroupWorkQueue
 from kafkatx.errors import ErrorCode, RequestError
 
 
@@ -34,7 +34,7 @@ class TurnsTests(SynchronousTestCase):
         """Make turns, and a reactor whose time work moves."""
         self.reactor = FakeReactor()
         clock: Any = self.reactor
-        self.turns = Turns(clock)
+        self.turns = GroupWorkQueue(clock)
         self.done: list[str] = []
 
     def work(self, name: str, seconds: float = MOST_S / 2, result: Any = None) -> Any:

@@ -9,10 +9,10 @@ from functools import partial
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
+from kafkatx.broker.broker import Broker
 from kafkatx.broker.producer_ids import BLOCK, ProducerIds
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.replica.purgatory import park
-from kafkatx.broker.state import Broker
+from kafkatx.broker.replica.purgatory import delay_fetch
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.coordination.embedded import EmbeddedCoordinator
@@ -163,12 +163,12 @@ class WriteStagedTests(BrokerTestCase):
     def test_woken_after_the_round(self) -> None:
         """Fetches are woken by wake_waiting(), not between two writes, and only where it was written."""
         written, failed, untouched = self.make_topic("t", 3)
-        waits = [park(self.clock, [p], 1000, lambda: True) for p in (written, failed, untouched)]
+        waits = [delay_fetch(self.clock, [p], 1000, lambda: True) for p in (written, failed, untouched)]
         self.fail_write(failed)
         self.stage(written, failed)
         self.broker.write_staged()
         self.assertNoResult(waits[0])
-        self.broker.wake_waiting()
+        self.broker.replicas.wake_waiting()
         self.successResultOf(waits[0])
         for other in waits[1:]:
             self.assertNoResult(other)

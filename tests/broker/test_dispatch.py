@@ -9,8 +9,9 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.logger import LogLevel, capturedLogs
 
+from kafkatx.broker.dispatch import PLAIN_REQUEST_BYTES, Dispatch, Served
 from kafkatx.broker.handlers import SERVED, describe_cluster
-from kafkatx.broker.requests.dispatch import PLAIN_REQUEST_BYTES, Dispatch, RequestContext, Served
+from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.net.requests import Peer
 from kafkatx.records.builder import build_values

@@ -1,0 +1,156 @@
+"""One running broker: it makes the parts, hands each what it needs, and joins their write rounds.
+
+It does no I/O itself. Handlers are given the broker and use its parts; the parts (``replica``,
+``coordinator``, ``requests``) do not know it. :mod:`kafkatx.broker.service` starts and stops it,
+:mod:`kafkatx.broker.dispatch` brings requests to the handlers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from kafkatx.broker.coordinator.groups import GroupCoordinator
+from kafkatx.broker.coordinator.offset_expiry import OffsetExpiry
+from kafkatx.broker.producer_ids import ProducerIds
+from kafkatx.broker.quotas import ClientQuotaManager
+from kafkatx.broker.replica.flushes import FlushScheduler
+from kafkatx.broker.replica.manager import ReplicaManager
+from kafkatx.broker.replica.record_validation import RecordValidator
+from kafkatx.broker.replica.topics import Topics
+from kafkatx.broker.requests.down_conversion import DownConversions
+from kafkatx.broker.requests.quotation import quoted
+from kafkatx.broker.requests.slices import Slices
+from kafkatx.broker.transactions import Transactions
+from kafkatx.config import BrokerConfig
+from kafkatx.config.alter import usable_broker_configs
+from kafkatx.interfaces import ICoordinator, ILogStore, Workers
+from kafkatx.net.limited_log import LimitedLog
+from kafkatx.types import ALL_BROKERS, ClusterState
+
+
+class Broker:
+    """The parts of a broker, as handlers use them.
+
+    :ivar config: the current settings; replaced as a whole when a dynamic setting changes.
+    :ivar config_listeners: called with the new settings after each change, in order.
+    :ivar coordinator: the cluster's metadata.
+    :ivar store: the logs.
+    :ivar topics: the topics and their partitions.
+    :ivar replicas: the write rounds.
+    :ivar groups: the groups that this broker coordinates.
+    :ivar expiry: deletes old committed offsets.
+    :ivar validator: validates produced records in a worker.
+    :ivar quotas: how much clients may produce and fetch.
+    :ivar transactions: refuses transactions.
+    :ivar slices: answers long lists a slice at a time.
+    :ivar down_conversions: converts fetched records for old clients.
+    :ivar limited_log: for lines that clients can cause.
+    :ivar offered: the versions of each API key that ApiVersions shows.
+    :ivar features_epoch: the epoch of the finalized features; it rises with each start of the broker.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        coordinator: ICoordinator,
+        store: ILogStore,
+        clock: IReactorTime,
+        workers: Workers,
+        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+    ) -> None:
+        self.config = config
+        self.coordinator = coordinator
+        self.store = store
+        self.clock = clock
+        self.workers = workers
+        self.now_ms = now_ms
+        self.node_id: int = config.get("broker.id")
+        self.offered: dict[int, range] = {}
+        self.features_epoch = now_ms()
+        self.flushes = FlushScheduler(clock)
+        self.topics = Topics(config, coordinator, store, self.flushes)
+        self.replicas = ReplicaManager(self.topics, store, self.flushes, clock)
+        self.validator = RecordValidator(config, self.topics, self.replicas, workers, now_ms)
+        self.groups = GroupCoordinator(
+            config, coordinator, self.topics, self.replicas, clock, workers, now_ms
+        )
+        self.expiry = OffsetExpiry(config, coordinator, self.groups, self.topics)
+        self.config_listeners: list[Callable[[BrokerConfig], None]] = [
+            self.topics.use,
+            store.reconfigure,
+            self.validator.use,
+            self.groups.use,
+            self.expiry.use,
+        ]
+        self.producer_ids = ProducerIds(coordinator)
+        self.quotas = ClientQuotaManager(config, coordinator, clock)
+        self.slices = Slices(clock)
+        self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
+        self.transactions = Transactions(self.limited_log)
+        self.down_conversions = DownConversions(
+            clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
+        )
+        coordinator.subscribe(self._cluster_changed)
+
+    async def open(self) -> None:
+        """Open every log, and schedule a flush where a crash left records unflushed."""
+        await self.topics.open()
+        for partitions in self.topics.partitions.values():
+            for partition in partitions:
+                self.flushes.replan(partition)
+
+    def write_staged(self) -> dict[object, OSError]:
+        """Write all that requests have staged; return the partitions where that failed, and why.
+
+        Offset commits are put together into one batch per partition of ``__consumer_offsets`` first.
+        """
+        commits = self.groups.commits
+        if not commits.pending:
+            return self.replicas.write_staged()
+        staged = commits.stage()
+        self.replicas.staged.update(dict.fromkeys(staged))
+        failed = self.replicas.write_staged()
+        commits.settle(staged, failed)
+        return failed
+
+    # --- dynamic settings
+
+    def _cluster_changed(self, old: ClusterState, new: ClusterState) -> None:
+        """Use the dynamic settings of the cluster's new state, at the start as well."""
+        if new.broker_configs == old.broker_configs:
+            return
+        dynamic = []
+        for whose in (ALL_BROKERS, str(self.node_id)):
+            usable, complaints = usable_broker_configs(new.broker_configs.get(whose, {}))
+            for complaint in complaints:
+                self._log.warn("a stored setting is not used: {complaint}", complaint=quoted(complaint))
+            dynamic.append(usable)
+        self._use(self.config.with_dynamic(*dynamic))
+
+    def _use(self, config: BrokerConfig) -> None:
+        self.config = config
+        for listener in self.config_listeners:
+            listener(config)
+
+    def reload(self, read: BrokerConfig) -> None:
+        """Use settings that were read again as far as they may change at run time; log those that may not."""
+        reloaded = self.config.reloaded(read)
+        if reloaded.fixed:
+            self._log.warn(
+                "settings were read again; these have changed and need a restart: {names}",
+                names=", ".join(reloaded.fixed),
+            )
+        if reloaded.changed:
+            self._use(reloaded.config)
+        self._log.info(
+            "settings were read again: {changes}",
+            changes=f"{', '.join(reloaded.changed)} changed"
+            if reloaded.changed
+            else "nothing that may change while the broker runs has changed",
+        )

@@ -1,0 +1,222 @@
+"""From a frame to its answer, by one explicit table of the APIs that this broker serves.
+
+ApiVersions offers what is in :data:`kafkatx.broker.handlers.SERVED`, and nothing else. The dispatch decodes
+requests, calls their handlers and encodes the replies; it does no I/O itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+import attrs
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
+
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.quotas import ByteRates
+from kafkatx.broker.requests.context import RequestContext, error_message
+from kafkatx.broker.requests.staging import ExclusiveResponse, Outcome, ResponseEncoder, ResponseT, Staging
+from kafkatx.broker.requests.unique_names import uniting
+from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
+from kafkatx.net.requests import Answer, ExclusiveReply, Peer, Reply
+from kafkatx.wire import codec
+from kafkatx.wire.api import APIS
+from kafkatx.wire.api import Api as WireApi
+from kafkatx.wire.headers import split_request
+from kafkatx.wire.schema import Message
+
+PRODUCE, OFFSET_COMMIT, API_VERSIONS = 0, 8, 18
+
+MAX_PLAIN_REQUEST_BYTES = 8 << 20
+"""The largest request without records."""
+
+RequestT = TypeVar("RequestT", bound=Message)
+
+
+@attrs.frozen(eq=False)
+class Api(Generic[RequestT, ResponseT]):
+    """An API as it is served: its messages and the functions that answer them.
+
+    A handler module gives one, as ``API``, so that the type checker compares the functions with the messages.
+
+    :ivar answer: answers one request; raises RequestError to refuse all of it.
+    :ivar refuse: gives the response that refuses a whole request with one error.
+    """
+
+    request: type[RequestT]
+    response: type[ResponseT]
+    answer: Callable[[Broker, RequestT, RequestContext], Outcome[ResponseT]]
+    refuse: Callable[[RequestT, RequestContext, ErrorCode, str], ResponseT | Staging[ResponseT]]
+
+
+@attrs.frozen(eq=False)
+class Served:
+    """A line of the table: an API on the wire, and a function that loads its handler when first needed."""
+
+    api: WireApi
+    load: Callable[[], Api[Message, Message]]
+
+
+class Route(ResponseEncoder[ResponseT], Generic[RequestT, ResponseT]):
+    """All that is needed to serve one version of one API, looked up once.
+
+    :ivar context: that of the last request, which mostly fits the next one, too.
+    """
+
+    __slots__ = ("answer", "context", "decode", "decode_counting", "name", "refuse")
+
+    def __init__(self, wire: WireApi, api: Api[RequestT, ResponseT], version: int) -> None:
+        super().__init__(wire.key, version, api.response)
+        self.name = f"{wire.name} v{version}"
+        self.answer = api.answer
+        self.refuse = api.refuse
+        self.decode = uniting(wire.key, codec.decoder(api.request, version))
+        self.decode_counting = uniting(wire.key, codec.counting_decoder(api.request, version))
+        self.context: RequestContext | None = None
+
+
+class Dispatch:
+    """Decodes requests, has them answered, and encodes the replies (``kafkatx.net.requests.Requests``).
+
+    :ivar write_staged: writes what requests have staged; returns the partitions where that failed.
+    :ivar wake_waiting: wakes the fetches that waited for what was written.
+    """
+
+    ordered = tuple(key.to_bytes(2, "big") for key in (PRODUCE, OFFSET_COMMIT))
+
+    def __init__(self, broker: Broker, served: tuple[Served, ...]) -> None:
+        self._broker = broker
+        self._quotas = broker.quotas
+        self.write_staged = broker.write_staged
+        self.wake_waiting = broker.replicas.wake_waiting
+        self._served = {line.api.key: line for line in served}
+        self._routes: dict[tuple[int, int], Route[Message, Message]] = {}
+        self._max_items: int = broker.config.get("kafkatx.request.max.items")
+        self._large_bytes = min(self._max_items, MAX_PLAIN_REQUEST_BYTES)
+        if len(self._served) != len(served):
+            raise ValueError("an API stands twice in the table of handlers")
+
+    def load_rest(self) -> Iterator[None]:
+        """Import the handlers that no request has needed yet, one with each step."""
+        for served in self._served.values():
+            served.load()
+            yield
+
+    def answer(self, frame: memoryview, peer: Peer) -> Answer:
+        """Answer one request.
+
+        :raises ProtocolViolation: the frame is not a request of an API and version that are served.
+        """
+        api_key, version, correlation_id, client_id, at = split_request(frame)
+        route = self._routes.get((api_key, version))
+        if route is None:
+            found = self._route(api_key, version)
+            if found is None:
+                return self._unknown_api_versions(correlation_id, peer)
+            route = found
+        try:
+            if len(frame) > self._large_bytes:  # else it has no more elements than bytes
+                request, _end = self._decode_large(route, frame, at)
+            else:
+                request, _end = route.decode(frame, at)
+        except ProtocolViolation as violation:
+            raise ProtocolViolation(f"{route.name} request cannot be read: {violation}") from None
+        context = route.context
+        if context is None or context.peer is not peer or context.client_id != client_id:
+            context = route.context = RequestContext(api_key, version, client_id, peer)
+        try:
+            response = route.answer(self._broker, request, context)
+        except Exception as error:
+            response = self._refused(route, request, context, Failure(error))
+        if isinstance(response, Staging):
+            response.encoder, response.correlation_id = route, correlation_id
+            if self._quotas.producer is not None and api_key == PRODUCE:
+                self._charge(self._quotas.producer, response, len(frame), context)
+            return response
+        if isinstance(response, Deferred):
+            response.addErrback(lambda failure: self._refused_response(route, request, context, failure))
+            return response.addCallback(route.reply, correlation_id)
+        if isinstance(response, ExclusiveResponse):
+            self._charge_exclusive(response, len(frame), context)
+            answered = response.response.addErrback(
+                lambda failure: self._refused_response(route, request, context, failure)
+            )
+            return ExclusiveReply(answered.addCallback(route.reply, correlation_id))
+        return route.reply(response, correlation_id)
+
+    def _decode_large(
+        self, route: Route[Message, Message], frame: memoryview, at: int
+    ) -> tuple[Message, int]:
+        """Decode a request that may have too many elements: as objects they take many times their bytes."""
+        if len(frame) > MAX_PLAIN_REQUEST_BYTES and route.api_key != PRODUCE:
+            raise ProtocolViolation(f"its {len(frame)} bytes are above {MAX_PLAIN_REQUEST_BYTES}")
+        return route.decode_counting(frame, at, self._max_items)
+
+    def _charge(
+        self, rates: ByteRates, staging: Staging[Message], size: int, context: RequestContext
+    ) -> None:
+        """Count a produce request of *size* bytes, with acks=0 as well; throttle its client if need be."""
+        throttle_time_ms = rates.charge(context.client_id, size)
+        if throttle_time_ms:
+            staging.throttle(throttle_time_ms)
+            context.peer.throttle_time_ms = throttle_time_ms
+
+    def _charge_exclusive(
+        self, exclusive: ExclusiveResponse[Message], size: int, context: RequestContext
+    ) -> None:
+        """Count a produce request that is served in parts, as :meth:`_charge` does others."""
+        rates = self._quotas.producer
+        if rates is None or context.api_key != PRODUCE:
+            return
+        exclusive.throttle_time_ms = rates.charge(context.client_id, size)
+        if exclusive.throttle_time_ms:
+            exclusive.response.addCallback(_throttle, exclusive.throttle_time_ms, context.peer)
+
+    def _route(self, api_key: int, version: int) -> Route[Message, Message] | None:
+        """Return what serves a version; None for an ApiVersions request of a version to come.
+
+        :raises ProtocolViolation: it is not served.
+        """
+        served = self._served.get(api_key)
+        if served is None or version not in served.api.versions:
+            if api_key == API_VERSIONS and version > 0:
+                return None
+            name = APIS[api_key].name if api_key in APIS else f"API key {api_key}"
+            raise ProtocolViolation(f"{name} version {version} is not offered: see ApiVersions")
+        return self._routes.setdefault((api_key, version), Route(served.api, served.load(), version))
+
+    def _unknown_api_versions(self, correlation_id: int, peer: Peer) -> Reply:
+        """Answer a newer ApiVersions than ours with a body of version 0 and error 35 (KIP-511)."""
+        api = self._served[API_VERSIONS].load()
+        context = RequestContext(API_VERSIONS, 0, None, peer)
+        refused = api.refuse(api.request(), context, ErrorCode.UNSUPPORTED_VERSION, "")
+        assert not isinstance(refused, Staging)
+        return ResponseEncoder(API_VERSIONS, 0, api.response).reply(refused, correlation_id)
+
+    def _refused(
+        self, route: Route[Message, Message], request: Message, context: RequestContext, failure: Failure
+    ) -> Message | Staging[Message]:
+        """Return the response to a request that could not be served."""
+        if failure.check(CancelledError, ProtocolViolation):
+            failure.raiseException()
+        error = failure.value
+        if isinstance(error, RequestError):
+            return route.refuse(request, context, error.code, error_message(error))
+        self._broker.limited_log.failure(
+            "{route} from {peer} failed", failure, route=route.name, peer=context.peer
+        )
+        return route.refuse(request, context, ErrorCode.UNKNOWN_SERVER_ERROR, "see the broker's log")
+
+    def _refused_response(
+        self, route: Route[Message, Message], request: Message, context: RequestContext, failure: Failure
+    ) -> Message | Deferred[Message] | Deferred[Message | None] | None:
+        """Return the response, as :meth:`_refused`, to a request that failed after its handler returned."""
+        refused = self._refused(route, request, context, failure)
+        return refused.respond({}) if isinstance(refused, Staging) else refused
+
+
+def _throttle(response: Message | None, throttle_time_ms: int, peer: Peer) -> Message | None:
+    """Pass a response on, and have its client throttled from then on."""
+    peer.throttle_time_ms = throttle_time_ms
+    return response

@@ -1,0 +1,107 @@
+"""The replica manager: writes what requests have staged, and wakes the fetches that wait for it.
+
+It touches logs, by :class:`kafkatx.interfaces.IPartitionLog`, and the clock it is handed. Handlers stage
+records in a partition's log and name the partition in :attr:`ReplicaManager.staged`; the connection then asks
+for one round of writing for all that it has read. :mod:`kafkatx.broker.replica.topics` makes the partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from kafkatx.broker.replica.flushes import FlushScheduler
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.topics import Topics
+from kafkatx.interfaces import ILogDir, ILogStore
+
+FAILURE_LOG_INTERVAL_S = 10.0
+"""Clients retry failed appends again and again: at most one line of the log per interval tells of it."""
+
+
+class ReplicaManager:
+    """The write rounds of this broker's partitions.
+
+    :ivar staged: the partitions with records that are staged and not yet written.
+    :ivar halted: fires with the reason, for a person, when every log dir is offline.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self, topics: Topics, store: ILogStore, flushes: FlushScheduler, clock: IReactorTime
+    ) -> None:
+        self.staged: dict[Partition, None] = {}
+        self.halted: Deferred[str] = Deferred()
+        self._topics = topics
+        self._store = store
+        self._flushes = flushes
+        self._clock = clock
+        self._written: list[Partition] = []
+        self._failure_logged_s = -FAILURE_LOG_INTERVAL_S
+        store.on_offline = self._log_dir_failed
+
+    def write_staged(self) -> dict[object, OSError]:
+        """Write the staged records of every partition; return the partitions where that failed, and why.
+
+        Fetches that wait for the records are woken later, by :meth:`wake_waiting`: what they set off must
+        not run between two writes of one round.
+        """
+        staged, self.staged = self.staged, {}
+        return self._write(staged)
+
+    def write(self, partition: Partition) -> dict[object, OSError]:
+        """Write what the broker itself has staged in one partition; return as :meth:`write_staged`."""
+        failed = self._write((partition,))
+        if self._written:
+            # this may be in the middle of a round of writing
+            self._clock.callLater(0, self.wake_waiting)
+        return failed
+
+    def _write(self, staged: Iterable[Partition]) -> dict[object, OSError]:
+        failed: dict[object, OSError] = {}
+        for partition in staged:
+            try:
+                partition.log.write()
+            except OSError as error:
+                failed[partition] = error
+                self._log_failure(partition, error)
+            else:
+                partition.advance()
+                if partition.flush_s is not None and partition.flush_timer is None:
+                    self._flushes.plan(partition)
+                if partition.delayed_fetches:
+                    self._written.append(partition)
+        return failed
+
+    def _log_failure(self, partition: Partition, error: OSError) -> None:
+        now_s = self._clock.seconds()
+        if now_s - self._failure_logged_s >= FAILURE_LOG_INTERVAL_S:
+            self._failure_logged_s = now_s
+            self._log.error(
+                "appending to {partition} failed: {error}; nothing of it was acknowledged",
+                partition=partition.topic_partition,
+                error=error,
+            )
+
+    def wake_waiting(self) -> None:
+        """Wake the fetches that wait for partitions that were written to."""
+        if self._written:
+            written, self._written = self._written, []
+            for partition in written:
+                partition.wake()
+
+    def _log_dir_failed(self, log_dir: ILogDir) -> None:
+        """Take the partitions of a log dir offline: they answer KAFKA_STORAGE_ERROR from now on."""
+        for name, log in log_dir.logs.items():
+            partition = self._topics.find(*name)
+            if partition is not None and partition.log is log:
+                partition.go_offline()
+                self._written.append(partition)
+        # this may be in the middle of a round of writing
+        self._clock.callLater(0, self.wake_waiting)
+        if not self.halted.called and all(one.error is not None for one in self._store.dirs):
+            self.halted.callback(f"log.dirs: every directory is offline, {log_dir.path} was the last")

@@ -16,7 +16,7 @@ TIMESTAMPS = {
     "blocking/producer/audit.py": "sent_ms of announcements, and the timestamps of their records",
     "blocking/producer/encoded_writer.py": "timestamps of records",
     "blocking/producer/writer.py": "timestamps of records",
-    "broker/state.py": "timestamps of records, retention by time, expiry of offsets",
+    "broker/broker.py": "timestamps of records, retention by time, expiry of offsets",
     "cli/pipeline/audit.py": "the window that is not over yet",
     "coordination/adoption.py": "a producer id that was not given out before",
     "cli/groups/reset.py": "a time of day, so long ago",

@@ -21,19 +21,23 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, execute
 from twisted.internet.tcp import Server
 from twisted.internet.testing import MemoryReactorClock
 
 import kafkatx.tap
-from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
 from kafkatx.config import BrokerConfig
 from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.types import BrokerNode
+
+if TYPE_CHECKING:
+    from kafkatx.broker.broker import Broker
+else:
+    from kafkatx.broker.service import Broker  # an older tree has it here, too, but defines it elsewhere
 
 TOPICS = ("produced", "fetched")
 PATIENCE = 10_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
@@ -20,9 +20,9 @@ class Changes:
     _log = Logger()
 
     def __init__(self) -> None:
-        self._under_way: set[Deferred[object]] = set()
+        self._under_way: set[Deferred[Any]] = set()
 
-    def carry_through(self, work: Coroutine[Deferred[object], object, T]) -> Deferred[T]:
+    def carry_through(self, work: Coroutine[Deferred[Any], Any, T]) -> Deferred[T]:
         """Run *work* to its end; cancelling the returned Deferred ends the waiting only."""
         waiting: Deferred[T] = Deferred()
         doing: Deferred[T] = Deferred.fromCoroutine(work)

@@ -210,10 +210,14 @@ class Dispatch:
 
     def _refused_response(
         self, route: Route[Message, Message], request: Message, context: RequestContext, failure: Failure
-    ) -> Message | Deferred[Message] | Deferred[Message | None] | None:
+    ) -> Message | None:
         """Return the response, as :meth:`_refused`, to a request that failed after its handler returned."""
         refused = self._refused(route, request, context, failure)
-        return refused.respond({}) if isinstance(refused, Staging) else refused
+        if not isinstance(refused, Staging):
+            return refused
+        response = refused.respond({})
+        assert not isinstance(response, Deferred)  # nothing was staged
+        return response
 
 
 def _throttle(response: Message | None, throttle_time_ms: int, peer: Peer) -> Message | None:

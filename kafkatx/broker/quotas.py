@@ -1,8 +1,8 @@
 """Client quotas (KIP-13, KIP-546): which one holds for a client, and what the clients have used of theirs.
 
-The coordinator keeps the quotas; here they are enforced, those for bytes in and out. While nobody has one,
-:attr:`ClientQuotaManager.producer` and :attr:`~ClientQuotaManager.consumer` are None, and that is all that produce and
-fetch look at.
+The cluster's metadata keep the quotas; the byte rates are enforced here. While no client has a quota,
+``producer`` and ``consumer`` of :class:`ClientQuotaManager` are None, and produce and fetch look at nothing
+else. Nothing but the clock is touched.
 
 Deviations from Apache Kafka: a client without a client id has the quotas of the default client id; what
 ``request_percentage``, ``controller_mutation_rate`` and ``connection_creation_rate`` limit is not enforced.

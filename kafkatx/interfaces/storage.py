@@ -58,7 +58,7 @@ class IPartitionLog(Interface):
     )
 
     def append(
-        records: bytes | bytearray | memoryview,
+        records: bytes | memoryview,
         leader_epoch: int,
         now_ms: int,
         one_batch: bool,

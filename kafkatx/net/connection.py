@@ -25,7 +25,7 @@ from twisted.python.failure import Failure
 
 from kafkatx.errors import ProtocolViolation
 from kafkatx.net.pool import Pool
-from kafkatx.net.requests import Alone, Peer, Reply, Staged
+from kafkatx.net.requests import ExclusiveReply, Peer, Reply, Staged
 from kafkatx.net.sender import Chunk, PlainSender, make_sender
 from kafkatx.wire.frames import FrameDecoder
 
@@ -188,7 +188,7 @@ class KafkaConnection(protocol.Protocol):
                     if isinstance(answer, list):
                         self._take(answer, is_ordered)
                         room -= sum(map(len, answer))
-                    elif isinstance(answer, Alone):
+                    elif isinstance(answer, ExclusiveReply):
                         self._take_alone(answer.reply, len(frame))
                         break
                     else:

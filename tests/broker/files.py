@@ -53,7 +53,9 @@ class FileBrokerTestCase(BrokerTestCase):
 
     def restart(self, workers: Any = at_once, **settings: str) -> None:
         """What kill -9 and another start do."""
-        crash(self.broker.store)
+        store = self.broker.store
+        assert isinstance(store, FileLogStore)
+        crash(store)
         self.broker.flushes.stop()
         self.broker.groups.stop()
         self.broker = self.start(workers, **settings)

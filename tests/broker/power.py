@@ -15,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.handlers import delete_records, produce
+from kafkatx.broker.replica.staged_produce import StagedForOne
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.config import BrokerConfig, log_config
 from kafkatx.config.log_config import LogConfig
@@ -140,7 +141,9 @@ class PowerCutRound:
         self.coordinator.stop()
 
     def _crash(self) -> None:
-        crash(self.broker.store)
+        store = self.broker.store
+        assert isinstance(store, FileLogStore)
+        crash(store)
         self.broker.flushes.stop()
 
     def _look(self) -> None:
@@ -163,10 +166,13 @@ class PowerCutRound:
             sent = Sent(records, values, -1)
             known.sent.append(sent)
             request = produce_request(records, self.random.choice((1, -1)), TOPIC, number)
-            staged.append((produce.answer(self.broker, request, PRODUCE), sent))
+            answer = produce.answer(self.broker, request, PRODUCE)
+            assert isinstance(answer, StagedForOne)
+            staged.append((answer, sent))
         failed = self.broker.write_staged()
         for answer, sent in staged:
             response = answer.respond(failed)
+            assert response is not None
             if not isinstance(response, Deferred):
                 self._answered(response, sent)
             else:
@@ -174,7 +180,8 @@ class PowerCutRound:
                 response.addCallback(self._answered, sent)
         self.broker.replicas.wake_waiting()
 
-    def _answered(self, response: ProduceResponse, sent: Sent) -> None:
+    def _answered(self, response: ProduceResponse | None, sent: Sent) -> None:
+        assert response is not None
         (result,) = response.responses[0].partition_responses
         self.case.assertEqual(result.error_code, 0)
         sent.base_offset = result.base_offset

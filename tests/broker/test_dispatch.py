@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.logger import LogLevel, capturedLogs
 
-from kafkatx.broker.dispatch import PLAIN_REQUEST_BYTES, Dispatch, Served
+from kafkatx.broker.dispatch import MAX_PLAIN_REQUEST_BYTES, Api, Dispatch, Served
 from kafkatx.broker.handlers import SERVED, describe_cluster
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
@@ -18,7 +17,7 @@ from kafkatx.records.builder import build_values
 from kafkatx.wire import codec
 from kafkatx.wire.api import API_VERSIONS, APIS
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
+from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.broker.running import CORRELATION_ID, BrokerTestCase, joined, produce_request
 
@@ -105,7 +104,7 @@ class UnknownTests(BrokerTestCase):
 
     def test_too_large(self) -> None:
         """A request without records that is larger than any honest one ends the connection, undecoded."""
-        names = [MetadataRequestTopic(name="x" * 32_000)] * (PLAIN_REQUEST_BYTES // 32_100)
+        names = [MetadataRequestTopic(name="x" * 32_000)] * (MAX_PLAIN_REQUEST_BYTES // 32_100)
         self.dispatch.answer(self.frame(3, 12, MetadataRequest(names, False)), self.peer)
         with self.assertRaisesRegex(ProtocolViolation, "Metadata v12 request .* bytes are above 8388608"):
             self.dispatch.answer(self.frame(3, 12, MetadataRequest([*names, *names[:5]], False)), self.peer)
@@ -161,13 +160,18 @@ class ApiVersionsTests(BrokerTestCase):
         self.assertEqual(self.peer.client_software, "librdkafka 2.16.0")
 
 
+def cluster_api(answer: Any) -> Any:
+    """Return DescribeCluster with another function that answers it."""
+    return Api(DescribeClusterRequest, DescribeClusterResponse, answer, describe_cluster.refuse)
+
+
 class ErrorTests(BrokerTestCase):
     """What becomes of a handler's exception; DescribeCluster stands for all."""
 
     def serve(self, answer: Any) -> None:
         """Let DescribeCluster be answered so."""
         table = (
-            Served(APIS[CLUSTER], lambda: SimpleNamespace(answer=answer, refuse=describe_cluster.refuse)),
+            Served(APIS[CLUSTER], lambda: cluster_api(answer)),
             *(line for line in SERVED if line.api is API_VERSIONS),
         )
         self.dispatch = Dispatch(self.broker, table)
@@ -253,8 +257,7 @@ class ContextTests(BrokerTestCase):
             seen.append(context.client_id)
             return describe_cluster.answer(broker, request, context)
 
-        answerer = SimpleNamespace(answer=answer, refuse=describe_cluster.refuse)
-        table = (Served(APIS[CLUSTER], lambda: answerer),)
+        table = (Served(APIS[CLUSTER], lambda: cluster_api(answer)),)
         dispatch = Dispatch(self.broker, table)
         for client_id in ("a", "b", None, "a"):
             dispatch.answer(self.frame(CLUSTER, 0, DescribeClusterRequest(), client_id), self.peer)

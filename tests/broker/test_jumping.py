@@ -90,7 +90,8 @@ class ChoresTests(SynchronousTestCase):
         service = BrokerService(config, installed_parts(config), clock.reactor)
         told: list[int] = []
         log = SimpleNamespace(roll_if_due=lambda now_ms: None, retain=told.append)
-        service.broker.store = SimpleNamespace(logs={"t-0": log}, checkpoint=lambda: Deferred())
+        store: Any = SimpleNamespace(logs={"t-0": log}, checkpoint=lambda: Deferred())
+        service.broker.store = store
         service.broker.now_ms = lambda: int(clock.world.wall_s)
         service.running = 1
         self.patch(service, "_clean", lambda: None)

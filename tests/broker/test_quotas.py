@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from twisted.internet.task import Clock
 from twisted.logger import LogLevel, capturedLogs
@@ -14,6 +14,7 @@ from kafkatx.broker import quotas
 from kafkatx.broker.quotas import ByteRates, ClientQuotaManager
 from kafkatx.broker.rates import Window
 from kafkatx.config import BrokerConfig
+from kafkatx.interfaces import ICoordinator
 from kafkatx.types import ClusterState, QuotaEntity
 
 WINDOW = Window(samples=11, sample_ms=1000)
@@ -165,7 +166,7 @@ class ClientQuotasTests(SynchronousTestCase):
     def make(self, **settings: str) -> ClientQuotaManager:
         """The quotas of a broker with some settings, with ``_`` for ``.``."""
         config = BrokerConfig.load(None, {k.replace("_", "."): v for k, v in settings.items()})
-        return ClientQuotaManager(config, self.coordinator, self.clock)
+        return ClientQuotaManager(config, cast(ICoordinator, self.coordinator), self.clock)
 
     def charged(self, rates: Any, size: int) -> int:
         """The pause for so many bytes of client c."""

@@ -16,7 +16,7 @@ from benchmarks.guard import __main__ as guard
 from benchmarks.guard import base, instructions, loads
 from benchmarks.guard.broker import CannotRun, WrongTree, blaming, check_tree
 from benchmarks.guard.verdict import Compared, of_counts, of_rounds, table
-from kafkatx.net.requests import Alone, Staged
+from kafkatx.net.requests import ExclusiveReply, Staged
 from kafkatx.wire import codec
 from kafkatx.wire.headers import encode_response_header
 from kafkatx.wire.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
@@ -205,7 +205,7 @@ class LoadTests(BrokerTestCase):
         answer = self.dispatch.answer(memoryview(load.request)[4:], self.peer)
         if isinstance(answer, Staged):
             answer = answer.finish(self.broker.write_staged())
-        assert not isinstance(answer, (Deferred, Alone))
+        assert not isinstance(answer, (Deferred, ExclusiveReply))
         reply = joined(answer)
         return None if reply is None else reply[4:]
 

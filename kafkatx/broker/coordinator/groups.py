@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
@@ -22,6 +22,8 @@ from kafkatx.broker.coordinator.offsets_topic import OffsetsTopic
 from kafkatx.broker.coordinator.record_store import RecordStore, flushed
 from kafkatx.broker.coordinator.timers import GroupTimers
 from kafkatx.broker.coordinator.work_queue import GroupWorkQueue
+from kafkatx.broker.replica.manager import ReplicaManager
+from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
@@ -29,20 +31,24 @@ from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, LogLine, Repl
 from kafkatx.group.offsets import Offsets
 from kafkatx.group.settings import GroupSettings
 from kafkatx.interfaces import ICoordinator, Workers
+from kafkatx.wire.schema import Message
 
 if TYPE_CHECKING:  # the machines are imported with the first group: a start need not wait for them
     from kafkatx.group.classic.group import ClassicGroup
     from kafkatx.group.consumer.group import ConsumerGroup
 
 
-class _Asked:
-    """The token of one request: holds its answer, or the Deferred that waits for it."""
+ResponseT = TypeVar("ResponseT", bound=Message)
+
+
+class _PendingRequest(Generic[ResponseT]):
+    """The token of one request: it holds the response, or the Deferred that waits for it."""
 
     __slots__ = ("response", "waiting")
 
     def __init__(self) -> None:
-        self.response: Any = None
-        self.waiting: Deferred[Any] | None = None
+        self.response: ResponseT | None = None
+        self.waiting: Deferred[ResponseT] | None = None
 
 
 def new_member_id(prefix: str) -> str:
@@ -172,14 +178,16 @@ class GroupCoordinator:
 
     # --- asking
 
-    def ask(self, group: Group, call: Callable[[object, int], list[Action]]) -> Any:
-        """Let a group answer a request.
+    def ask(
+        self, group: Group, call: Callable[[object, int], list[Action]]
+    ) -> ResponseT | Deferred[ResponseT]:
+        """Let a group answer a request; the caller knows the type of the response.
 
-        :param call: calls the machine with a token and the time; gives its actions.
-        :return: the response where it came at once, else a Deferred of it. Cancelling that drops the answer,
-            and changes nothing in the group.
+        :param call: calls the machine with a token and the time; returns its actions.
+        :return: the response if there is one at once, else a Deferred of it. Cancelling that drops the
+            response, and changes nothing in the group.
         """
-        asked = _Asked()
+        asked: _PendingRequest[ResponseT] = _PendingRequest()
         self.perform(group, call(asked, self.now_ms()))
         if asked.response is None:
             asked.waiting = Deferred()
@@ -192,12 +200,12 @@ class GroupCoordinator:
         Who has waited is answered last: the next request of that connection may come in the same moment,
         and must not find the group in the middle of something.
         """
-        waited: list[tuple[Deferred[Any], Any]] = []
+        waited: list[tuple[Deferred[Message], Message]] = []
         todo = deque(actions)
         while todo:
             action = todo.popleft()
             if isinstance(action, Answer):
-                asked: _Asked = action.token
+                asked: _PendingRequest[Message] = action.token
                 asked.response = action.response
                 if asked.waiting is not None:
                     waited.append((asked.waiting, action.response))

@@ -68,7 +68,7 @@ class Commit:
             offsets.set(group_id, topic, number, committed)
 
     def flushed(self) -> Deferred[int] | None:
-        """Return a Deferred if ``flush.messages`` makes the commit wait for the disk; it fails with OSError."""
+        """Return a Deferred that may fail with OSError if ``flush.messages`` makes the commit wait."""
         partition = self.partition
         return partition.log.flush() if self.records and partition.must_flush else None
 

@@ -72,7 +72,7 @@ class GroupReplayer:
             self._found[group_id] = group
 
     def consumer(self, key: bytes, value: bytes | None) -> None:
-        """Replay a record of a KIP-848 group; of a group that changed its protocol only the last state is left."""
+        """Replay a record of a KIP-848 group; only the last state is left of one that changed protocol."""
         group_id, change = consumer_records.decode(key_version(key), key, value)
         if change.value is not None:
             group = self._found.get(group_id)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter
-from typing import Any
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.quotas import CLIENT_ID, CONSUMER_BYTE_RATE, IP, PRODUCER_BYTE_RATE, USER
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.config.table.row import INT_MAX, LONG_MAX
@@ -46,7 +46,9 @@ _OF_ADDRESSES = {"connection_creation_rate": INT_MAX}
 """The quotas there are (``QuotaConfigs``), and the largest value of those that are whole numbers."""
 
 
-def answer(broker: Broker, request: AlterClientQuotasRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: AlterClientQuotasRequest, context: RequestContext
+) -> AlterClientQuotasResponse | Deferred[AlterClientQuotasResponse]:
     """Check every entity, and change those that are right."""
     times = Counter(_key(entry) for entry in request.entries)
     changes: dict[QuotaEntity, dict[str, float | None]] = {}
@@ -157,3 +159,6 @@ def refuse(
 ) -> AlterClientQuotasResponse:
     """The same error for every entity."""
     return AlterClientQuotasResponse(entries=[_result(entry, code, why) for entry in request.entries])
+
+
+API = Api(AlterClientQuotasRequest, AlterClientQuotasResponse, answer, refuse)

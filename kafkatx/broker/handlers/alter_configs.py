@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import replace
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.alter_configs import (
@@ -65,3 +66,6 @@ def refuse(
 ) -> AlterConfigsResponse:
     """The same error for every resource."""
     return AlterConfigsResponse(0, [_result(asked, code, why) for asked in request.resources])
+
+
+API = Api(AlterConfigsRequest, AlterConfigsResponse, answer, refuse)

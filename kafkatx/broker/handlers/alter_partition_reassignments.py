@@ -7,6 +7,7 @@ never a reassignment under way that could be cancelled.
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.replica.assignments import check_replicas, find_state
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
@@ -63,3 +64,6 @@ def refuse(
 ) -> AlterPartitionReassignmentsResponse:
     """The error of the whole."""
     return AlterPartitionReassignmentsResponse(0, code, why)
+
+
+API = Api(AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, answer, refuse)

@@ -10,6 +10,7 @@ remembered, and REPLICA_NOT_AVAILABLE is answered.
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name
@@ -63,3 +64,6 @@ def refuse(
         topic = results.setdefault(name.topic, AlterReplicaLogDirTopicResult(name.topic))
         topic.partitions.append(AlterReplicaLogDirPartitionResult(name.partition, code))
     return AlterReplicaLogDirsResponse(0, list(results.values()))
+
+
+API = Api(AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse, answer, refuse)

@@ -6,6 +6,7 @@ Features whose lowest level is 0 are told from version 4 on: older clients canno
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.features import features
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
@@ -45,3 +46,6 @@ def refuse(
     """The error, with the range of ApiVersions itself: that is all that the client needs to try again."""
     own = ApiVersionsRequest.VERSIONS
     return ApiVersionsResponse(code, [ApiVersion(ApiVersionsRequest.API_KEY, own[0], own[-1])])
+
+
+API = Api(ApiVersionsRequest, ApiVersionsResponse, answer, refuse)

@@ -6,6 +6,7 @@ Deviation from Apache Kafka: a group that is named more than once is described o
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
@@ -49,3 +50,6 @@ def refuse(
     return ConsumerGroupDescribeResponse(
         groups=[DescribedGroup(code, message, group_id) for group_id in dict.fromkeys(request.group_ids)]
     )
+
+
+API = Api(ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, answer, refuse)

@@ -6,15 +6,14 @@ syntax that cannot matter for topic names is not there (``kafkatx.group.consumer
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.config.table import groups as settings
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.group.actions import Action, Client
+from kafkatx.group.actions import Action, Client, Group
 from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer.group import ConsumerGroup
 from kafkatx.group.consumer.heartbeat import check_request, is_leaving
@@ -28,7 +27,9 @@ from kafkatx.wire.messages.consumer_group_heartbeat import (
 PROTOCOL = "consumer"
 
 
-def answer(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: ConsumerGroupHeartbeatRequest, context: RequestContext
+) -> ConsumerGroupHeartbeatResponse | Deferred[ConsumerGroupHeartbeatResponse]:
     """Serve a member. The first group of all has to wait for ``__consumer_offsets`` to be made."""
     if PROTOCOL not in broker.config[settings.GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
         raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
@@ -39,13 +40,15 @@ def answer(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: Requ
 
 async def _serve_when_ready(
     broker: Broker, request: ConsumerGroupHeartbeatRequest, context: RequestContext
-) -> Any:
+) -> ConsumerGroupHeartbeatResponse:
     await broker.groups.topic.ensure()
     serving = _serve(broker, request, context)
     return await serving if isinstance(serving, Deferred) else serving
 
 
-def _serve(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Any:
+def _serve(
+    broker: Broker, request: ConsumerGroupHeartbeatRequest, context: RequestContext
+) -> ConsumerGroupHeartbeatResponse | Deferred[ConsumerGroupHeartbeatResponse]:
     groups, version = broker.groups, context.version
     check_request(request, version, groups.settings)
     error = groups.check(request.group_id)
@@ -66,7 +69,7 @@ def _serve(broker: Broker, request: ConsumerGroupHeartbeatRequest, context: Requ
 
 
 def _check_room(
-    broker: Broker, group: Any, request: ConsumerGroupHeartbeatRequest, context: RequestContext
+    broker: Broker, group: Group | None, request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> None:
     """See whether there is room for what a member says of itself, if it does.
 
@@ -87,8 +90,12 @@ def _check_room(
 
 
 def _join_new(
-    broker: Broker, former: Any, request: ConsumerGroupHeartbeatRequest, version: int, client: Client
-) -> Any:
+    broker: Broker,
+    former: Group | None,
+    request: ConsumerGroupHeartbeatRequest,
+    version: int,
+    client: Client,
+) -> ConsumerGroupHeartbeatResponse | Deferred[ConsumerGroupHeartbeatResponse]:
     """Let a member join a group that is not there, or that is of the classic protocol so far."""
     group = broker.groups.new_consumer(request.group_id)
     if not isinstance(former, ClassicGroup):
@@ -107,3 +114,6 @@ def refuse(
 ) -> ConsumerGroupHeartbeatResponse:
     """The error, and why."""
     return ConsumerGroupHeartbeatResponse(0, code, message)
+
+
+API = Api(ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, answer, refuse)

@@ -11,6 +11,7 @@ from collections import Counter
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.replica.assignments import check_replicas
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
@@ -106,3 +107,6 @@ def refuse(
     return CreatePartitionsResponse(
         0, [CreatePartitionsTopicResult(asked.name, code, why) for asked in request.topics]
     )
+
+
+API = Api(CreatePartitionsRequest, CreatePartitionsResponse, answer, refuse)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from typing import Any
+from collections.abc import Sequence
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.slices import STEP
 from kafkatx.config import describe_topic, validate_topic_configs
@@ -86,7 +87,9 @@ async def _create(broker: Broker, asked: CreatableTopic, validate_only: bool) ->
     )
 
 
-async def _make(broker: Broker, name: str, assignment: Any, configs: dict[str, str]) -> uuid.UUID:
+async def _make(
+    broker: Broker, name: str, assignment: Sequence[Sequence[int]], configs: dict[str, str]
+) -> uuid.UUID:
     topic = await broker.topics.create(name, assignment, configs)
     return topic.topic_id
 
@@ -124,3 +127,6 @@ def refuse(
             for t in request.topics
         ]
     )
+
+
+API = Api(CreateTopicsRequest, CreateTopicsResponse, answer, refuse)

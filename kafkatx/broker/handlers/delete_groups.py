@@ -5,6 +5,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.delete_groups import (
@@ -45,3 +46,6 @@ def refuse(
 ) -> DeleteGroupsResponse:
     """The same error for every group."""
     return DeleteGroupsResponse(0, [DeletableGroupResult(name, code) for name in request.groups_names])
+
+
+API = Api(DeleteGroupsRequest, DeleteGroupsResponse, answer, refuse)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -113,3 +114,6 @@ def refuse(
             for topic in request.topics
         ]
     )
+
+
+API = Api(DeleteRecordsRequest, DeleteRecordsResponse, answer, refuse)

@@ -11,6 +11,7 @@ from collections import Counter
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.slices import STEP
 from kafkatx.errors import ErrorCode, RequestError
@@ -82,3 +83,6 @@ def refuse(
     return DeleteTopicsResponse(
         responses=[DeletableTopicResult(t.name, t.topic_id, code, why) for t in _asked(request)]
     )
+
+
+API = Api(DeleteTopicsRequest, DeleteTopicsResponse, answer, refuse)

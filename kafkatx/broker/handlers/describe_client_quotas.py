@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.quotas import CLIENT_ID, IP, USER
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -99,3 +100,6 @@ def refuse(
 ) -> DescribeClientQuotasResponse:
     """An error, and no list at all."""
     return DescribeClientQuotasResponse(error_code=code, error_message=why, entries=None)
+
+
+API = Api(DescribeClientQuotasRequest, DescribeClientQuotasResponse, answer, refuse)

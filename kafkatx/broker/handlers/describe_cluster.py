@@ -6,6 +6,7 @@ There are no fenced brokers to include (KIP-1073): a broker is in the cluster's 
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -47,3 +48,6 @@ def refuse(
 ) -> DescribeClusterResponse:
     """The error and why."""
     return DescribeClusterResponse(0, code, message, request.endpoint_type)
+
+
+API = Api(DescribeClusterRequest, DescribeClusterResponse, answer, refuse)

@@ -15,6 +15,7 @@ from kafkatx.broker.configs import (
     check_group_name,
     not_offered,
 )
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.config import ConfigEntry, describe_all_brokers, describe_broker, describe_group, describe_topic
 from kafkatx.errors import ErrorCode, RequestError
@@ -100,3 +101,6 @@ def refuse(
 ) -> DescribeConfigsResponse:
     """The same error for every resource."""
     return DescribeConfigsResponse(0, [_error(asked, code, why) for asked in request.resources])
+
+
+API = Api(DescribeConfigsRequest, DescribeConfigsResponse, answer, refuse)

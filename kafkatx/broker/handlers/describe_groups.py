@@ -10,6 +10,7 @@ have a response without limits.
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
@@ -59,3 +60,6 @@ def refuse(
     return DescribeGroupsResponse(
         0, [_without_members(name, "", code, message) for name in dict.fromkeys(request.groups)]
     )
+
+
+API = Api(DescribeGroupsRequest, DescribeGroupsResponse, answer, refuse)

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Any
+
+from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
+from kafkatx.interfaces import ILogDir
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -29,7 +32,9 @@ from kafkatx.wire.messages.describe_log_dirs import (
 VOLUME_SINCE = 4
 
 
-def answer(broker: Broker, request: DescribeLogDirsRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: DescribeLogDirsRequest, context: RequestContext
+) -> DescribeLogDirsResponse | Deferred[DescribeLogDirsResponse]:
     """Describe every dir."""
     wanted = None
     if request.topics is not None:
@@ -51,7 +56,7 @@ def _with_volumes(response: DescribeLogDirsResponse) -> DescribeLogDirsResponse:
     return response
 
 
-def _describe(log_dir: Any, wanted: set[TopicPartition] | None) -> DescribeLogDirsResult:
+def _describe(log_dir: ILogDir, wanted: set[TopicPartition] | None) -> DescribeLogDirsResult:
     """One ``ILogDir``; None in place of the partitions that are wanted: all."""
     if log_dir.error is not None:
         return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir.path)
@@ -74,3 +79,6 @@ def refuse(
 ) -> DescribeLogDirsResponse:
     """No dir, and from version 3 on the error."""
     return DescribeLogDirsResponse(error_code=code)
+
+
+API = Api(DescribeLogDirsRequest, DescribeLogDirsResponse, answer, refuse)

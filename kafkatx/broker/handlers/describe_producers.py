@@ -7,6 +7,7 @@ latest of its records.
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.describe_producers import (
@@ -52,3 +53,6 @@ def refuse(
             for t in request.topics
         ],
     )
+
+
+API = Api(DescribeProducersRequest, DescribeProducersResponse, answer, refuse)

@@ -11,6 +11,7 @@ of them is an error.
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState
@@ -67,3 +68,6 @@ def refuse(
 ) -> DescribeQuorumResponse:
     """The error and why."""
     return DescribeQuorumResponse(code, message)
+
+
+API = Api(DescribeQuorumRequest, DescribeQuorumResponse, answer, refuse)

@@ -11,6 +11,7 @@ leader replicas are not kept: their lists are empty.
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.handlers.metadata import describe_partitions, missing_code
 from kafkatx.broker.requests.authorized_operations import TOPIC_OPERATIONS
 from kafkatx.broker.requests.context import RequestContext
@@ -99,3 +100,6 @@ def refuse(
     return DescribeTopicPartitionsResponse(
         topics=[DescribeTopicPartitionsResponseTopic(code, name) for name in names]
     )
+
+
+API = Api(DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, answer, refuse)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.replica.assignments import find_state
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
@@ -80,3 +81,6 @@ def refuse(
             for asked in request.topic_partitions or ()
         ],
     )
+
+
+API = Api(ElectLeadersRequest, ElectLeadersResponse, answer, refuse)

@@ -8,12 +8,13 @@ a quota allows at once is sent all the same, where Kafka would never send it.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred, DeferredList
+from twisted.python.failure import Failure
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.purgatory import delay_fetch
@@ -37,7 +38,9 @@ FULL_FETCH_EPOCHS = (0, -1)
 NAMES = Names("topics", ("topic_id", "topic"), Names("partitions", ("partition",)))
 
 
-def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: FetchRequest, context: RequestContext
+) -> FetchResponse | Deferred[FetchResponse]:
     """Answer at once if there is enough to read, or an error; else when there is, or time is up."""
     if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
         raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
@@ -52,14 +55,18 @@ def answer(broker: Broker, request: FetchRequest, context: RequestContext) -> An
     return _when_enough(broker, fetch, request, context)
 
 
-def _when_enough(broker: Broker, fetch: FetchRound, request: FetchRequest, context: RequestContext) -> Any:
+def _when_enough(
+    broker: Broker, fetch: FetchRound, request: FetchRequest, context: RequestContext
+) -> FetchResponse | Deferred[FetchResponse]:
     if request.max_wait_ms <= 0 or not request.topics or fetch.is_enough():
         return _within_quota(broker, fetch.respond(), context)
     waiting = delay_fetch(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough)
     return waiting.addCallback(lambda _: _within_quota(broker, fetch.respond(), context))
 
 
-def _within_quota(broker: Broker, response: Any, context: RequestContext) -> Any:
+def _within_quota(
+    broker: Broker, response: FetchResponse | Deferred[FetchResponse], context: RequestContext
+) -> FetchResponse | Deferred[FetchResponse]:
     rates = broker.quotas.consumer
     if rates is None:
         return response
@@ -82,9 +89,9 @@ def _charge(rates: ByteRates, response: FetchResponse, context: RequestContext) 
 def _all_of(loading: list[Deferred[None]]) -> Deferred[None]:
     """Fires when all have fired; cancelling it cancels all."""
 
-    def fired(results: list[tuple[bool, Any]]) -> None:
-        for succeeded, failure in results:
-            if not succeeded:
+    def fired(results: Sequence[tuple[bool, object]]) -> None:
+        for _, failure in results:
+            if isinstance(failure, Failure):
                 failure.raiseException()
 
     return DeferredList(loading, consumeErrors=True).addCallback(fired)
@@ -299,3 +306,6 @@ def refuse(request: FetchRequest, context: RequestContext, code: ErrorCode, mess
             for topic in request.topics
         ]
     return FetchResponse(error_code=code, responses=responses)
+
+
+API = Api(FetchRequest, FetchResponse, answer, refuse)

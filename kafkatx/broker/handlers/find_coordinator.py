@@ -10,11 +10,11 @@ up, and not know why.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import BrokerNode
@@ -29,7 +29,9 @@ MANY_SINCE = 4
 NO_NODE = BrokerNode(-1, "", -1)
 
 
-def answer(broker: Broker, request: FindCoordinatorRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: FindCoordinatorRequest, context: RequestContext
+) -> FindCoordinatorResponse | Deferred[FindCoordinatorResponse]:
     """Find the coordinator; it is this broker, once it has somewhere to write to."""
     if request.key_type == TRANSACTION:
         name = request.key if context.version < MANY_SINCE else ", ".join(request.coordinator_keys[:1])
@@ -96,3 +98,6 @@ def refuse(
     return FindCoordinatorResponse(
         error_code=code, error_message=why, node_id=NO_NODE.id, host=NO_NODE.host, port=NO_NODE.port
     )
+
+
+API = Api(FindCoordinatorRequest, FindCoordinatorResponse, answer, refuse)

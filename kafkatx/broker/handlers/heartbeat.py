@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -12,7 +13,9 @@ from kafkatx.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
-def answer(broker: Broker, request: HeartbeatRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: HeartbeatRequest, context: RequestContext
+) -> HeartbeatResponse | Deferred[HeartbeatResponse]:
     """Tell the group that a member lives; while the group is being loaded all is well.
 
     Apache Kafka does the same (GroupCoordinator.handleHeartbeat): old clients do not expect 14 here.
@@ -32,3 +35,6 @@ def refuse(
 ) -> HeartbeatResponse:
     """The error."""
     return HeartbeatResponse(0, code)
+
+
+API = Api(HeartbeatRequest, HeartbeatResponse, answer, refuse)

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import alter
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.config.alter import Alteration, Operation
 from kafkatx.errors import ErrorCode, RequestError
@@ -74,3 +75,6 @@ def refuse(
 ) -> IncrementalAlterConfigsResponse:
     """The same error for every resource."""
     return IncrementalAlterConfigsResponse(0, [_result(asked, code, why) for asked in request.resources])
+
+
+API = Api(IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse, answer, refuse)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
@@ -34,3 +35,6 @@ def refuse(
 ) -> InitProducerIdResponse:
     """No id."""
     return InitProducerIdResponse(0, code, NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+
+
+API = Api(InitProducerIdRequest, InitProducerIdResponse, answer, refuse)

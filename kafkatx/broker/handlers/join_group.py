@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import Client
@@ -17,20 +16,26 @@ NAME_NULL_SINCE = 7
 """From here on a response without a protocol has null for its name (KIP-559)."""
 
 
-def answer(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Any:
-    """Have a member join. The first group of all has to wait for ``__consumer_offsets`` to be made."""
+def answer(
+    broker: Broker, request: JoinGroupRequest, context: RequestContext
+) -> JoinGroupResponse | Deferred[JoinGroupResponse]:
+    """Have a member join; the first group of all waits until ``__consumer_offsets`` has been created."""
     if broker.groups.topic.exists:
         return broker.groups.work_queue.run(lambda: _join(broker, request, context))
     return Deferred.fromCoroutine(_join_when_ready(broker, request, context))
 
 
-async def _join_when_ready(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Any:
+async def _join_when_ready(
+    broker: Broker, request: JoinGroupRequest, context: RequestContext
+) -> JoinGroupResponse:
     await broker.groups.topic.ensure()
     joining = _join(broker, request, context)
     return await joining if isinstance(joining, Deferred) else joining
 
 
-def _join(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Any:
+def _join(
+    broker: Broker, request: JoinGroupRequest, context: RequestContext
+) -> JoinGroupResponse | Deferred[JoinGroupResponse]:
     """Check in Apache Kafka's order (GroupCoordinator.handleJoinGroup), then ask the group."""
     groups, settings = broker.groups, broker.groups.settings
     error = groups.check(request.group_id)
@@ -66,3 +71,6 @@ def refuse(
 ) -> JoinGroupResponse:
     """The error."""
     return _error(request, context, code)
+
+
+API = Api(JoinGroupRequest, JoinGroupResponse, answer, refuse)

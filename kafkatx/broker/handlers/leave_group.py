@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
@@ -12,7 +13,9 @@ from kafkatx.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupRespo
 MANY_SINCE = 3
 
 
-def answer(broker: Broker, request: LeaveGroupRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: LeaveGroupRequest, context: RequestContext
+) -> LeaveGroupResponse | Deferred[LeaveGroupResponse]:
     """Let members go."""
     groups = broker.groups
     error = groups.check(request.group_id)
@@ -38,3 +41,6 @@ def refuse(
 ) -> LeaveGroupResponse:
     """The error, for all members together."""
     return LeaveGroupResponse(0, code)
+
+
+API = Api(LeaveGroupRequest, LeaveGroupResponse, answer, refuse)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import BROKER, BROKER_LOGGER, GROUP, TOPIC
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState
@@ -51,3 +52,6 @@ def refuse(
 ) -> ListConfigResourcesResponse:
     """The error."""
     return ListConfigResourcesResponse(0, code)
+
+
+API = Api(ListConfigResourcesRequest, ListConfigResourcesResponse, answer, refuse)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
@@ -31,3 +32,6 @@ def refuse(
 ) -> ListGroupsResponse:
     """The error."""
     return ListGroupsResponse(0, code, [])
+
+
+API = Api(ListGroupsRequest, ListGroupsResponse, answer, refuse)

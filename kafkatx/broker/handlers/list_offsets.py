@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.handlers.fetch import READ_COMMITTED, epoch_error
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
@@ -50,7 +51,9 @@ Search: TypeAlias = tuple[
 """A result that is not complete, the end of what the reader may see, and the search that completes it."""
 
 
-def answer(broker: Broker, request: ListOffsetsRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: ListOffsetsRequest, context: RequestContext
+) -> ListOffsetsResponse | Deferred[ListOffsetsResponse]:
     """Look every partition's offset up; times are looked up in the log, which may take a while."""
     repeated = NAMES.unite(request)
     committed = request.isolation_level == READ_COMMITTED
@@ -144,7 +147,9 @@ def _error(asked: ListOffsetsPartition, code: int) -> ListOffsetsPartitionRespon
     return ListOffsetsPartitionResponse(asked.partition_index, code)
 
 
-def refuse(request: ListOffsetsRequest, context: RequestContext, code: ErrorCode, message: str) -> Any:
+def refuse(
+    request: ListOffsetsRequest, context: RequestContext, code: ErrorCode, message: str
+) -> ListOffsetsResponse:
     """The same error for every partition."""
     return ListOffsetsResponse(
         topics=[
@@ -152,3 +157,6 @@ def refuse(request: ListOffsetsRequest, context: RequestContext, code: ErrorCode
             for topic in request.topics
         ]
     )
+
+
+API = Api(ListOffsetsRequest, ListOffsetsResponse, answer, refuse)

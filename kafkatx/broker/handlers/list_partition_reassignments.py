@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.list_partition_reassignments import (
@@ -23,3 +24,6 @@ def refuse(
 ) -> ListPartitionReassignmentsResponse:
     """The error of the whole."""
     return ListPartitionReassignmentsResponse(0, code, why)
+
+
+API = Api(ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, answer, refuse)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -189,3 +190,6 @@ def refuse(
         for topic in request.topics or ()
     ]
     return MetadataResponse(topics=topics, error_code=code)
+
+
+API = Api(MetadataRequest, MetadataResponse, answer, refuse)

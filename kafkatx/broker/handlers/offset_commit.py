@@ -9,14 +9,13 @@ Deviation from Apache Kafka: the length of metadata is counted in code points, n
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.coordinator.offset_commits import Change, Commit
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
-from kafkatx.broker.requests.staging import Staging
+from kafkatx.broker.requests.staging import Outcome, Staging
 from kafkatx.config.table import groups as g
 from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed
@@ -40,7 +39,7 @@ Valid = list[tuple[str, OffsetCommitRequestPartition, OffsetCommitResponsePartit
 """The partitions that are there: topic, what is asked for, and the part of the response."""
 
 
-class StagedCommit(Staging):
+class StagedCommit(Staging[OffsetCommitResponse]):
     """The response to a commit, true once its records are written."""
 
     __slots__ = ("_commit", "_response")
@@ -67,7 +66,9 @@ async def _respond_flushed(
     return response
 
 
-def answer(broker: Broker, request: OffsetCommitRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: OffsetCommitRequest, context: RequestContext
+) -> Outcome[OffsetCommitResponse]:
     """Stage the offsets. The first commit of all has to wait for ``__consumer_offsets`` to be made."""
     if not broker.groups.topic.exists:
         return Deferred.fromCoroutine(_commit_when_ready(broker, request, context.version))
@@ -199,3 +200,6 @@ def refuse(
             for topic in request.topics
         ],
     )
+
+
+API = Api(OffsetCommitRequest, OffsetCommitResponse, answer, refuse)

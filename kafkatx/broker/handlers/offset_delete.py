@@ -6,12 +6,11 @@ subscribes are spared.
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.coordinator.record_store import flushed
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Group
@@ -26,11 +25,13 @@ from kafkatx.wire.messages.offset_delete import (
 CONSUMER = "consumer"
 
 
-def answer(broker: Broker, request: OffsetDeleteRequest, context: RequestContext) -> Any:
-    """Delete the offsets; those that are not there count as deleted.
+def answer(
+    broker: Broker, request: OffsetDeleteRequest, context: RequestContext
+) -> OffsetDeleteResponse | Deferred[OffsetDeleteResponse]:
+    """Delete offsets; those that do not exist count as deleted.
 
-    :raises RequestError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP and what ``GroupCoordinator.check`` says: for the whole
-        request.
+    :raises RequestError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP and the errors of ``GroupCoordinator.check``,
+        for the whole request.
     """
     group = _group(broker, request.group_id)
     deleted: list[tuple[str, int]] = []
@@ -38,7 +39,7 @@ def answer(broker: Broker, request: OffsetDeleteRequest, context: RequestContext
     for topic in request.topics:
         results = []
         for asked in topic.partitions:
-            code = _judge(broker, group, topic.name, asked.partition_index)
+            code = _check(broker, group, topic.name, asked.partition_index)
             if not code and broker.groups.offsets.get(group.group_id, topic.name, asked.partition_index):
                 deleted.append((topic.name, asked.partition_index))
             results.append(OffsetDeleteResponsePartition(asked.partition_index, code))
@@ -66,7 +67,7 @@ def _group(broker: Broker, group_id: str) -> Group:
     return group
 
 
-def _judge(broker: Broker, group: Group, topic: str, partition: int) -> ErrorCode:
+def _check(broker: Broker, group: Group, topic: str, partition: int) -> ErrorCode:
     if broker.topics.find(topic, partition) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if group.subscribes(topic):
@@ -94,3 +95,6 @@ def refuse(
 ) -> OffsetDeleteResponse:
     """The error."""
     return OffsetDeleteResponse(code, 0, [])
+
+
+API = Api(OffsetDeleteRequest, OffsetDeleteResponse, answer, refuse)

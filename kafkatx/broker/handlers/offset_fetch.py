@@ -9,10 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Protocol
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.coordinator.groups import GroupCoordinator
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed
@@ -83,8 +84,15 @@ def _of_group(groups: GroupCoordinator, asked: OffsetFetchRequestGroup) -> Offse
     return OffsetFetchResponseGroup(group_id, topics, 0)
 
 
+class AskedTopic(Protocol):
+    """A topic as versions 0-7 and later ones ask for it."""
+
+    name: str
+    partition_indexes: list[int]
+
+
 def _found(
-    groups: GroupCoordinator, group_id: str, topics: Sequence[Any] | None
+    groups: GroupCoordinator, group_id: str, topics: Sequence[AskedTopic] | None
 ) -> Iterable[tuple[str, list[tuple[int, Committed]]]]:
     """Topic by topic the partitions that are asked for, None for all there are, and what was committed."""
     if topics is None:
@@ -123,3 +131,6 @@ def refuse(
         ],
         error_code=code,
     )
+
+
+API = Api(OffsetFetchRequest, OffsetFetchResponse, answer, refuse)

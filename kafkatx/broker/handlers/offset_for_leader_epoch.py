@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.handlers.fetch import epoch_error
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
@@ -55,3 +56,6 @@ def refuse(
             for t in request.topics
         ]
     )
+
+
+API = Api(OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, answer, refuse)

@@ -7,12 +7,12 @@ records are written, as the high watermark passes them at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.staged_produce import (
     OFFLINE,
@@ -23,12 +23,12 @@ from kafkatx.broker.replica.staged_produce import (
     UnvalidatedProduce,
 )
 from kafkatx.broker.requests.context import RequestContext
-from kafkatx.broker.requests.staging import Staging
+from kafkatx.broker.requests.staging import ExclusiveResponse, Outcome, Staging
 from kafkatx.broker.requests.unique_names import partitions
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IAppended
 from kafkatx.interfaces.storage import DEFER_VALIDATION, NEEDS_VALIDATION
-from kafkatx.net.requests import Alone
+from kafkatx.types import FileSlice, Records
 from kafkatx.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -52,7 +52,7 @@ STEP = 10
 NAMES = partitions("topic_data", "name", "partition_data", "index")
 
 
-def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> Any:
+def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> Outcome[ProduceResponse]:
     """Stage the records of every partition."""
     if request.acks not in (-1, 0, 1):
         return refuse(request, context, ErrorCode.INVALID_REQUIRED_ACKS, f"acks={request.acks}")
@@ -66,46 +66,50 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
     repeated = NAMES.unite(request)
     if repeated:
         return _refuse_repeated(request, repeated)
-    storing = _Storing(broker, request, context.version)
+    appends = _PartitionAppends(broker, request, context.version)
     if sum(len(topic.partition_data) for topic in topics) > MANY_PARTITIONS:
-        return Alone(storing.store_many())
+        return appends.store_many()
     for topic in topics:
-        results = storing.begin(topic.name)
+        results = appends.begin(topic.name)
         for data in topic.partition_data:
-            results.append(storing.store(topic.name, data))
-            storing.judged = DEFER_VALIDATION
-    return storing.staged()
+            results.append(appends.store(topic.name, data))
+            appends.validated = DEFER_VALIDATION
+    return appends.staged()
 
 
 def _answer_one(
     broker: Broker, request: ProduceRequest, topic: str, data: PartitionProduceData, version: int
-) -> Staging:
+) -> Staging[ProduceResponse]:
     """Stage the records of the one partition of a request: the straight way."""
-    partition = broker.topics.find(topic, data.index)
-    if partition is not None and _refused(partition, data, request.acks, version) is None:
+    partition, records = broker.topics.find(topic, data.index), data.records
+    if (
+        partition is not None
+        and isinstance(records, memoryview | bytes)
+        and _refused(partition, data, request.acks, version) is None
+    ):
         done = partition.log.append(
-            data.records, partition.leader_epoch, broker.now_ms(), version >= ONE_BATCH_SINCE
+            records, partition.leader_epoch, broker.now_ms(), version >= ONE_BATCH_SINCE
         )
         if not done.error and done.log_append_time_ms == -1:
             broker.replicas.staged[partition] = None
             return StagedForOne(request.acks, topic, data.index, partition, done.base_offset)
-        storing = _Storing(broker, request, version)
-        storing.begin(topic).append(storing.take(partition, data, done))
+        appends = _PartitionAppends(broker, request, version)
+        appends.begin(topic).append(appends.take(partition, data, records, done))
     else:
-        storing = _Storing(broker, request, version)
-        storing.begin(topic).append(storing.store(topic, data))
-    return storing.staged()
+        appends = _PartitionAppends(broker, request, version)
+        appends.begin(topic).append(appends.store(topic, data))
+    return appends.staged()
 
 
-class _Storing:
-    """Stages the records of partition after partition, and gathers the results.
+class _PartitionAppends:
+    """The appends of one request, partition after partition, and their results.
 
-    :ivar judged: ``validated`` of each append: None, small batches may be validated at once; or
+    :ivar validated: ``validated`` of each append: None, small batches may be validated at once; or
         DEFER_VALIDATION.
     """
 
     def __init__(self, broker: Broker, request: ProduceRequest, version: int) -> None:
-        self.judged: object = None
+        self.validated: object = None
         self._broker = broker
         self._request = request
         self._acks = request.acks
@@ -113,36 +117,36 @@ class _Storing:
         self._now_ms = broker.now_ms()
         self._response = ProduceResponse()
         self._staged: list[tuple[Partition, PartitionProduceResponse]] = []
-        self._unjudged: list[UnvalidatedPart] = []
+        self._unvalidated: list[UnvalidatedPart] = []
 
     def begin(self, topic: str) -> list[PartitionProduceResponse]:
-        """The results of a topic's partitions follow."""
+        """Begin the results of a topic's partitions."""
         results: list[PartitionProduceResponse] = []
         self._response.responses.append(TopicProduceResponse(topic, results))
         return results
 
     def store(self, topic: str, data: PartitionProduceData) -> PartitionProduceResponse:
-        """Stage the records of one partition; return the result, true once they are judged and written."""
+        """Stage the records of one partition; return the result, true once they are validated and written."""
         partition = self._broker.topics.find(topic, data.index)
         if partition is None:
             return _error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        records = data.records
         refused = _refused(partition, data, self._acks, self._version)
         if refused is not None:
             return refused
+        assert isinstance(records, memoryview | bytes)  # as every decoder gives them
         one_batch = self._version >= ONE_BATCH_SINCE
-        done = partition.log.append(
-            data.records, partition.leader_epoch, self._now_ms, one_batch, self.judged
-        )
-        return self.take(partition, data, done)
+        done = partition.log.append(records, partition.leader_epoch, self._now_ms, one_batch, self.validated)
+        return self.take(partition, data, records, done)
 
     def take(
-        self, partition: Partition, data: PartitionProduceData, done: IAppended
+        self, partition: Partition, data: PartitionProduceData, records: memoryview | bytes, done: IAppended
     ) -> PartitionProduceResponse:
-        """Go by what an append gave."""
+        """Return the result for what an append gave."""
         log_start_offset = partition.log.log_start_offset
         if done.error == NEEDS_VALIDATION:
             result = PartitionProduceResponse(data.index, 0, -1)
-            self._unjudged.append((partition, data.records or b"", done, result))
+            self._unvalidated.append((partition, records, done, result))
             return result
         if done.error:
             return _failed(data, done, log_start_offset)
@@ -154,21 +158,27 @@ class _Storing:
         return result
 
     def staged(self) -> StagedProduce:
-        """All is staged, but for what is to be judged."""
-        if self._unjudged:
-            return self._with_unjudged()
+        """Return the request's answer: all is staged, but for what must be validated first."""
+        if self._unvalidated:
+            return self._with_unvalidated()
         return StagedProduce(self._acks, self._response, self._staged)
 
-    def _with_unjudged(self) -> UnvalidatedProduce:
+    def _with_unvalidated(self) -> UnvalidatedProduce:
         return UnvalidatedProduce(
-            self._broker, self._version, self._acks, self._response, self._staged, self._unjudged
+            self._broker.validator, self._version, self._acks, self._response, self._staged, self._unvalidated
         )
 
-    def store_many(self) -> Deferred[ProduceResponse | None]:
-        """Store the records of many partitions in slices; what is not when the client goes never is."""
+    def store_many(self) -> ExclusiveResponse[ProduceResponse]:
+        """Store the records of many partitions in slices; those not stored when the client goes never are."""
         failed: dict[object, OSError] = {}
-        sliced = self._broker.slices.run(self._store_each(failed), self._with_unjudged())
-        return sliced.addCallback(lambda stored: stored.respond(failed))
+
+        def respond(stored: UnvalidatedProduce) -> Deferred[ProduceResponse | None]:
+            stored.throttle(exclusive.throttle_time_ms)
+            return stored.respond(failed)
+
+        sliced = self._broker.slices.run(self._store_each(failed), self._with_unvalidated())
+        exclusive = ExclusiveResponse(sliced.addCallback(respond))
+        return exclusive
 
     def _store_each(self, failed: dict[object, OSError]) -> Iterator[None]:
         """Stage and write some partitions with each step: what is staged is never left for the next."""
@@ -187,7 +197,7 @@ class _Storing:
         broker.replicas.wake_waiting()
 
 
-def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Any, ...]]) -> StagedProduce:
+def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Hashable, ...]]) -> StagedProduce:
     """Store nothing: a reply has room for one offset of each partition."""
     code = ErrorCode.INVALID_REQUEST
     responses = []
@@ -204,7 +214,7 @@ def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Any, ...]]) ->
 def _refused(
     partition: Partition, data: PartitionProduceData, acks: int, version: int
 ) -> PartitionProduceResponse | None:
-    """Why the records are not even looked at; None: they are."""
+    """Return the result that refuses the records unseen, or None."""
     records = data.records
     if not partition.writable:
         return _not_writable(partition, data)
@@ -238,7 +248,8 @@ def _too_few(partition: Partition) -> str:
     )
 
 
-def _is_zstd(records: Any) -> bool:
+def _is_zstd(records: Records) -> bool:
+    assert not isinstance(records, FileSlice)  # a request has no files
     return len(records) > CODEC_AT and records[MAGIC_AT] == MAGIC_2 and records[CODEC_AT] & CODEC_BITS == ZSTD
 
 
@@ -248,10 +259,13 @@ def _error(
     return PartitionProduceResponse(data.index, code, -1, error_message=message)
 
 
-def refuse(request: ProduceRequest, context: RequestContext, code: ErrorCode, message: str) -> Any:
+def refuse(request: ProduceRequest, context: RequestContext, code: ErrorCode, message: str) -> StagedProduce:
     """The same error for every partition."""
     responses = [
         TopicProduceResponse(topic.name, [_error(data, code, message) for data in topic.partition_data])
         for topic in request.topic_data
     ]
     return StagedProduce(request.acks, ProduceResponse(responses), [])
+
+
+API = Api(ProduceRequest, ProduceResponse, answer, refuse)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -12,12 +13,16 @@ from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
-def answer(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> Any:
+def answer(
+    broker: Broker, request: SyncGroupRequest, context: RequestContext
+) -> SyncGroupResponse | Deferred[SyncGroupResponse]:
     """Have a member synced in its turn."""
     return broker.groups.work_queue.run(lambda: _sync(broker, request, context))
 
 
-def _sync(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> Any:
+def _sync(
+    broker: Broker, request: SyncGroupRequest, context: RequestContext
+) -> SyncGroupResponse | Deferred[SyncGroupResponse]:
     """Give a member its assignment, when there is one.
 
     While the group is being loaded its last rebalance is lost, and the member is to join again. Apache
@@ -47,3 +52,6 @@ def refuse(
 ) -> SyncGroupResponse:
     """The error."""
     return _error(code)
+
+
+API = Api(SyncGroupRequest, SyncGroupResponse, answer, refuse)

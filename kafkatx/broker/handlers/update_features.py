@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Api
 from kafkatx.broker.features import Feature, features
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -58,3 +59,6 @@ def refuse(
 ) -> UpdateFeaturesResponse:
     """The error and why; no results of single features."""
     return UpdateFeaturesResponse(0, code, message)
+
+
+API = Api(UpdateFeaturesRequest, UpdateFeaturesResponse, answer, refuse)

@@ -1,9 +1,9 @@
 """Validation of produced records in a worker: one request after the other, and within a memory budget.
 
-Logs that would have to inflate or walk through records return ``NEEDS_VALIDATION`` from an append. Such a request
-waits, and its connection with it (:attr:`kafkatx.net.requests.Staged.alone`), so that a client's records keep
-their order; other connections go on. When the worker is done, the records are appended and written as if they
-had just come.
+A log that would have to inflate records or walk through them returns ``NEEDS_VALIDATION`` from an append.
+Such a request waits, and its connection with it (:attr:`kafkatx.net.requests.Staged.alone`), so that a
+client's records keep their order; other connections go on. When the worker is done, the records are appended
+and written as if they had just come.
 
 The waiting batches hold memory: at most ``queued.max.request.bytes`` of them at once. Requests beyond that
 are refused with an error that producers retry. It touches logs and the workers that it is handed.
@@ -24,7 +24,6 @@ from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IAppended, Workers
 from kafkatx.interfaces.storage import NEEDS_VALIDATION
-from kafkatx.types import Records
 
 T = TypeVar("T")
 
@@ -112,7 +111,7 @@ class RecordValidator:
         return validated
 
     async def append(
-        self, partition: Partition, records: Records, one_batch: bool, first: IAppended
+        self, partition: Partition, records: memoryview | bytes, one_batch: bool, first: IAppended
     ) -> IAppended:
         """Validate, append and write records.
 

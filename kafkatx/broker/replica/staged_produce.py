@@ -16,7 +16,6 @@ from kafkatx.broker.requests.staging import Staging
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.interfaces import IAppended
 from kafkatx.net.requests import Reply
-from kafkatx.types import Records
 from kafkatx.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,
@@ -52,7 +51,7 @@ class StagedProduce(Staging[ProduceResponse]):
         self._response.throttle_time_ms = throttle_time_ms
 
     def respond(self, failed: dict[object, OSError]) -> ProduceOutcome:
-        """Return the response, None for acks=0; a Deferred where ``flush.messages`` makes it wait for the disk.
+        """Return the response; a Deferred where ``flush.messages`` makes it wait for the disk.
 
         :raises ProtocolViolation: acks=0 and an error: closing is the only way to tell the producer.
         """
@@ -91,7 +90,7 @@ class StagedProduce(Staging[ProduceResponse]):
         return None
 
 
-UnvalidatedPart: TypeAlias = tuple[Partition, Records, IAppended, PartitionProduceResponse]
+UnvalidatedPart: TypeAlias = tuple[Partition, memoryview | bytes, IAppended, PartitionProduceResponse]
 """A partition, its records, what a first append gave, and the result to fill in."""
 
 

@@ -5,7 +5,7 @@ Nothing here does I/O. Handlers return these, :mod:`kafkatx.broker.dispatch` han
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar, Union, cast
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -85,12 +85,12 @@ class ExclusiveResponse(Generic[ResponseT]):
     throttle_time_ms: int = 0
 
 
-Outcome = (
-    ResponseT
-    | Deferred[ResponseT]
-    | Deferred[ResponseT | None]
-    | Staging[ResponseT]
-    | ExclusiveResponse[ResponseT]
-    | None
-)
+Outcome: TypeAlias = Union[  # noqa: UP007  # mypy takes no other form where a type variable stands first
+    ResponseT,
+    Deferred[ResponseT],
+    Deferred[ResponseT | None],
+    Staging[ResponseT],
+    ExclusiveResponse[ResponseT],
+    None,
+]
 """What a handler returns: the response, or what will give it; None: the request gets no reply."""

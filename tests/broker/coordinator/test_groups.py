@@ -96,7 +96,7 @@ class GroupsTestCase(BrokerTestCase):
             tokens.append(token)
             return []
 
-        waiting = self.groups.ask(self.group, call)
+        waiting: Any = self.groups.ask(self.group, call)
         self.assertNoResult(waiting)
         return tokens[0], waiting
 

@@ -221,11 +221,17 @@ class FaultTests(LoadingTestCase):
         self.check_passed_over(1, "traceback")
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
+    def stored_batches(self) -> list[bytes]:
+        """Return the batches that the log of partition 0 keeps."""
+        log: Any = self.topic.partitions[0].log
+        batches: list[bytes] = log._storage._batches
+        return batches
+
     def test_damaged_batch(self) -> None:
         """A batch whose checksum is wrong is passed over; those around it are not."""
         self.put(batch((b"\0\1a", b"v")))
         self.put(batch((b"\0\1b", b"v")))
-        stored = self.topic.partitions[0].log._storage._batches
+        stored = self.stored_batches()
         stored[0] = stored[0][:-1] + b"\x02"
         self.check_passed_over(1, "offset 0")
         self.assertEqual([key for _, key, _ in self.replayed], [b"\0\1b", b"\0\1last"])
@@ -234,7 +240,7 @@ class FaultTests(LoadingTestCase):
         """Where it cannot be told where a batch ends, the rest is lost, and what came before is kept."""
         self.put(batch((b"\0\1a", b"v")))
         self.put(batch((b"\0\1b", b"v")))
-        stored = self.topic.partitions[0].log._storage._batches
+        stored = self.stored_batches()
         stored[1] = b"\xff" * len(stored[1])
         with capturedLogs() as logs:
             self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
@@ -244,7 +250,7 @@ class FaultTests(LoadingTestCase):
         """The marks of transactions, which Apache Kafka may have left there, are no records of groups."""
         self.put(batch((b"\0\1a", b"v")))
         mark = assemble(b"\x14\0\0\0\x08\0\0\0\1\x01\0", 1, CONTROL, NOW_MS, NOW_MS)
-        stored = self.topic.partitions[0].log._storage._batches
+        stored = self.stored_batches()
         self.put(batch((b"\0\1b", b"v")))
         stored[1] = mark[:8] + mark[8:]
         self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
@@ -253,7 +259,7 @@ class FaultTests(LoadingTestCase):
         """A record without a key is nobody's; the topic may not always have been compacted."""
         self.put(batch((b"\0\1a", b"v")))
         self.put(batch((b"\0\1b", b"v")))
-        stored = self.topic.partitions[0].log._storage._batches
+        stored = self.stored_batches()
         builder = BatchBuilder()
         builder.append(None, b"v", NOW_MS)
         stored[1] = builder.build(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -39,7 +39,7 @@ class RoundTestCase(CommitTestCase):
 
     def note_writes(self, partition: Partition) -> None:
         """Let :attr:`writes` know of every write that has something to write."""
-        log = partition.log
+        log: Any = partition.log
         write = log.write
 
         def noted() -> None:

@@ -87,7 +87,7 @@ class ExpireTests(ExpiryTestCase):
 
     def test_setting(self) -> None:
         """offsets.retention.minutes says how long."""
-        self.broker.config = self.make_broker(**{"offsets.retention.minutes": "20000"}).config
+        self.broker.expiry.use(self.make_broker(**{"offsets.retention.minutes": "20000"}).config)
         self.add(FakeGroup(), 5)
         self.expire()
         self.assertIsNotNone(self.committed())

@@ -172,12 +172,12 @@ class AppendTests(TopicTestCase):
         """Who waits for more of the topic, a console consumer say, is told of it, if not in the same turn."""
         woken: list[Partition] = []
 
-        class Parked:
+        class Waiting:
             def wake(self) -> None:
                 woken.append(partition)
 
         partition = self.topic.find("g")
-        partition.delayed_fetches.add(Parked())  # type: ignore[arg-type]
+        partition.delayed_fetches.add(Waiting())
         self.topic.append("g", RECORDS)
         self.assertEqual(woken, [])
         self.clock.advance(0)

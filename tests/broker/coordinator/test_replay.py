@@ -1,4 +1,4 @@
-"""GroupCoordinator and offsets after a restart: what was stored is there again, and members go on."""
+"""Groups and offsets after a restart: what was stored is there again, and members go on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.coordinator.replay import Replay
+from kafkatx.broker.coordinator.replay import GroupReplayer
 from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import Record
 from kafkatx.group.classic import records
@@ -100,7 +100,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
         groups = self.broker.groups
         groups.stop()
         groups.groups.clear()
-        held = self.broker.workers = Held()
+        held = groups.topic._workers = Held()
         self.successResultOf(Deferred.fromCoroutine(groups.open()))
         return held
 
@@ -128,7 +128,7 @@ class ReplayTests(MembersTestCase):
         """When all of their partition has come, and not before, groups can be asked and sessions begin."""
         (member,) = self.settle()
         group: Any = self.broker.groups.groups.pop("g")
-        replay = Replay(self.broker.groups)
+        replay = GroupReplayer(self.broker.groups)
         replay(2, *group.record())
         self.clock.advance(SESSION_MS / 1000)
         self.assertIsNone(self.broker.groups.find("g"))
@@ -140,7 +140,7 @@ class ReplayTests(MembersTestCase):
 
     def test_kinds(self) -> None:
         """A tombstone is no group, and records of kinds to come are passed over."""
-        replay = Replay(self.broker.groups)
+        replay = GroupReplayer(self.broker.groups)
         replay(2, records.encode_key("g"), None)
         replay(999, b"\x03\xe7 something", b"else")
         replay.loaded()

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.coordinator.work_queue import MOST_S, GroupWorkQueue
+from kafkatx.broker.coordinator.work_queue import TURN_S, GroupWorkQueue
 from kafkatx.errors import ErrorCode, RequestError
 
 
@@ -34,10 +34,10 @@ class TurnsTests(SynchronousTestCase):
         """Make turns, and a reactor whose time work moves."""
         self.reactor = FakeReactor()
         clock: Any = self.reactor
-        self.turns = GroupWorkQueue(clock)
+        self.queue = GroupWorkQueue(clock)
         self.done: list[str] = []
 
-    def work(self, name: str, seconds: float = MOST_S / 2, result: Any = None) -> Any:
+    def work(self, name: str, seconds: float = TURN_S / 2, result: Any = None) -> Any:
         """Do a piece of work that takes so long."""
 
         def do() -> Any:
@@ -47,7 +47,7 @@ class TurnsTests(SynchronousTestCase):
                 raise result
             return name if result is None else result
 
-        return self.turns.run(do)
+        return self.queue.run(do)
 
     def turn(self) -> None:
         """Let the reactor turn once."""
@@ -59,7 +59,7 @@ class TurnsTests(SynchronousTestCase):
         """Work of which there is little is done at once, and needs no timer."""
         for number in range(10):
             self.assertEqual(self.work(str(number)), str(number))
-            self.reactor.now_s += MOST_S
+            self.reactor.now_s += TURN_S
         self.assertEqual(self.reactor.calls, [])
 
     def test_much(self) -> None:
@@ -74,7 +74,7 @@ class TurnsTests(SynchronousTestCase):
 
     def test_order(self) -> None:
         """What comes while others wait waits behind them, however little there was of late."""
-        self.work("a", MOST_S)
+        self.work("a", TURN_S)
         late = self.work("b")
         self.reactor.now_s += 10
         later = self.work("c", 0)
@@ -85,7 +85,7 @@ class TurnsTests(SynchronousTestCase):
     def test_fails(self) -> None:
         """Work that fails does so to its own asker, at once or later."""
         error = RequestError(ErrorCode.INVALID_REQUEST)
-        self.assertRaises(RequestError, self.work, "a", MOST_S, error)
+        self.assertRaises(RequestError, self.work, "a", TURN_S, error)
         failing, following = self.work("b", 0, error), self.work("c", 0)
         self.turn()
         self.assertIs(self.failureResultOf(failing).value, error)
@@ -93,7 +93,7 @@ class TurnsTests(SynchronousTestCase):
 
     def test_answer_later(self) -> None:
         """Work may give a Deferred; cancelling what was given cancels that."""
-        self.work("a", MOST_S)
+        self.work("a", TURN_S)
         cancelled: list[Any] = []
         first: Deferred[str] = Deferred()
         second: Deferred[str] = Deferred(cancelled.append)
@@ -108,7 +108,7 @@ class TurnsTests(SynchronousTestCase):
 
     def test_cancelled_before(self) -> None:
         """What nobody waits for any more is not done."""
-        self.work("a", MOST_S)
+        self.work("a", TURN_S)
         gone, stays = self.work("b"), self.work("c")
         gone.cancel()
         self.failureResultOf(gone, CancelledError)
@@ -117,8 +117,8 @@ class TurnsTests(SynchronousTestCase):
 
     def test_stop(self) -> None:
         """Nothing is begun after the end, and no timer is left."""
-        self.work("a", MOST_S)
+        self.work("a", TURN_S)
         self.assertNoResult(self.work("b"))
-        self.turns.stop()
+        self.queue.stop()
         self.assertEqual(self.reactor.calls, [])
-        self.turns.stop()
+        self.queue.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -183,8 +184,11 @@ class AlterTests(QuotasTestCase):
         held.work()
         self.assertEqual(codes(self.response(ALTER, 1, self.successResultOf(answer)).entries), [0])
         answer = self.answer(ALTER, 1, request)
-        stopping = self.broker.coordinator.stop()
-        self.broker.coordinator._database._db.execute("PRAGMA query_only=1")
+        coordinator = self.broker.coordinator
+        assert isinstance(coordinator, EmbeddedCoordinator)
+        stopping = coordinator.stop()
+        assert coordinator._database is not None
+        coordinator._database._db.execute("PRAGMA query_only=1")
         held.work()
         self.successResultOf(stopping)
         (result,) = self.response(ALTER, 1, self.successResultOf(answer)).entries

@@ -18,7 +18,7 @@ class FeaturesTests(BrokerTestCase):
         return self.ask(18, version, ApiVersionsRequest("test", "1"))
 
     def test_finalized(self) -> None:
-        """GroupCoordinator of KIP-848 are finalized, and a metadata version; tools of Kafka 4 show them."""
+        """Groups of KIP-848 are finalized, and a metadata version; tools of Kafka 4 show them."""
         for version in (3, 4):
             response = self.ask_for(version)
             levels = {f.name: (f.min_version_level, f.max_version_level) for f in response.finalized_features}

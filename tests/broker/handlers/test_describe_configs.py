@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from kafkatx.config.table import broker, topic
@@ -17,6 +18,11 @@ from tests.broker.running import BrokerTestCase
 
 TOPIC, BROKER = 2, 4
 VERSIONS = range(5)
+
+
+def _use(value: str, old: Mapping[str, str]) -> Mapping[str, str]:
+    """A change of log.retention.ms."""
+    return {"log.retention.ms": value}
 
 
 class DescribeConfigsTests(BrokerTestCase):
@@ -100,8 +106,7 @@ class DescribeConfigsTests(BrokerTestCase):
         """What was changed while the broker runs, with sources and synonyms: of the broker and of topics."""
         coordinator = self.broker.coordinator
         for name, value in (("", "5"), ("0", "6")):
-            changed = {"log.retention.ms": value}
-            self.successResultOf(coordinator.alter_broker_configs(name, lambda _, new=changed: new))
+            self.successResultOf(coordinator.alter_broker_configs(name, partial(_use, value)))
         for kind, resource, name in ((BROKER, "0", "log.retention.ms"), (TOPIC, "t", "retention.ms")):
             config = self.configs(self.describe(kind, resource, synonyms=True))[name]
             self.assertEqual((config.value, config.config_source, config.read_only), ("6", 2, False))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kafkatx.errors import ErrorCode
+from kafkatx.interfaces import ConfigChange
 from kafkatx.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -219,7 +220,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         coordinator = self.broker.coordinator
         alter = coordinator.alter_topic_configs
 
-        def late(name: str, change: object) -> object:
+        def late(name: str, change: ConfigChange) -> object:
             self.successResultOf(alter(name, lambda old: {**old, "cleanup.policy": "delete,shred"}))
             return alter(name, change)
 

@@ -34,7 +34,7 @@ class ListConfigResourcesTests(BrokerTestCase):
         self.assertEqual(self.listed(), brokers + topics)
 
     def test_groups(self) -> None:
-        """GroupCoordinator that have configs of their own are listed; a group that has none any more is not."""
+        """Groups that have configs of their own are listed; a group that has none any more is not."""
         alter = self.broker.coordinator.alter_group_configs
         for name in ("h", "g"):
             self.successResultOf(alter(name, lambda old: {"consumer.session.timeout.ms": "50000"}))

@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError
 
 from kafkatx.broker.handlers import produce
 from kafkatx.errors import ErrorCode, ProtocolViolation
-from kafkatx.net.requests import Alone
+from kafkatx.net.requests import ExclusiveReply
 from kafkatx.records.builder import build_values
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.broker.running import NOW_MS, BrokerTestCase
@@ -27,15 +27,15 @@ class ManyTestCase(BrokerTestCase):
         self.patch(produce, "MANY_PARTITIONS", 20)
         self.partitions = self.make_topic("t", PARTITIONS)
 
-    def begin(self, acks: int = -1, count: int = PARTITIONS, topic: str = "t") -> Alone:
+    def begin(self, acks: int = -1, count: int = PARTITIONS, topic: str = "t") -> ExclusiveReply:
         """Send one batch to each of many partitions."""
         data = [PartitionProduceData(n, build_values([b"%d" % n], NOW_MS)) for n in range(count)]
         request = ProduceRequest(None, acks, 0, [TopicProduceData(topic, data)])
         answer = self.dispatch.answer(self.frame(0, 9, request), self.peer)
-        assert isinstance(answer, Alone)
+        assert isinstance(answer, ExclusiveReply)
         return answer
 
-    def end(self, answer: Alone) -> Any:
+    def end(self, answer: ExclusiveReply) -> Any:
         """Let the reactor turn until the request is done; return the response."""
         for _ in range(100):
             if answer.reply.called:

@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
+from zope.interface.verify import verifyObject
 
 from kafkatx.broker.replica.offline_log import OfflineLog
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
+from kafkatx.interfaces import IPartitionLog
 from kafkatx.records.builder import build_values
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -247,11 +249,15 @@ class FlushFailureTests(OfflineTestCase):
         return produce_request(build_values([b"v"], NOW_MS), partition=0)
 
 
-class NoLogTests(OfflineTestCase):
+class OfflineLogTests(OfflineTestCase):
+    def test_interface(self) -> None:
+        """An offline log provides IPartitionLog."""
+        self.assertTrue(verifyObject(IPartitionLog, OfflineLog(TopicPartition("t", 0), LogConfig())))
+
     def test_refuses(self) -> None:
-        """Whatever is asked of a log that is not there ends as an error of storage."""
+        """Every request to an offline log fails with KAFKA_STORAGE_ERROR, writes and flushes with OSError."""
         log: Any = OfflineLog(TopicPartition("t", 0), LogConfig())
-        for refused in (log.append, log.read, log.advance_log_start, log.anything):
+        for refused in (log.append, log.read, log.advance_log_start, log.epoch_at):
             error = self.assertRaises(RequestError, refused, 1)
             self.assertEqual(error.code, STORAGE)
         self.assertRaises(OSError, log.write)

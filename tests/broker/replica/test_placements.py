@@ -75,6 +75,7 @@ class StateTestCase(SynchronousTestCase):
         while self.brokers:
             broker = self.brokers.pop()
             broker.flushes.stop()
+            assert isinstance(broker.store, FileLogStore)
             crash(broker.store)
             self.successResultOf(broker.coordinator.stop())
 

@@ -135,7 +135,7 @@ class JudgingTests(BrokerTestCase):
     def test_failed_write(self) -> None:
         """A write that fails after the look is told as any other."""
         waiting = self.begin(produce_request(LARGE))
-        log = self.broker.topics.partitions["t"][0].log
+        log: Any = self.broker.topics.partitions["t"][0].log
 
         def fail() -> None:
             log._unstage()

@@ -27,8 +27,7 @@ class ProduceReplyTests(SynchronousTestCase):
         """Of every version, with names and numbers short and long, the bytes are the encoder's."""
         for version in ProduceResponse.VERSIONS:
             for topic, index, log_start in (("t", 0, 0), ("t" * 249, 0x01020304, 0x0102030405060708)):
-                encode = codec.encoder(ProduceResponse, version)
-                reply = ProduceReply(encode, 0, version, topic, index, log_start)
+                reply = ProduceReply(0, version, topic, index, log_start)
                 for correlation_id in (0, -1, 2**31 - 1):
                     for offset in OFFSETS:
                         self.assertEqual(

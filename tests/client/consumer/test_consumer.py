@@ -399,7 +399,8 @@ class FetchingTests(ConsumerTestCase):
         (partition,) = self.make_topic("t", 1)
         for value in (b"a", b"b", b"c"):
             self.fill(value)
-        stored = partition.log._storage._batches
+        log: Any = partition.log
+        stored = log._storage._batches
         stored[1] = stored[1][:-2] + b"X" + stored[1][-1:]
         consumer = self.consumer(T0)
         self.assertEqual(self.values(consumer), [b"a"])

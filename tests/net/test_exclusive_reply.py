@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.net.requests import Alone, Answer, Peer, Reply
+from kafkatx.net.requests import Answer, ExclusiveReply, Peer, Reply
 from tests.net.fakes import ConnectionTestCase, ScriptedRequests, framed, produce
 
 
@@ -21,7 +21,7 @@ class InParts(ScriptedRequests):
         if name not in self.alone:
             return super().answer(frame, peer)
         self.events.append(name)
-        return Alone(self.alone[name])
+        return ExclusiveReply(self.alone[name])
 
 
 class AloneTests(ConnectionTestCase):

@@ -85,7 +85,7 @@ def each(port: int, topic: str, rate: int, requests: int, partitions: int) -> di
     data = build_values([b"x" * 200], int(time.time() * 1000))
     latencies_ms = []
     with Cluster(f"127.0.0.1:{port}", timeout_s=120) as cluster:
-        channel = cluster.leader(topic, 0)
+        channel = cluster.leader_connection(topic, 0)
         start = time.perf_counter()
         for number in range(requests):
             time.sleep(max(0.0, start + number / rate - time.perf_counter()))

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
+from kafkatx.blocking import list_offsets
 from kafkatx.blocking.connection import Channel, Connection
-from kafkatx.blocking.consumer import offsets as list_offsets
-from kafkatx.blocking.stalls import Waiting
+from kafkatx.blocking.stalls import StallReporter
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.bootstrap import Address, format_address, parse_bootstrap
 from kafkatx.clientcore.errors import ConnectionFailed, UnknownTopic, describe, retriable
@@ -51,13 +51,13 @@ class Cluster:
         self.clock = clock
         self.sleep = sleep
         self.on_wait = on_wait
-        self._absence = Waiting(on_wait, clock)
+        self._stall_reporter = StallReporter(on_wait, clock)
         self._bootstrap = parse_bootstrap(bootstrap)
         self._connect: Callable[[str, int], Channel] = connect or partial(
             Connection, client_id=client_id, timeout_s=timeout_s, connect_timeout_s=connect_timeout_s
         )
         self._connections: dict[Address, Channel] = {}
-        self._cache = ClusterMetadata()
+        self._metadata = ClusterMetadata()
 
     def __enter__(self) -> Cluster:
         return self
@@ -73,12 +73,12 @@ class Cluster:
 
     # -- connections
 
-    def any(self) -> Channel:
+    def any_broker(self) -> Channel:
         """A shared connection to a broker that answers: a known one, else one of the bootstrap servers.
 
         :raises ConnectionFailed: none answers.
         """
-        known = [(node.host, node.port) for node in self._cache.brokers.values()]
+        known = [(node.host, node.port) for node in self._metadata.brokers.values()]
         failure: ConnectionFailed | None = None
         for address in dict.fromkeys([*known, *self._bootstrap]):
             try:
@@ -90,28 +90,28 @@ class Cluster:
         assert failure is not None  # there is at least one bootstrap server
         raise failure
 
-    def leader(self, topic: str, partition: int) -> Channel:
+    def leader_connection(self, topic: str, partition: int) -> Channel:
         """The shared connection to a partition's leader.
 
         :raises RequestError: there is no such partition, or it has no leader now.
         """
-        return self.at(self.leader_node(topic, partition))
+        return self.connection_to(self.leader_node(topic, partition))
 
-    def controller(self) -> Channel:
+    def controller_connection(self) -> Channel:
         """The shared connection to the broker that creates and deletes topics."""
-        node = self.brokers().get(self._cache.controller_id)
-        return self.at(node) if node else self.any()
+        node = self.brokers().get(self._metadata.controller_id)
+        return self.connection_to(node) if node else self.any_broker()
 
     def brokers(self) -> Mapping[int, BrokerNode]:
         """Every broker by its id, asked for if none is known yet.
 
         After it, what fails in a way that may pass is tried again.
         """
-        if not self._cache.brokers:
-            self._ask([])
-        return self._cache.brokers
+        if not self._metadata.brokers:
+            self._request_metadata([])
+        return self._metadata.brokers
 
-    def at(self, node: BrokerNode) -> Channel:
+    def connection_to(self, node: BrokerNode) -> Channel:
         """The shared connection to this broker.
 
         :raises ConnectionFailed: it does not answer.
@@ -119,9 +119,9 @@ class Cluster:
         return self._shared((node.host, node.port))
 
     def leader_node(self, topic: str, partition: int) -> BrokerNode:
-        """Where a partition's leader is reached; raises as :meth:`leader`."""
+        """Where a partition's leader is reached; raises as :meth:`leader_connection`."""
         state = self._partition(topic, partition)
-        node = self._cache.brokers.get(state.leader)
+        node = self._metadata.brokers.get(state.leader)
         if node is None:
             raise RequestError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic} [{partition}] has no leader now")
         return node
@@ -130,7 +130,7 @@ class Cluster:
         """The epoch of the leader that :meth:`leader_node` names; -1 if unknown."""
         return self._partition(topic, partition).leader_epoch
 
-    def dial(self, node: BrokerNode) -> Channel:
+    def new_connection(self, node: BrokerNode) -> Channel:
         """A connection of the caller's own, opened and negotiated."""
         connection = self._connect(node.host, node.port)
         self._open(connection)
@@ -147,9 +147,9 @@ class Cluster:
         try:
             connection.open()
         except ConnectionFailed:
-            self._absence.failed(f"no broker at {format_address((connection.host, connection.port))}")
+            self._stall_reporter.failed(f"no broker at {format_address((connection.host, connection.port))}")
             raise
-        self._absence.over()
+        self._stall_reporter.recovered()
 
     # -- metadata
 
@@ -158,7 +158,7 @@ class Cluster:
 
         The reply is remembered. A topic that does not exist is in it with its ``error``.
         """
-        return self.retrying(lambda: self._ask(topics, allow_auto_create))
+        return self.retrying(lambda: self._request_metadata(topics, allow_auto_create))
 
     def topic(self, name: str, allow_auto_create: bool = False) -> TopicMetadata:
         """One topic, from memory if it is known.
@@ -167,7 +167,7 @@ class Cluster:
         :raises UnknownTopic: there is none of this name.
         :raises RequestError: something else is wrong with it, INVALID_TOPIC_EXCEPTION say.
         """
-        known = self._cache.topics.get(name)
+        known = self._metadata.topics.get(name)
         if known is not None and known.usable:
             return known
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -193,19 +193,23 @@ class Cluster:
         """
         return list(self.topic(topic).partitions)
 
-    def forget(self) -> None:
+    def forget_metadata(self) -> None:
         """Ask again before the next use of any topic; which brokers there are stays known."""
-        self._cache = ClusterMetadata(self._cache.brokers, self._cache.controller_id, self._cache.cluster_id)
+        self._metadata = ClusterMetadata(
+            self._metadata.brokers, self._metadata.controller_id, self._metadata.cluster_id
+        )
 
-    def _ask(self, topics: Sequence[str] | None, allow_auto_create: bool = False) -> ClusterMetadata:
-        connection = self.any()
+    def _request_metadata(
+        self, topics: Sequence[str] | None, allow_auto_create: bool = False
+    ) -> ClusterMetadata:
+        connection = self.any_broker()
         version = connection.version_for(MetadataRequest)
         wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
         if version == 0 and wanted is None:
             wanted = []  # in version 0 an empty list means all topics, and null cannot be said
         request = MetadataRequest(topics=wanted, allow_auto_topic_creation=allow_auto_create)
         answer = from_response(connection.request(request, version))
-        self._cache = answer.merged(self._cache)
+        self._metadata = answer.merged(self._metadata)
         return answer
 
     def _partition(self, topic: str, partition: int) -> PartitionMetadata:
@@ -244,15 +248,15 @@ class Cluster:
 
         :raises KafkaTXError: what the last attempt raised.
         """
-        refused = Waiting(self.on_wait, self.clock)
+        refused = StallReporter(self.on_wait, self.clock)
         for pause_s in self.backoff.pauses_s():
             try:
                 return call()
             except KafkaTXError as error:
-                if not retriable(error) or not self._cache.brokers:
+                if not retriable(error) or not self._metadata.brokers:
                     raise
                 if isinstance(error, RequestError):  # that a broker does not answer is said elsewhere
                     refused.failed(str(error))
-            self.forget()
+            self.forget_metadata()
             self.sleep(pause_s)
         return call()

@@ -28,21 +28,21 @@ class Coordinators:
         self._cluster = cluster
         self._nodes: dict[str, BrokerNode] = {}
 
-    def node(self, group_id: str) -> BrokerNode:
+    def coordinator(self, group_id: str) -> BrokerNode:
         """The broker that coordinates a group.
 
         :raises RequestError: COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, ...
         """
         known = self._nodes.get(group_id)
         if known is None:
-            channel = self._cluster.any()
+            channel = self._cluster.any_broker()
             version = channel.version_for(FindCoordinatorRequest, _ONE_KEY)
             response = channel.request(FindCoordinatorRequest(key=group_id, key_type=_GROUP), version)
             check(response.error_code, f"coordinator of group {group_id!r}", response.error_message)
             known = self._nodes[group_id] = BrokerNode(response.node_id, response.host, response.port)
         return known
 
-    def ask(self, group_id: str, call: Callable[[Channel], T]) -> T:
+    def call(self, group_id: str, call: Callable[[Channel], T]) -> T:
         """Call with the connection to a group's coordinator until it succeeds or fails for good.
 
         After COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR and the like, and after a lost connection, the
@@ -53,7 +53,7 @@ class Coordinators:
 
         def attempt() -> T:
             try:
-                return call(self._cluster.at(self.node(group_id)))
+                return call(self._cluster.connection_to(self.coordinator(group_id)))
             except KafkaTXError:
                 self._nodes.pop(group_id, None)
                 raise

@@ -11,10 +11,10 @@ from kafkatx.clientcore.backoff import Backoff
 
 
 @attrs.define
-class Patience:
+class RetryDeadline:
     """How long failures in a row are borne: until ``limit_s`` after the first, with pauses as *backoff*'s.
 
-    :meth:`again` after each failure, :meth:`progress` after each success.
+    :meth:`wait_or_raise` after each failure, :meth:`reset` after each success.
     """
 
     limit_s: float
@@ -24,11 +24,11 @@ class Patience:
     _since: float | None = attrs.field(default=None, init=False)
     _pause_ms: float = attrs.field(default=0.0, init=False)
 
-    def progress(self) -> None:
+    def reset(self) -> None:
         """Something worked: the next failure is a first one again."""
         self._since = None
 
-    def again(self, error: Exception) -> None:
+    def wait_or_raise(self, error: Exception) -> None:
         """Wait before the next attempt.
 
         :raises Exception: *error* itself, if the time is up.

@@ -7,19 +7,19 @@ from collections.abc import Callable
 EVERY_S = 5.0
 
 
-class Waiting:
+class StallReporter:
     """Counts the time since the first of several failures in a row.
 
     :param tell: called with a line by the first failure EVERY_S or more after that one, and so on; or None.
     """
 
     def __init__(self, tell: Callable[[str], None] | None, clock: Callable[[], float]) -> None:
-        self._tell = tell
+        self._report = tell
         self._clock = clock
         self._since: float | None = None
         self._next = 0.0
 
-    def over(self) -> None:
+    def recovered(self) -> None:
         """It works."""
         self._since = None
 
@@ -28,6 +28,6 @@ class Waiting:
         now = self._clock()
         if self._since is None:
             self._since, self._next = now, now + EVERY_S
-        if self._tell is not None and now >= self._next:
+        if self._report is not None and now >= self._next:
             self._next = now + EVERY_S
-            self._tell(f"{what} for {now - self._since:.0f} s")
+            self._report(f"{what} for {now - self._since:.0f} s")

@@ -69,7 +69,7 @@ class ClusterTests(SynchronousTestCase):
         self.cluster.partitions("t")
         self.cluster.partitions("t")
         self.assertEqual(len(self.fake.sent(MetadataRequest)), 1)
-        self.cluster.forget()
+        self.cluster.forget_metadata()
         self.cluster.partitions("t")
         self.assertEqual(len(self.fake.sent(MetadataRequest)), 2)
 
@@ -132,20 +132,22 @@ class ClusterTests(SynchronousTestCase):
     def test_brokers(self) -> None:
         """The brokers are asked for once, and reached by the connections that all share."""
         self.assertEqual(list(self.cluster.brokers()), [1, 2])
-        self.assertIs(self.cluster.at(self.cluster.brokers()[2]), self.cluster.leader("t", 1))
+        self.assertIs(
+            self.cluster.connection_to(self.cluster.brokers()[2]), self.cluster.leader_connection("t", 1)
+        )
         self.assertEqual(len(self.fake.sent(MetadataRequest)), 2)
 
     def test_leaderless_partition(self) -> None:
         """A partition without a leader is waited for; the others can be used meanwhile."""
         self.fake.topics["t"][1].leader = -1
-        self.assertEqual(self.cluster.leader("t", 0).host, "broker1")
-        self.assertRaises(RequestError, self.cluster.leader, "t", 1)
+        self.assertEqual(self.cluster.leader_connection("t", 0).host, "broker1")
+        self.assertRaises(RequestError, self.cluster.leader_connection, "t", 1)
         self.fake.on_sleep = lambda: setattr(self.fake.topics["t"][1], "leader", 2)
         self.assertEqual(self.cluster.offsets("t", {1: -1}), {1: (0, -1)})
 
     def test_no_such_partition(self) -> None:
         """The error of a partition that is not there tells which there are."""
-        error = self.assertRaises(RequestError, self.cluster.leader, "t", 2)
+        error = self.assertRaises(RequestError, self.cluster.leader_connection, "t", 2)
         self.assertIn("it has 0 to 1", str(error))
 
     def test_close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.blocking.retry import Patience
+from kafkatx.blocking.retry import RetryDeadline
 from kafkatx.clientcore.errors import ConnectionFailed
 
 
@@ -19,20 +19,20 @@ class RetryTests(SynchronousTestCase):
 
     def test_patience_ends(self) -> None:
         """Failures in a row are borne until the limit, and then the last one is raised."""
-        patience = Patience(3.0, clock=lambda: self.now, sleep=self.sleep)
+        patience = RetryDeadline(3.0, clock=lambda: self.now, sleep=self.sleep)
         error = ConnectionFailed("gone")
 
         def fail_for_ever() -> None:
             while True:
-                patience.again(error)
+                patience.wait_or_raise(error)
 
         self.assertIs(self.assertRaises(ConnectionFailed, fail_for_ever), error)
         self.assertAlmostEqual(self.now, 2.5)  # 0.1 + 0.2 + 0.4 + 0.8 + 1; one more second is too long
 
     def test_progress(self) -> None:
         """A success between failures starts the count and the pauses anew."""
-        patience = Patience(0.5, clock=lambda: self.now, sleep=self.sleep)
+        patience = RetryDeadline(0.5, clock=lambda: self.now, sleep=self.sleep)
         for _ in range(10):
-            patience.again(ConnectionFailed("gone"))
-            patience.progress()
+            patience.wait_or_raise(ConnectionFailed("gone"))
+            patience.reset()
         self.assertAlmostEqual(self.now, 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking.producer.writer import Writer
-from kafkatx.blocking.stalls import Waiting
+from kafkatx.blocking.stalls import StallReporter
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
@@ -17,7 +17,7 @@ class WaitingTests(SynchronousTestCase):
         """A clock at 0."""
         self.now = 0.0
         self.told: list[str] = []
-        self.waiting = Waiting(self.told.append, lambda: self.now)
+        self.waiting = StallReporter(self.told.append, lambda: self.now)
 
     def failed_at(self, *times: float) -> None:
         """It failed at these times."""
@@ -34,7 +34,7 @@ class WaitingTests(SynchronousTestCase):
     def test_over(self) -> None:
         """A broker that answers ends it; the next failure is a first one."""
         self.failed_at(10, 15)
-        self.waiting.over()
+        self.waiting.recovered()
         self.failed_at(100, 104)
         self.assertEqual(len(self.told), 1)
         self.failed_at(105)
@@ -42,7 +42,7 @@ class WaitingTests(SynchronousTestCase):
 
     def test_silent(self) -> None:
         """Nobody has to be told."""
-        quiet = Waiting(None, lambda: self.now)
+        quiet = StallReporter(None, lambda: self.now)
         for self.now in (0, 10):
             quiet.failed("no broker")
 

@@ -54,7 +54,7 @@ class BlockingTests(SynchronousTestCase):
                     writer.send(
                         value, key, headers=[("n", b"%d" % number), ("null", None)], timestamp_ms=number
                     )
-            self.assertEqual(writer.written.records, 10_000)
+            self.assertEqual(writer.totals.records, 10_000)
             self.assertEqual(
                 self.read(0, 10_000),
                 [
@@ -182,7 +182,7 @@ class KilledBrokerTests(SynchronousTestCase):
             with Reader(cluster, "t", 0, start_offset=0, end_offset=count) as reader:
                 self.assertEqual([int(record.value or b"") for record in reader], list(range(count)))
             self.assertEqual(cluster.offsets("t", {0: LATEST})[0][0], count)
-        self.assertEqual(writer.written.records, count)
+        self.assertEqual(writer.totals.records, count)
 
     def test_reader(self) -> None:
         """A reader goes on where it was when the broker is killed and comes back."""

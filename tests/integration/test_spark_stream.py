@@ -170,7 +170,7 @@ class NewPartitionTests(StreamTestCase):
         query = self.start(self.stream(subscribePattern=f"^{self.topic}"), processingTime="0 seconds")
         self.wait_for(lambda: len(self.batches) == 1)
         Admin(self.cluster).create_partitions(self.topic, 2)
-        self.cluster.forget()
+        self.cluster.forget_metadata()
         self.write([b"a"], 1)
         other = f"{self.topic}-other"
         self.create(topic=other)
@@ -204,7 +204,7 @@ class DataLossTests(StreamTestCase):
             f"{self.topic}-0 are gone. Some data may have been missed", self.fails(self.stream(**quick))
         )
         self.create()
-        self.cluster.forget()
+        self.cluster.forget_metadata()
         self.write([b"new"])
         said = self.fails(self.stream(**quick))
         self.assertIn(f"Partition {self.topic}-0's offset was changed from 3 to 1", said)

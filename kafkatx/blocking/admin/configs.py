@@ -58,4 +58,4 @@ class Configs:
 
     def _channel(self, resource: Resource) -> Channel:
         node = self._cluster.brokers().get(-1 if resource.broker_id is None else resource.broker_id)
-        return self._cluster.at(node) if node is not None else self._cluster.any()
+        return self._cluster.connection_to(node) if node is not None else self._cluster.any_broker()

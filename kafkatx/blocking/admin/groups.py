@@ -39,7 +39,7 @@ class Groups:
         found: dict[str, GroupListing] = {}
 
         def attempt(node: BrokerNode) -> None:
-            response = self._cluster.at(node).request(ListGroupsRequest())
+            response = self._cluster.connection_to(node).request(ListGroupsRequest())
             found.update((group.group_id, group) for group in messages.listings(response, node.id))
 
         for node in self._cluster.brokers().values():
@@ -54,10 +54,10 @@ class Groups:
 
         :raises RequestError: INVALID_GROUP_ID, GROUP_AUTHORIZATION_FAILED, ...
         """
-        return self._coordinators.ask(group_id, partial(self._describe, group_id))
+        return self._coordinators.call(group_id, partial(self._describe, group_id))
 
     def _describe(self, group_id: str, channel: Channel) -> GroupDescription:
-        node = self._coordinators.node(group_id)
+        node = self._coordinators.coordinator(group_id)
         try:
             of_type = channel.request(ConsumerGroupDescribeRequest([group_id]))
             return from_consumer(of_type.groups[0], node)
@@ -71,7 +71,7 @@ class Groups:
 
         :raises RequestError: UNSUPPORTED_VERSION (a broker older than Kafka 0.10.2), ...
         """
-        return self._coordinators.ask(group_id, partial(self._offsets, group_id))
+        return self._coordinators.call(group_id, partial(self._offsets, group_id))
 
     def _offsets(self, group_id: str, channel: Channel) -> dict[TopicPartition, OffsetAndMetadata]:
         version = channel.version_for(OffsetFetchRequest)
@@ -89,7 +89,7 @@ class Groups:
         def attempt(channel: Channel) -> None:
             messages.check_offsets_set(channel.request(request), group_id)
 
-        self._coordinators.ask(group_id, attempt)
+        self._coordinators.call(group_id, attempt)
 
     def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
         """Delete what a group has committed for some partitions; it keeps the others.
@@ -102,7 +102,7 @@ class Groups:
         def attempt(channel: Channel) -> None:
             messages.check_offsets_deleted(channel.request(request), group_id)
 
-        self._coordinators.ask(group_id, attempt)
+        self._coordinators.call(group_id, attempt)
 
     def delete(self, group_id: str) -> None:
         """Delete a group with its offsets.
@@ -114,4 +114,4 @@ class Groups:
         def attempt(channel: Channel) -> None:
             messages.check_deleted(channel.request(messages.delete_request(group_id)), group_id)
 
-        self._coordinators.ask(group_id, attempt)
+        self._coordinators.call(group_id, attempt)

@@ -26,7 +26,9 @@ class Quotas:
         """
         request = messages.describe_request(entity)
         self._cluster.brokers()
-        return self._cluster.retrying(lambda: messages.entity_quotas(self._cluster.any().request(request)))
+        return self._cluster.retrying(
+            lambda: messages.entity_quotas(self._cluster.any_broker().request(request))
+        )
 
     def alter(
         self,
@@ -41,4 +43,6 @@ class Quotas:
         """
         request = messages.alter_request(entity, values, deleted, validate_only)
         self._cluster.brokers()
-        self._cluster.retrying(lambda: messages.check_altered(self._cluster.any().request(request), entity))
+        self._cluster.retrying(
+            lambda: messages.check_altered(self._cluster.any_broker().request(request), entity)
+        )

@@ -40,7 +40,7 @@ class Admin:
         """
 
         def attempt() -> None:
-            controller = self._cluster.controller()
+            controller = self._cluster.controller_connection()
             version = controller.version_for(CreateTopicsRequest)
             request = messages.create_topic_request(
                 name, partitions, replication, configs, self._timeout_ms, version
@@ -48,7 +48,7 @@ class Admin:
             messages.check_created(controller.request(request, version).topics)
 
         self._cluster.retrying(attempt)
-        self._cluster.forget()
+        self._cluster.forget_metadata()
         self._cluster.retrying(lambda: messages.check_known(name, self._cluster.metadata([name])))
 
     def delete_topic(self, name: str) -> None:
@@ -61,10 +61,10 @@ class Admin:
         request = messages.delete_topic_request(name, self._timeout_ms)
 
         def attempt() -> None:
-            messages.check_changed(self._cluster.controller().request(request).responses)
+            messages.check_changed(self._cluster.controller_connection().request(request).responses)
 
         self._cluster.retrying(attempt)
-        self._cluster.forget()
+        self._cluster.forget_metadata()
 
     def create_partitions(self, name: str, count: int) -> None:
         """Let a topic have *count* partitions in all; records stay where they are.
@@ -75,10 +75,10 @@ class Admin:
         request = messages.create_partitions_request(name, count, self._timeout_ms)
 
         def attempt() -> None:
-            messages.check_changed(self._cluster.controller().request(request).results)
+            messages.check_changed(self._cluster.controller_connection().request(request).results)
 
         self._cluster.retrying(attempt)
-        self._cluster.forget()
+        self._cluster.forget_metadata()
 
     def delete_records(self, topic: str, offsets: Mapping[int, int]) -> dict[int, int]:
         """Delete the records before an offset from each of some partitions.
@@ -90,7 +90,7 @@ class Admin:
 
         def attempt(at: TopicPartition, offset: int) -> int:
             request = messages.delete_records_request(at, offset, self._timeout_ms)
-            return messages.low_watermark(self._cluster.leader(*at).request(request), at)
+            return messages.low_watermark(self._cluster.leader_connection(*at).request(request), at)
 
         return {
             partition: self._cluster.retrying(partial(attempt, TopicPartition(topic, partition), offset))
@@ -101,7 +101,7 @@ class Admin:
         """What each broker has in its log dirs."""
 
         def attempt(node: BrokerNode) -> list[LogDir]:
-            with closing(self._cluster.dial(node)) as channel:
+            with closing(self._cluster.new_connection(node)) as channel:
                 return messages.log_dirs(channel.request(DescribeLogDirsRequest(None)))
 
         nodes = self._cluster.metadata([]).brokers.values()
@@ -116,7 +116,7 @@ class Admin:
 
         :raises UnknownTopic: there is none of this name.
         """
-        self._cluster.forget()
+        self._cluster.forget_metadata()
         topic = self._cluster.topic(name)
         led = messages.partitions_with_leader(topic)
         earliest = self._cluster.offsets(name, dict.fromkeys(led, EARLIEST))

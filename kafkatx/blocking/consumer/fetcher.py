@@ -13,7 +13,7 @@ import attrs
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
-from kafkatx.blocking.retry import Patience
+from kafkatx.blocking.retry import RetryDeadline
 from kafkatx.clientcore.errors import OffsetOutOfRange, check, retriable
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
@@ -59,7 +59,7 @@ class _Cursor:
 
 
 @attrs.define(eq=False)
-class _Lane:
+class _LeaderConnection:
     """A connection of our own to one leader, and the fetch that is under way on it."""
 
     channel: Channel
@@ -106,9 +106,9 @@ class Fetcher:
         self._min_bytes = min_bytes
         self._isolation_level = isolation_level
         self._limit_s = cluster.timeout_s if retry_timeout_s is None else retry_timeout_s
-        self._patience = Patience(self._limit_s, cluster.backoff, cluster.clock, cluster.sleep)
-        self._wait = wait
-        self._lanes: dict[tuple[str, int], _Lane] = {}
+        self._retry_deadline = RetryDeadline(self._limit_s, cluster.backoff, cluster.clock, cluster.sleep)
+        self._first_readable = wait
+        self._leaders: dict[tuple[str, int], _LeaderConnection] = {}
         share = min(max_bytes, max(MIN_PARTITION_BYTES, max_bytes // max(1, len(ranges))))
         cursors = [_Cursor(p, start, end, share, cluster.clock()) for p, (start, end) in ranges.items()]
         self._cursors = [cursor for cursor in cursors if not cursor.done]
@@ -133,19 +133,19 @@ class Fetcher:
 
     def close(self) -> None:
         """Close the connections; what is under way is dropped."""
-        for lane in self._lanes.values():
+        for lane in self._leaders.values():
             lane.channel.close()
-        self._lanes.clear()
+        self._leaders.clear()
 
     def _round(self) -> tuple[list[Chunk], KafkaTXError | None]:
         """Wait for one reply; ask on before it is handed out, unless something was wrong with it."""
         got: list[Chunk] = []
         try:
-            self._ask()
-            error = self._take(self._ready(), got)
+            self._send_fetches()
+            error = self._take_reply(self._ready(), got)
             if error is None:
-                self._patience.progress()
-                self._ask()
+                self._retry_deadline.reset()
+                self._send_fetches()
         except KafkaTXError as failure:
             error = failure
         return got, error
@@ -154,25 +154,25 @@ class Fetcher:
         if not retriable(error):
             raise error
         self.close()
-        self._cluster.forget()
-        self._patience.again(error)
+        self._cluster.forget_metadata()
+        self._retry_deadline.wait_or_raise(error)
 
     # -- asking
 
-    def _ask(self) -> None:
+    def _send_fetches(self) -> None:
         """Send a fetch to every leader that has none under way."""
         self._cursors = [cursor for cursor in self._cursors if not cursor.done]
         by_leader: dict[tuple[str, int], list[_Cursor]] = {}
         for cursor in self._cursors:
             node = self._cluster.leader_node(self.topic, cursor.partition)
             address = (node.host, node.port)
-            lane = self._lanes.get(address)
+            lane = self._leaders.get(address)
             if lane is None:
-                lane = self._lanes[address] = _Lane(self._cluster.dial(node))
+                lane = self._leaders[address] = _LeaderConnection(self._cluster.new_connection(node))
             if lane.ticket is None:
                 by_leader.setdefault(address, []).append(cursor)
         for address, cursors in by_leader.items():
-            lane = self._lanes[address]
+            lane = self._leaders[address]
             lane.asked = cursors
             version = lane.channel.version_for(FetchRequest, LAST_VERSION_WITH_NAMES)
             lane.ticket = lane.channel.send(self._request(cursors), version)
@@ -192,15 +192,15 @@ class Fetcher:
             topics=[FetchTopic(topic=self.topic, partitions=partitions)],
         )
 
-    def _ready(self) -> _Lane:
-        lanes = [lane for lane in self._lanes.values() if lane.ticket is not None]
+    def _ready(self) -> _LeaderConnection:
+        lanes = [lane for lane in self._leaders.values() if lane.ticket is not None]
         if len(lanes) == 1:
             return lanes[0]
-        return lanes[self._wait([lane.channel for lane in lanes], self._cluster.timeout_s)]
+        return lanes[self._first_readable([lane.channel for lane in lanes], self._cluster.timeout_s)]
 
     # -- taking replies
 
-    def _take(self, lane: _Lane, got: list[Chunk]) -> KafkaTXError | None:
+    def _take_reply(self, lane: _LeaderConnection, got: list[Chunk]) -> KafkaTXError | None:
         """Append a lane's reply to *got* and move the cursors; return what was wrong with a partition."""
         assert lane.ticket is not None
         ticket, lane.ticket = lane.ticket, None
@@ -242,9 +242,9 @@ class Fetcher:
                 raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"{self.topic} [{cursor.partition}]")
             cursor.max_bytes = min(cursor.max_bytes * 4, MAX_FETCH_BYTES)
         elif cursor.end is not None:
-            self._nothing_before_end(cursor, answer, was_first)
+            self._check_empty_reply(cursor, answer, was_first)
 
-    def _nothing_before_end(self, cursor: _Cursor, answer: PartitionData, was_first: bool) -> None:
+    def _check_empty_reply(self, cursor: _Cursor, answer: PartitionData, was_first: bool) -> None:
         """An empty reply although the end is not reached: a gap, or the end is yet to be written.
 
         The first partition of a request gets at least one batch if there is one below the high watermark.

@@ -10,9 +10,9 @@ import attrs
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.producer.audit import announcer
-from kafkatx.blocking.producer.delivery import Delivery, Written
+from kafkatx.blocking.producer.sender import Sender, WriteTotals
 from kafkatx.blocking.producer.writer import identity_from
-from kafkatx.blocking.retry import Patience
+from kafkatx.blocking.retry import RetryDeadline
 from kafkatx.clientcore.errors import retriable
 from kafkatx.clientcore.producer.accumulator import RecordAccumulator
 from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT
@@ -44,14 +44,16 @@ class EncodedWriter:
         self._clock = clock
         self._block_s = settings[producer.MAX_BLOCK_MS] / 1000
         idempotent = is_idempotent(settings)
-        id_and_epoch = self._patiently(lambda: identity_from(cluster)) if idempotent else NOT_IDEMPOTENT
+        id_and_epoch = (
+            self._retry_until_deadline(lambda: identity_from(cluster)) if idempotent else NOT_IDEMPOTENT
+        )
         limits = limits_of(settings)
         if idempotent and id_and_epoch == NOT_IDEMPOTENT:
             limits = attrs.evolve(limits, in_flight=1)
         self._accumulator = RecordAccumulator(
             limits, codec_named(settings[producer.COMPRESSION_TYPE]), id_and_epoch=id_and_epoch
         )
-        self._delivery = Delivery(
+        self._sender = Sender(
             cluster,
             self._accumulator,
             acks=acks_of(settings),
@@ -62,9 +64,9 @@ class EncodedWriter:
         self._failure: KafkaTXError | None = None
 
     @property
-    def written(self) -> Written:
+    def totals(self) -> WriteTotals:
         """What has been acknowledged so far."""
-        return self._delivery.written
+        return self._sender.totals
 
     def __enter__(self) -> EncodedWriter:
         return self
@@ -73,7 +75,7 @@ class EncodedWriter:
         if exc_type is None:
             self.close()
         else:
-            self._delivery.close()
+            self._sender.close()
 
     def partitions(self, topic: str, at_least: int = 1) -> int:
         """How many partitions a topic has.
@@ -82,14 +84,16 @@ class EncodedWriter:
         :raises RequestError: the topic does not exist and is not created; or its name is not allowed.
         :raises ConnectionFailed: no broker answers.
         """
-        count = self._count(topic)
+        count = self._partition_count(topic)
         if count < at_least:
-            self._cluster.forget()
-            count = self._count(topic)
+            self._cluster.forget_metadata()
+            count = self._partition_count(topic)
         return count
 
-    def _count(self, topic: str) -> int:
-        return self._patiently(lambda: len(self._cluster.topic(topic, allow_auto_create=True).partitions))
+    def _partition_count(self, topic: str) -> int:
+        return self._retry_until_deadline(
+            lambda: len(self._cluster.topic(topic, allow_auto_create=True).partitions)
+        )
 
     def max_bytes(self) -> int:
         """How large a batch may be: less than was asked for once a broker has refused that."""
@@ -105,20 +109,20 @@ class EncodedWriter:
         queue = self._accumulator.queue(*to)
         now_ms = int(self._clock() * 1000)
         self._accumulator.append_encoded(queue, records, count, payload_bytes, now_ms)
-        self._guarded(self._delivery.send)
+        self._call_unless_failed(self._sender.send)
 
     def flush(self) -> None:
         """Wait until all is acknowledged; raises as :meth:`send`."""
-        self._guarded(self._delivery.drain)
+        self._call_unless_failed(self._sender.drain)
 
     def close(self) -> None:
         """Flush, then close the connections; raises as :meth:`send`."""
         try:
             self.flush()
         finally:
-            self._delivery.close()
+            self._sender.close()
 
-    def _guarded(self, call: Callable[[], None]) -> None:
+    def _call_unless_failed(self, call: Callable[[], None]) -> None:
         """After a failure nothing more may be sent: what follows would not be in order."""
         if self._failure is not None:
             raise self._failure
@@ -128,14 +132,14 @@ class EncodedWriter:
             self._failure = error
             raise
 
-    def _patiently(self, call: Callable[[], T]) -> T:
+    def _retry_until_deadline(self, call: Callable[[], T]) -> T:
         """Call until it succeeds, fails for good, or ``max.block.ms`` is over."""
         cluster = self._cluster
-        patience = Patience(self._block_s, cluster.backoff, cluster.clock, cluster.sleep)
+        patience = RetryDeadline(self._block_s, cluster.backoff, cluster.clock, cluster.sleep)
         while True:
             try:
                 return call()
             except KafkaTXError as error:
                 if not retriable(error):
                     raise
-                patience.again(error)
+                patience.wait_or_raise(error)

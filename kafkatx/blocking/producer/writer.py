@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Protocol
 
 from kafkatx.blocking.cluster import Cluster
-from kafkatx.blocking.producer.delivery import Auditor, Delivery, Written
+from kafkatx.blocking.producer.sender import Auditor, Sender, WriteTotals
 from kafkatx.clientcore.audit.server_header import Stamp, make_accumulator
 from kafkatx.clientcore.producer.accumulator import BATCH_BYTES, AccumulatorLimits
 from kafkatx.clientcore.producer.batch import (
@@ -75,7 +75,7 @@ class Writer:
     ) -> None:
         self.topic = topic
         self._clock = clock
-        self._by_record = partitioner is not None
+        self._custom_partitioner = partitioner is not None
         self._partitioner: Partitioner = partitioner or DefaultPartitioner()
         self._partitions = len(cluster.topic(topic, allow_auto_create=True).partitions)
         id_and_epoch = identity_from(cluster) if idempotent and acks == -1 else NOT_IDEMPOTENT
@@ -87,7 +87,7 @@ class Writer:
             self._partitioner.batch_sent,
             id_and_epoch,
         )
-        self._delivery = Delivery(
+        self._sender = Sender(
             cluster,
             self._accumulator,
             acks=acks,
@@ -98,9 +98,9 @@ class Writer:
         self._failure: KafkaTXError | None = None
 
     @property
-    def written(self) -> Written:
+    def totals(self) -> WriteTotals:
         """What has been acknowledged so far."""
-        return self._delivery.written
+        return self._sender.totals
 
     def __enter__(self) -> Writer:
         return self
@@ -109,7 +109,7 @@ class Writer:
         if exc_type is None:
             self.close()
         else:
-            self._delivery.close()
+            self._sender.close()
 
     def send(
         self,
@@ -125,13 +125,13 @@ class Writer:
         :raises ProduceFailed: a batch was refused or not delivered in time; nothing can be sent any more.
         """
         if partition is None:
-            alone = self._partitions == 1 and not self._by_record
+            alone = self._partitions == 1 and not self._custom_partitioner
             partition = 0 if alone else self._partitioner.partition(self.topic, key, self._partitions)
         now_ms = int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms
         queue = self._queue(partition)
         self._accumulator.append(queue, key, value, now_ms, headers, None, 0.0)
         if queue.waiting:
-            self._guarded(self._delivery.send)
+            self._call_unless_failed(self._sender.send)
 
     def send_values(
         self, values: Sequence[bytes], partition: int | None = None, timestamp_ms: int | None = None
@@ -144,21 +144,21 @@ class Writer:
         :param timestamp_ms: of all of them; the time of the call if None.
         :raises ProduceFailed: as :meth:`send`.
         """
-        if self._by_record and partition is None:
+        if self._custom_partitioner and partition is None:
             for value in values:
                 self.send(value, timestamp_ms=timestamp_ms)
             return
         self._accumulator.close_all()
-        self._guarded(self._delivery.send)
+        self._call_unless_failed(self._sender.send)
         now_ms = int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms
-        for piece, _ in split_to_fit(values, self._limit_bytes()):
+        for piece, _ in split_to_fit(values, self._max_batch_bytes()):
             target = partition
             if target is None:
                 target = self._partitioner.partition(self.topic, None, self._partitions)
             queue = self._queue(target)
             self._accumulator.append_values(queue, piece, now_ms, None, 0.0)
             self._accumulator.close(queue)
-            self._guarded(self._delivery.send)
+            self._call_unless_failed(self._sender.send)
 
     def send_lines(self, lines: Iterable[bytes], partition: int | None = None) -> None:
         """Send each item as a record's value, in large groups; raises as :meth:`send`."""
@@ -168,28 +168,28 @@ class Writer:
             size = sum(map(len, group)) + RECORD_OVERHEAD_BYTES * len(group)
             self.send_values(group, partition)
             # The next group should fill one batch.
-            count = max(1, min(self._limit_bytes() * len(group) // size, 1 << 17))
+            count = max(1, min(self._max_batch_bytes() * len(group) // size, 1 << 17))
 
     def flush(self) -> None:
         """Send what is gathered and wait until all is acknowledged; raises as :meth:`send`."""
         self._accumulator.close_all()
-        self._guarded(self._delivery.drain)
+        self._call_unless_failed(self._sender.drain)
 
     def close(self) -> None:
         """Flush, then close the connections; raises as :meth:`send`."""
         try:
             self.flush()
         finally:
-            self._delivery.close()
+            self._sender.close()
 
     def _queue(self, partition: int) -> PartitionQueue:
         return self._accumulator.queue(self.topic, partition)
 
-    def _limit_bytes(self) -> int:
+    def _max_batch_bytes(self) -> int:
         """How large a batch may be: less than was asked for once the broker has refused that."""
         return self._accumulator.max_bytes()
 
-    def _guarded(self, call: Callable[[], None]) -> None:
+    def _call_unless_failed(self, call: Callable[[], None]) -> None:
         """After a failure nothing more may be sent: what follows would not be in order."""
         if self._failure is not None:
             raise self._failure
@@ -204,7 +204,7 @@ def identity_from(cluster: Cluster) -> ProducerIdAndEpoch:
     """Ask for a producer id and epoch; a broker that has none to give is written to without."""
 
     def attempt() -> ProducerIdAndEpoch:
-        return read_producer_id(cluster.any().request(init_producer_id_request()))
+        return read_producer_id(cluster.any_broker().request(init_producer_id_request()))
 
     try:
         return cluster.retrying(attempt)

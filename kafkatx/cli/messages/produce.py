@@ -18,7 +18,7 @@ from kafkatx.errors import KafkaTXError
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster, Writer
-    from kafkatx.blocking.producer.delivery import Auditor
+    from kafkatx.blocking.producer.sender import Auditor
     from kafkatx.blocking.producer.writer import Partitioner
 
 READ_BYTES = 800_000
@@ -133,7 +133,7 @@ def produce(
             writer.flush()
     if not quiet:
         seconds = time.monotonic() - started
-        say(f"{writer.written.records} messages, {writer.written.bytes} bytes in {seconds:.3f} s to {topic}")
+        say(f"{writer.totals.records} messages, {writer.totals.bytes} bytes in {seconds:.3f} s to {topic}")
 
 
 def send(

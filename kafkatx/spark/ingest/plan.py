@@ -51,7 +51,7 @@ def pending(cluster: Cluster, options: IngestOptions, last: Manifest | None) -> 
     :raises UnknownTopic: a topic that was named is not there.
     :raises KafkaTXError: no broker answers, or it refuses.
     """
-    cluster.forget()  # or partitions that were added would never be seen
+    cluster.forget_metadata()  # or partitions that were added would never be seen
     partitions = assigned(cluster, options.selection)
     logs = available(cluster, partitions)
     ids = _topic_ids(cluster, partitions)

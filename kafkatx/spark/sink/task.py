@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from kafkatx.blocking import Cluster
-from kafkatx.blocking.producer.delivery import Written
 from kafkatx.blocking.producer.encoded_writer import EncodedWriter
+from kafkatx.blocking.producer.sender import WriteTotals
 from kafkatx.clientcore.audit.server_header import stamp_of
 from kafkatx.clientcore.errors import ProduceFailed
 from kafkatx.clientcore.producer.config import limits_of
@@ -29,7 +29,7 @@ GATHER_BYTES = 8 << 20
 """What is gathered before it is sent, so that each of many partitions gets large batches."""
 
 
-def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[Any]) -> Written:
+def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[Any]) -> WriteTotals:
     """Write all rows and wait until they are acknowledged; nobody is dialled if there are none.
 
     :param batches: ``pyarrow.RecordBatch`` objects.
@@ -41,7 +41,7 @@ def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[Any]) ->
     some = (batch for batch in batches if batch.num_rows)
     first = next(some, None)
     if first is None:
-        return Written()
+        return WriteTotals()
     settings = options.settings()
     stamp = stamp_of(settings)
     with ExitStack() as stack:
@@ -52,7 +52,7 @@ def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[Any]) ->
             for topic, rows in by_topic(batch, columns, options.topic, stamp):
                 task.add(topic, rows)
         task.send()
-    return writer.written
+    return writer.totals
 
 
 def connect(settings: ClientSettings) -> Cluster:

@@ -18,7 +18,7 @@ from kafkatx.spark.sink.options import SinkOptions, parse_sink
 from kafkatx.spark.sink.schema import SinkColumns, sink_columns
 
 if TYPE_CHECKING:
-    from kafkatx.blocking.producer.delivery import Written
+    from kafkatx.blocking.producer.sender import WriteTotals
 
 _ROWS = 10_000
 _STREAM_ARROW_WRITER: Any = getattr(datasource, "DataSourceStreamArrowWriter", None)
@@ -27,7 +27,7 @@ _STREAM_ARROW_WRITER: Any = getattr(datasource, "DataSourceStreamArrowWriter", N
 class Delivered(WriterCommitMessage):  # type: ignore[misc]  # pyspark is not type-checked (pyproject.toml)
     """What a task has got into the log; ``bytes`` are those of keys and values."""
 
-    def __init__(self, written: Written) -> None:
+    def __init__(self, written: WriteTotals) -> None:
         self.records = written.records
         self.bytes = written.bytes
 

@@ -57,7 +57,7 @@ class Logs:
         return self._trying(self._start)
 
     def _start(self) -> dict[TopicPartition, int]:
-        self._cluster.forget()
+        self._cluster.forget_metadata()
         partitions = plan.assigned(self._cluster, self._options.selection)
         starts = plan.bounded(self._cluster, STARTING, self._options.starting, partitions)
         logs = plan.available(self._cluster, partitions)
@@ -94,7 +94,7 @@ class Logs:
 
     def _present(self) -> list[TopicPartition]:
         """The partitions that there are at this moment; metadata is always asked for anew."""
-        self._cluster.forget()
+        self._cluster.forget_metadata()
         return plan.assigned(self._cluster, self._options.selection, strict=False)
 
     def _trying(self, ask: Callable[[], T], may_go: bool = False) -> T:

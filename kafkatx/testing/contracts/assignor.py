@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from zope.interface.verify import verifyObject
 
-from kafkatx.clientcore.group.assignors import Assignor, Member, named
-from kafkatx.clientcore.group.assignors.checked import check
+from kafkatx.clientcore.group.assignors import Assignor, Member, assignors_of
+from kafkatx.clientcore.group.assignors.validation import validate_assignment
 from kafkatx.interfaces import IAssignor
 from kafkatx.types import TopicPartition
 
@@ -36,7 +36,7 @@ class AssignorContract(_Case):
 
     def rebalanced(self, topics: Mapping[str, set[str]], owned: Owned) -> Owned:
         """What each member has after it all: assigned again where partitions have been left out to move."""
-        (assignor,) = named(self.make_assignor())
+        (assignor,) = assignors_of(self.make_assignor())
         for generation in range(1, MOST_ROUNDS):
             before, owned = owned, self._round(assignor, topics, owned, generation)
             moved = any(set(owned[member]) ^ set(before.get(member, ())) for member in topics)
@@ -58,7 +58,7 @@ class AssignorContract(_Case):
                 user_data=assignor.user_data(had, generation if had else -1) or b"",
             )
         given = assignor.assign(members, TOPICS)
-        check(assignor, members, TOPICS, given)
+        validate_assignment(assignor, members, TOPICS, given)
         backwards = dict(reversed(members.items()))
         again = assignor.assign(backwards, TOPICS)
         found = {member_id: tuple(given.get(member_id, ())) for member_id in topics}
@@ -76,7 +76,7 @@ class AssignorContract(_Case):
         """It has what IAssignor has, and settings take it."""
         made = self.make_assignor()
         self.assertTrue(verifyObject(IAssignor, made, tentative=True))
-        (assignor,) = named(made)
+        (assignor,) = assignors_of(made)
         self.assertTrue(assignor.name and isinstance(assignor.name, str))
         for told in (assignor.user_data(None, -1), assignor.user_data((TopicPartition("a", 0),), 3)):
             self.assertIsInstance(told, (bytes, type(None)))

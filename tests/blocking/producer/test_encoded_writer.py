@@ -55,7 +55,7 @@ class EncodedWriterTests(SynchronousTestCase):
             self.send(writer, "t", 1, b"d")
         expected = [(0, 12345, b"a"), (1, 12345, b"b"), (2, 12345, b"d")]
         self.assertEqual((self.log("t", 1), self.log("u"), self.log("t")), (expected, [(0, 12345, b"c")], []))
-        self.assertEqual((writer.written.records, writer.written.bytes), (4, 4))
+        self.assertEqual((writer.totals.records, writer.totals.bytes), (4, 4))
 
     def test_settings(self) -> None:
         """acks, compression and idempotence are the producer's settings."""

@@ -51,7 +51,7 @@ class WriterTests(SynchronousTestCase):
         records = list(iter_any(self.fake.topics["t"][0].batches[0]))
         self.assertEqual(records[0][1:], (5, b"k", b"v", [("h", b"x")]))
         self.assertEqual(records[1][1:], (12345, None, None, []))
-        self.assertEqual((writer.written.records, writer.written.bytes), (2, 2))
+        self.assertEqual((writer.totals.records, writer.totals.bytes), (2, 2))
 
     def test_batches_by_size(self) -> None:
         """A batch is closed before it would exceed batch_bytes; a larger record goes alone."""
@@ -137,7 +137,7 @@ class WriterTests(SynchronousTestCase):
         with self.writer(acks=0) as writer:
             writer.send_values([b"a", b"b"])
         self.assertEqual(self.values(), [b"a", b"b"])
-        self.assertEqual(writer.written.records, 2)
+        self.assertEqual(writer.totals.records, 2)
         self.assertEqual(self.fake.sent(ProduceRequest)[0].acks, 0)
 
     def test_old_broker(self) -> None:
@@ -180,8 +180,8 @@ class WriterTests(SynchronousTestCase):
                 for value in values[400:]:
                     writer.send(value, timestamp_ms=7)
             self.assertEqual(self.values(), values)
-            self.assertEqual(writer.written.records, 500)
-            self.assertEqual(writer.written.bytes, sum(map(len, values)))
+            self.assertEqual(writer.totals.records, 500)
+            self.assertEqual(writer.totals.bytes, sum(map(len, values)))
             self.assertEqual(self.fake.slept, [])
 
     def test_bad_topic(self) -> None:
@@ -225,13 +225,13 @@ class DeliveryTests(SynchronousTestCase):
         self.fake.faults[ProduceRequest].append(ErrorCode.NOT_ENOUGH_REPLICAS)
         writer = self.write()
         self.assert_all_once()
-        self.assertEqual(writer.written.records, 10)
+        self.assertEqual(writer.totals.records, 10)
         self.assertEqual(self.fake.slept, [0.1])
 
     def test_lost_reply(self) -> None:
         """A batch whose reply is lost is in the log once: the broker knows its sequence."""
         self.fake.faults[ProduceRequest].extend([None, LOSE_REPLY])
-        self.assertEqual(self.write().written.records, 10)
+        self.assertEqual(self.write().totals.records, 10)
         self.assert_all_once()
 
     def test_lost_request(self) -> None:
@@ -250,7 +250,7 @@ class DeliveryTests(SynchronousTestCase):
             self.fake.faults[ProduceRequest].extend(source.choices(kinds, k=30))
             writer = self.write(12)
             self.assert_all_once(12)
-            self.assertEqual(writer.written.records, 24)
+            self.assertEqual(writer.totals.records, 24)
 
     def test_leader_moves(self) -> None:
         """When the leader moves, the new one gets what is left."""

@@ -71,7 +71,9 @@ class PendingTests(SynchronousTestCase):
         """It goes on behind the last one; partitions that are new start at their beginnings, always."""
         cluster = FakeCluster({"t": [(0, 5), (3, 9), (2, 4)]})
         forgotten: list[None] = []
-        self.patch(cluster, "forget", lambda: forgotten.append(None))  # or it would never learn of them
+        self.patch(
+            cluster, "forget_metadata", lambda: forgotten.append(None)
+        )  # or it would never learn of them
         for starting in ("earliest", "latest"):
             found, offsets = self.plan(cluster, committed(t=[4, 9]), starting=starting)
             self.assertEqual((offsets, found.moved, found.size), ([(4, 5), (9, 9), (2, 4)], False, 3))

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.blocking.producer.delivery import Written
+from kafkatx.blocking.producer.sender import WriteTotals
 from kafkatx.clientcore.errors import ProduceFailed
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.partitioners import murmur2
@@ -39,7 +39,7 @@ class WriteTests(SynchronousTestCase):
         self.fake = FakeCluster({"t": [Log(), Log()], "u": [Log()]})
         self.patch(writing, "connect", lambda settings: self.fake.client())
 
-    def write(self, batches: Iterable[Any], columns: SinkColumns = COLUMNS, **options: str) -> Written:
+    def write(self, batches: Iterable[Any], columns: SinkColumns = COLUMNS, **options: str) -> WriteTotals:
         """Write as a task does; options with ``_`` for ``.``."""
         named = {name.replace("_", "."): value for name, value in options.items()}
         return writing.write(parse_sink({"kafka.bootstrap.servers": "x:1", **named}), columns, batches)
@@ -125,7 +125,7 @@ class WriteTests(SynchronousTestCase):
 
     def test_nothing(self) -> None:
         """A task without rows dials nobody."""
-        self.assertEqual(self.write([batch(0)]), Written())
+        self.assertEqual(self.write([batch(0)]), WriteTotals())
         self.assertEqual(self.fake.channels, [])
 
     def test_no_such_partition(self) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import ArrayType, StructType
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.blocking.producer.delivery import Written
+from kafkatx.blocking.producer.sender import WriteTotals
 from kafkatx.errors import SettingError
 from kafkatx.spark.sink import task, writers
 from kafkatx.spark.source.data_source import KafkaSource
@@ -50,7 +50,7 @@ class WriterTests(SynchronousTestCase):
         self.assertIsInstance(writer, DataSourceArrowWriter)
         batch = pa.record_batch({"key": ["a", None], "value": [b"bc", b"d"]})
         self.assertEqual(self.written(writer, iter([batch])), (2, 4))
-        writer.commit([writers.Delivered(Written())])
+        writer.commit([writers.Delivered(WriteTotals())])
         writer.abort([None])
 
     def test_stream(self) -> None:
@@ -61,7 +61,7 @@ class WriterTests(SynchronousTestCase):
             self.assertNotIsInstance(writer, writers.RowStreamTopicWriter)
         batch = pa.record_batch({"key": ["a", None], "value": [b"bc", b"d"]})
         self.assertEqual(self.written(writer, iter([batch])), (2, 4))
-        writer.commit([writers.Delivered(Written())], 0)
+        writer.commit([writers.Delivered(WriteTotals())], 0)
         writer.abort([None], 0)
 
     def test_stream_of_rows(self) -> None:

@@ -123,7 +123,7 @@ class LatestTests(LogsTestCase):
     def test_metadata_is_forgotten(self) -> None:
         """Each question begins with what there is now, not with what was known."""
         forgotten: list[bool] = []
-        self.patch(self.cluster, "forget", lambda: forgotten.append(True))
+        self.patch(self.cluster, "forget_metadata", lambda: forgotten.append(True))
         logs = self.logs()
         logs.latest({})
         logs.latest({})

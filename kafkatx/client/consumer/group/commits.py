@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import DeferredLock
 
 from kafkatx.clientcore.errors import CommitFailed, ConnectionFailed, describe
-from kafkatx.clientcore.group.membership.refusals import RESETS
+from kafkatx.clientcore.group.membership.coordinator_errors import MEMBERSHIP_LOST
 from kafkatx.clientcore.group.offsets import (
     ConsumerGroupMetadata,
     OffsetAndMetadata,
@@ -28,7 +28,7 @@ for minutes, and a broker answers the requests of one connection in their order.
 _ELSEWHERE = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.REQUEST_TIMED_OUT}
 )
-_OUT = RESETS | {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
+_OUT = MEMBERSHIP_LOST | {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
 
 
 class OffsetCommits:

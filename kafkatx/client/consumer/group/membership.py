@@ -26,20 +26,20 @@ from kafkatx.clientcore.errors import ClientClosed, RequestTimedOut
 from kafkatx.clientcore.group.membership import (
     NEVER_MS,
     Action,
-    Ask,
-    Call,
-    Change,
-    Fail,
-    Forget,
-    Left,
-    Look,
+    AssignmentChange,
+    ForgetCoordinator,
+    LeaveCompleted,
+    LogMessage,
     MemberMachine,
     MemberSettings,
+    NotifyApplication,
+    ReportFailure,
+    RequestPartitionCounts,
+    SendRequest,
     State,
-    Tell,
-    Watch,
+    WatchTopics,
 )
-from kafkatx.clientcore.group.membership.refusals import fatal
+from kafkatx.clientcore.group.membership.coordinator_errors import fatal_error
 from kafkatx.clientcore.group.offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from kafkatx.clientcore.metadata import ClusterMetadata
 from kafkatx.clientcore.settings import ClientSettings
@@ -96,7 +96,11 @@ class Membership:
         self._reactor = cluster.reactor
         self._settings = MemberSettings.of(settings, partial(assignor, settings=settings))
         self._machine = MemberMachine(self._settings)
-        self._listeners = {Change.ASSIGNED: assigned, Change.REVOKED: revoked, Change.LOST: lost}
+        self._listeners = {
+            AssignmentChange.ASSIGNED: assigned,
+            AssignmentChange.REVOKED: revoked,
+            AssignmentChange.LOST: lost,
+        }
         self._failed = failed
         self._commits = OffsetCommits(cluster, self._settings.group_id, self._committer, self._commit_refused)
         self._subscription = Subscription(
@@ -221,13 +225,13 @@ class Membership:
         return await self._commits.fetch(partitions)
 
     def _committer(self) -> ConsumerGroupMetadata:
-        generation, member_id = self._machine.committing()
+        generation, member_id = self._machine.commit_identity()
         instance_id = self.group_instance_id if member_id else None
         return ConsumerGroupMetadata(self._settings.group_id, generation, member_id, instance_id)
 
     def _commit_refused(self, code: ErrorCode, committer: ConsumerGroupMetadata) -> None:
         now_ms = self._now_ms()
-        self._do(self._machine.commit_refused(code, committer.generation, committer.member_id, now_ms))
+        self._do(self._machine.commit_failed(code, committer.generation, committer.member_id, now_ms))
 
     def _leave(self, leave: Callable[[int], list[Action]]) -> Deferred[None]:
         if self._closed:
@@ -258,7 +262,7 @@ class Membership:
     def _metadata_changed(self, old: ClusterMetadata, new: ClusterMetadata) -> None:
         if self._subscription.pattern is not None and self._machine.subscribed:
             self._match()
-        self._do(self._machine.metadata(self._subscription.partition_counts(), self._now_ms()))
+        self._do(self._machine.metadata_changed(self._subscription.partition_counts(), self._now_ms()))
 
     # Doing what the machine wants
 
@@ -280,19 +284,19 @@ class Membership:
             self._set_timer()
 
     def _act(self, action: Action) -> None:
-        if isinstance(action, Ask):
+        if isinstance(action, SendRequest):
             self._run(self._ask(action))
-        elif isinstance(action, Look):
+        elif isinstance(action, RequestPartitionCounts):
             self._run(self._look(action))
-        elif isinstance(action, Call):
+        elif isinstance(action, NotifyApplication):
             self._run(self._call(action))
-        elif isinstance(action, Watch):
+        elif isinstance(action, WatchTopics):
             self._subscription.watch(action.topics)
-        elif isinstance(action, Forget):
+        elif isinstance(action, ForgetCoordinator):
             self._cluster.forget_coordinator(self._settings.group_id)
-        elif isinstance(action, Left):
+        elif isinstance(action, LeaveCompleted):
             self._leaving.fire(None)
-        elif isinstance(action, Fail):
+        elif isinstance(action, ReportFailure):
             self._fail(action.error)
         else:
             self._tell(action)
@@ -310,28 +314,30 @@ class Membership:
         running.addErrback(lambda failure: failure.trap(CancelledError) and None)
         running.addErrback(lambda failure: self.log.failure("group membership", failure))
 
-    async def _ask(self, ask: Ask) -> None:
+    async def _ask(self, ask: SendRequest) -> None:
         try:
-            response = await (self._request_aside(ask) if ask.aside else self._request(ask, LANE))
+            response = await (
+                self._request_aside(ask) if ask.separate_connection else self._request(ask, LANE)
+            )
         except CancelledError:
             raise
         except Exception as error:
             if not isinstance(error, KafkaTXError):
                 self.log.failure("group membership")
-            self._do(self._machine.failed(ask.token, error, self._now_ms()))
+            self._do(self._machine.request_failed(ask.token, error, self._now_ms()))
         else:
-            self._do(self._machine.answered(ask.token, response, self._now_ms()))
+            self._do(self._machine.response_received(ask.token, response, self._now_ms()))
 
-    async def _request(self, ask: Ask, lane: str) -> Any:
+    async def _request(self, ask: SendRequest, lane: str) -> Any:
         node_id = await self._cluster.coordinator(self._settings.group_id)
         if isinstance(ask.request, JoinGroupRequest) and self.group_instance_id is not None:
             version = await self._cluster.version_for(node_id, JoinGroupRequest, lane=lane)
             if version < STATIC_SINCE:
-                raise fatal(ErrorCode.UNSUPPORTED_VERSION, self._settings)
+                raise fatal_error(ErrorCode.UNSUPPORTED_VERSION, self._settings)
         timeout_s = ask.timeout_ms / 1000 if ask.timeout_ms else None
         return await self._cluster.request(node_id, ask.request, lane=lane, timeout_s=timeout_s)
 
-    async def _request_aside(self, ask: Ask) -> Any:
+    async def _request_aside(self, ask: SendRequest) -> Any:
         """Ask over another connection: a broker does not read what is behind a JoinGroup that waits.
 
         :raises RequestTimedOut: there is no answer within a second.
@@ -343,13 +349,17 @@ class Membership:
             words = f"{type(ask.request).__name__} was not answered within {ASIDE_S:g} s"
             raise RequestTimedOut(words) from None
 
-    async def _look(self, look: Look) -> None:
+    async def _look(self, look: RequestPartitionCounts) -> None:
         """How many partitions topics have; asked for anew if one of them is not known."""
         if not look.topics <= self._subscription.partition_counts().keys():
             await self._cluster.refreshed()
-        self._do(self._machine.looked(look.token, self._subscription.partition_counts(), self._now_ms()))
+        self._do(
+            self._machine.partition_counts_received(
+                look.token, self._subscription.partition_counts(), self._now_ms()
+            )
+        )
 
-    async def _call(self, call: Call) -> None:
+    async def _call(self, call: NotifyApplication) -> None:
         try:
             await self._listeners[call.change](set(call.partitions))
         except CancelledError:
@@ -357,9 +367,11 @@ class Membership:
                 raise
         except Exception:
             self.log.failure("what hears of {change} partitions", change=call.change.value)
-        if call.change is Change.REVOKED:  # commits that nobody waits for would come too late after it
+        if (
+            call.change is AssignmentChange.REVOKED
+        ):  # commits that nobody waits for would come too late after it
             await self._commits.wait_idle()
-        self._do(self._machine.called(self._now_ms()))
+        self._do(self._machine.application_notified(self._now_ms()))
 
     def _fail(self, error: KafkaTXError) -> None:
         self.log.error(
@@ -368,9 +380,9 @@ class Membership:
         if self._failed is not None:
             self._failed(error)
 
-    def _tell(self, tell: Tell) -> None:
+    def _tell(self, tell: LogMessage) -> None:
         emit = self.log.warn if tell.warn else self.log.info
-        emit(tell.text, group=self._settings.group_id, member=self.member_id or "a member", **tell.values)
+        emit(tell.format, group=self._settings.group_id, member=self.member_id or "a member", **tell.values)
 
     # Time
 

@@ -27,7 +27,7 @@ class Member(NamedTuple):
     """What its assignor of the same name wrote."""
 
 
-Partitions: TypeAlias = Mapping[str, int]
+PartitionCounts: TypeAlias = Mapping[str, int]
 """How many partitions each topic has; of topics that are not in it nothing is given."""
 
 Assignments: TypeAlias = dict[str, list[TopicPartition]]
@@ -48,7 +48,7 @@ class Assignor:
     """
 
     name: str
-    assign: Callable[[Mapping[str, Member], Partitions], Assignments]
+    assign: Callable[[Mapping[str, Member], PartitionCounts], Assignments]
     """Pure. It may be asked by any member, and all must come to the same."""
     cooperative: bool = False
     """Whether members may keep their partitions while they rebalance (KIP-429): a partition that moves is
@@ -57,7 +57,7 @@ class Assignor:
     """Of the last assignment (None: there was none) and its generation, what the leader is to know of it."""
 
 
-def order(member: Member) -> tuple[bool, str]:
+def member_order(member: Member) -> tuple[bool, str]:
     """Members stand in this order: static ones by instance id, then the others by member id.
 
     So a static member that comes back under another id gets what it had (``MemberInfo.compareTo``).

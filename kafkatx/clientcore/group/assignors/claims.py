@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import attrs
 
-from kafkatx.clientcore.group.assignors.assignor import Partitions
+from kafkatx.clientcore.group.assignors.assignor import PartitionCounts
 from kafkatx.types import TopicPartition
 
 
@@ -19,7 +19,7 @@ class Claim(NamedTuple):
 
 
 @attrs.frozen
-class Claims:
+class ResolvedClaims:
     """What is left of the claims.
 
     :ivar held: by member, what it may keep: partitions that exist, and that nobody has a better claim to.
@@ -32,9 +32,9 @@ class Claims:
     older: dict[TopicPartition, str]
 
 
-def settle(claims: Mapping[str, Claim], partitions: Partitions) -> Claims:
+def resolve_claims(claims: Mapping[str, Claim], partitions: PartitionCounts) -> ResolvedClaims:
     """Give each partition to whoever claims it by the newest generation."""
-    settled = Claims({member: [] for member in claims}, set(), {})
+    settled = ResolvedClaims({member: [] for member in claims}, set(), {})
     owners: dict[TopicPartition, tuple[int, str]] = {}
     for member in sorted(claims):
         generation = claims[member].generation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.clientcore.group.assignors.assignor import Assignor
-from kafkatx.clientcore.group.assignors.plain import RANGE, ROUND_ROBIN
+from kafkatx.clientcore.group.assignors.range_roundrobin import RANGE, ROUND_ROBIN
 from kafkatx.clientcore.group.assignors.sticky import COOPERATIVE_STICKY, STICKY
 
 

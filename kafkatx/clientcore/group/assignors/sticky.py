@@ -15,11 +15,11 @@ from kafkatx.clientcore.group.assignors.assignor import (
     Assignments,
     Assignor,
     Member,
-    Partitions,
+    PartitionCounts,
 )
-from kafkatx.clientcore.group.assignors.claims import Claim, settle
-from kafkatx.clientcore.group.assignors.equal import Equal
-from kafkatx.clientcore.group.assignors.unequal import Unequal
+from kafkatx.clientcore.group.assignors.claims import Claim, resolve_claims
+from kafkatx.clientcore.group.assignors.constrained import ConstrainedAssignment
+from kafkatx.clientcore.group.assignors.general import GeneralAssignment
 from kafkatx.errors import ProtocolViolation
 from kafkatx.group.protocol import NOT_AN_API, TopicPartitions
 from kafkatx.types import TopicPartition
@@ -36,13 +36,13 @@ class StickyUserData(Message, key=NOT_AN_API, versions=(0, 1), flexible=NEVER_FL
     generation: int = field(INT32, since=1, default=NO_GENERATION)
 
 
-def sticky(members: Mapping[str, Member], partitions: Partitions) -> Assignments:
+def sticky(members: Mapping[str, Member], partitions: PartitionCounts) -> Assignments:
     """Assign after what the user data say."""
     given, _ = _assign(members, partitions, {m.member_id: _told(m.user_data) for m in members.values()})
     return given
 
 
-def cooperative_sticky(members: Mapping[str, Member], partitions: Partitions) -> Assignments:
+def cooperative_sticky(members: Mapping[str, Member], partitions: PartitionCounts) -> Assignments:
     """Assign after what members own; of what is to move nobody is given anything yet."""
     claims = {member.member_id: Claim(member.owned, _generation(member)) for member in members.values()}
     given, transferring = _assign(members, partitions, claims)
@@ -52,16 +52,16 @@ def cooperative_sticky(members: Mapping[str, Member], partitions: Partitions) ->
 
 
 def _assign(
-    members: Mapping[str, Member], partitions: Partitions, claims: Mapping[str, Claim]
+    members: Mapping[str, Member], partitions: PartitionCounts, claims: Mapping[str, Claim]
 ) -> tuple[Assignments, Mapping[TopicPartition, str]]:
     """The assignment, and what of it other members may still have."""
     wanted = {topic for member in members.values() for topic in member.topics}
     partitions = {topic: count for topic, count in partitions.items() if topic in wanted}
-    settled = settle(claims, partitions)
+    settled = resolve_claims(claims, partitions)
     if len({member.topics for member in members.values()}) == 1:
-        equal = Equal(settled, partitions)
+        equal = ConstrainedAssignment(settled, partitions)
         return equal.assign(), equal.transferring
-    given = Unequal(members, settled, partitions).assign()
+    given = GeneralAssignment(members, settled, partitions).assign()
     return given, _transferring(members, given)
 
 

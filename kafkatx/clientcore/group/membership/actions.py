@@ -14,7 +14,7 @@ NEVER_MS = 2**63 - 1
 """The deadline of a machine that waits for nothing."""
 
 
-class Change(enum.Enum):
+class AssignmentChange(enum.Enum):
     """What becomes of partitions, as the application is told of it."""
 
     ASSIGNED = "assigned"
@@ -22,58 +22,67 @@ class Change(enum.Enum):
     LOST = "lost"
 
 
-class Ask(NamedTuple):
+class SendRequest(NamedTuple):
     """Send a request to the group's coordinator; ``answered`` or ``failed`` wants to know what came of it."""
 
     token: int
     request: Message
     timeout_ms: int
     """0: as long as requests may take."""
-    aside: bool = False
+    separate_connection: bool = False
     """Another request may wait at the coordinator for long: send this one elsewhere, and give up soon."""
 
 
-class Forget(NamedTuple):
+class ForgetCoordinator(NamedTuple):
     """Whoever is known as the coordinator is it no longer, or cannot be reached."""
 
 
-class Look(NamedTuple):
+class RequestPartitionCounts(NamedTuple):
     """Find out anew how many partitions each of these topics has; ``looked`` wants to know."""
 
     token: int
     topics: frozenset[str]
 
 
-class Watch(NamedTuple):
+class WatchTopics(NamedTuple):
     """Keep an eye on these topics: ``metadata`` wants to know of changes."""
 
     topics: frozenset[str]
 
 
-class Call(NamedTuple):
+class NotifyApplication(NamedTuple):
     """Tell the application what becomes of partitions; ``called`` wants to know when it is done with that."""
 
-    change: Change
+    change: AssignmentChange
     partitions: frozenset[TopicPartition]
 
 
-class Left(NamedTuple):
+class LeaveCompleted(NamedTuple):
     """What :meth:`leave` or :meth:`close` began is done."""
 
 
-class Fail(NamedTuple):
+class ReportFailure(NamedTuple):
     """The member is closed, for good: tell the application why."""
 
     error: KafkaTXError
 
 
-class Tell(NamedTuple):
+class LogMessage(NamedTuple):
     """Write a line into the log."""
 
-    text: str
+    format: str
     """A format of ``twisted.logger``; ``{group}`` and ``{member}`` are known to it."""
     values: Mapping[str, object]
     warn: bool = False
 
 
-Action: TypeAlias = Ask | Forget | Look | Watch | Call | Left | Fail | Tell
+Action: TypeAlias = (
+    SendRequest
+    | ForgetCoordinator
+    | RequestPartitionCounts
+    | WatchTopics
+    | NotifyApplication
+    | LeaveCompleted
+    | ReportFailure
+    | LogMessage
+)

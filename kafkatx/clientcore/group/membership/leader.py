@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from kafkatx.clientcore.group.assignors import Assignor, Member
-from kafkatx.clientcore.group.assignors.checked import check
+from kafkatx.clientcore.group.assignors.validation import validate_assignment
 from kafkatx.errors import KafkaTXError, ProtocolViolation
 from kafkatx.group.protocol import encode_assignment, parse_subscription
 from kafkatx.types import TopicPartition
@@ -20,23 +20,23 @@ ASSIGNMENT_VERSION = 1
 
 
 @attrs.define
-class Lead:
+class GroupLeader:
     """The leader's view of its group, of one generation on.
 
     :ivar members: by member id; one whose subscription cannot be read wants nothing.
     :ivar unreadable: the ids of such.
-    :ivar skip: the group goes on with the assignment that it has (KIP-814).
+    :ivar skip_assignment: the group goes on with the assignment that it has (KIP-814).
     :ivar counts: how many partitions the topics had when they were shared out; None: that is yet to come.
     """
 
     assignor: Assignor
     members: dict[str, Member]
     unreadable: list[str]
-    skip: bool
+    skip_assignment: bool
     counts: Mapping[str, int] | None = None
 
     @classmethod
-    def of(cls, assignor: Assignor, joined: Iterable[JoinGroupResponseMember], skip: bool) -> Lead:
+    def of(cls, assignor: Assignor, joined: Iterable[JoinGroupResponseMember], skip: bool) -> GroupLeader:
         """Read the members of a JoinGroup response."""
         members: dict[str, Member] = {}
         unreadable: list[str] = []
@@ -57,13 +57,13 @@ class Lead:
 
         :raises KafkaTXError: the assignor failed, or gave what cannot be given.
         """
-        self.counts = self.of_group(counts)
-        if self.skip:
+        self.counts = self.group_counts(counts)
+        if self.skip_assignment:
             return []
         try:
             assigned = self.assignor.assign(self.members, self.counts)
             given = {member_id: list(partitions) for member_id, partitions in assigned.items()}
-            check(self.assignor, self.members, self.counts, given)
+            validate_assignment(self.assignor, self.members, self.counts, given)
         except KafkaTXError:
             raise
         except Exception as error:  # whatever: assignors may be somebody else's
@@ -75,9 +75,9 @@ class Lead:
 
     def outdated(self, counts: Mapping[str, int]) -> bool:
         """Whether topics have other partitions now than when they were shared out."""
-        return self.counts is not None and self.of_group(counts) != self.counts
+        return self.counts is not None and self.group_counts(counts) != self.counts
 
-    def of_group(self, counts: Mapping[str, int]) -> dict[str, int]:
+    def group_counts(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Of the topics of the group, those that have partitions."""
         return {topic: counts[topic] for topic in sorted(self.topics) if counts.get(topic)}
 

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from kafkatx.clientcore.backoff import JITTER, Backoff
-from kafkatx.clientcore.group.assignors import COOPERATIVE_STICKY, RANGE, Assignor, built_in, named
+from kafkatx.clientcore.group.assignors import COOPERATIVE_STICKY, RANGE, Assignor, assignors_of, built_in
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer
 from kafkatx.errors import SettingError
@@ -37,8 +37,8 @@ class MemberSettings:
     def of(cls, settings: ClientSettings, installed: Callable[[str], Any] = built_in) -> MemberSettings:
         """Read them.
 
-        :param installed: makes the assignor of a name; as :func:`~kafkatx.clientcore.group.assignors.named`
-            has it.
+        :param installed: makes an assignor by name; see
+            :func:`~kafkatx.clientcore.group.assignors.assignors_of`.
         :raises SettingError: there is no group, or an assignor is unknown, or heartbeats come too seldom.
         """
         group_id = settings[consumer.GROUP_ID]
@@ -53,7 +53,7 @@ class MemberSettings:
         return cls(
             group_id=group_id,
             group_instance_id=settings[consumer.GROUP_INSTANCE_ID] or None,
-            assignors=named(
+            assignors=assignors_of(
                 settings.objects.get(
                     consumer.PARTITION_ASSIGNMENT_STRATEGY.name,
                     settings[consumer.PARTITION_ASSIGNMENT_STRATEGY],

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from kafkatx.clientcore.group.assignors import Assignments, Assignor, Member, Partitions
+from kafkatx.clientcore.group.assignors import Assignments, Assignor, Member, PartitionCounts
 from kafkatx.types import TopicPartition
 
 TOPICS = "tuvw"
@@ -40,7 +40,7 @@ def after(
     }
 
 
-def valid(known: Mapping[str, Member], partitions: Partitions, given: Assignments) -> bool:
+def valid(known: Mapping[str, Member], partitions: PartitionCounts, given: Assignments) -> bool:
     """Whether nothing is given twice, or to one who does not want it, or is not there."""
     all_given = [at for mine in given.values() for at in mine]
     return (
@@ -51,7 +51,7 @@ def valid(known: Mapping[str, Member], partitions: Partitions, given: Assignment
     )
 
 
-def complete(known: Mapping[str, Member], partitions: Partitions, given: Assignments) -> bool:
+def complete(known: Mapping[str, Member], partitions: PartitionCounts, given: Assignments) -> bool:
     """Whether everything that somebody wants is given."""
     wanted = {topic for member in known.values() for topic in member.topics}
     every = {TopicPartition(t, n) for t, count in partitions.items() if t in wanted for n in range(count)}

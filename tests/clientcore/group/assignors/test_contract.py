@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.group.assignors import COOPERATIVE_STICKY, RANGE, ROUND_ROBIN, STICKY, Assignor
-from kafkatx.clientcore.group.assignors.plain import ranges
+from kafkatx.clientcore.group.assignors.range_roundrobin import ranges
 from kafkatx.errors import KafkaTXError
 from kafkatx.testing.contracts.assignor import AssignorContract
 

@@ -30,7 +30,7 @@ class Alone(Actor):
 
     def refuse(self, error: Exception) -> None:
         """The last request gets no answer."""
-        self.do(self.machine.failed(self.asked[-1].token, error, self.world.now_ms))
+        self.do(self.machine.request_failed(self.asked[-1].token, error, self.world.now_ms))
 
     @property
     def last(self) -> Any:

@@ -132,7 +132,7 @@ class HeartbeatTests(SynchronousTestCase):
             member.pass_ms(BEAT_MS)
             member.answer(HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
         self.assertEqual(len(member.sent(HeartbeatRequest)), 5)
-        self.assertEqual(member.machine.committing(), (1, "me"))
+        self.assertEqual(member.machine.commit_identity(), (1, "me"))
         self.assertEqual(member.numbers, [0])
         member.finish()
         self.assertEqual((member.numbers, member.state), ([], State.JOINING))

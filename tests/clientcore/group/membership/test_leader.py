@@ -63,7 +63,7 @@ class LeaderTests(SynchronousTestCase):
         self.elect(member, skip=True)
         self.assertEqual(member.last.assignments, [])
         member.sync(0, 1)
-        member.do(member.machine.metadata({"t": 3}, NOW_MS))
+        member.do(member.machine.metadata_changed({"t": 3}, NOW_MS))
         self.assertEqual((member.state, member.last.reason), (State.JOINING, "cached metadata has changed"))
 
     def test_broken_assignor(self) -> None:
@@ -91,25 +91,25 @@ class LeaderTests(SynchronousTestCase):
         self.elect(member)
         member.sync(0, 1)
         for counts in ({"t": 2}, {"t": 2, "u": 7}):
-            member.do(member.machine.metadata(counts, NOW_MS))
+            member.do(member.machine.metadata_changed(counts, NOW_MS))
             self.assertEqual(member.state, State.STABLE)
-        member.do(member.machine.metadata({"t": 4}, NOW_MS))
+        member.do(member.machine.metadata_changed({"t": 4}, NOW_MS))
         self.assertEqual(member.state, State.JOINING)
 
     def test_metadata_of_follower(self) -> None:
         """Who does not lead leaves that to the leader."""
         member = Alone().stable(0)
-        member.do(member.machine.metadata({"t": 9}, NOW_MS))
+        member.do(member.machine.metadata_changed({"t": 9}, NOW_MS))
         self.assertEqual((member.state, member.watched), (State.STABLE, frozenset()))
 
     def test_metadata_before_sync(self) -> None:
         """What changes between the assignment and the answer counts, too."""
         member = Alone()
         self.elect(member)
-        member.do(member.machine.metadata({"t": 4}, NOW_MS))
+        member.do(member.machine.metadata_changed({"t": 4}, NOW_MS))
         self.assertEqual(member.state, State.SYNCING)
         member.sync(0, 1)
-        member.do(member.machine.metadata({"t": 4}, NOW_MS))
+        member.do(member.machine.metadata_changed({"t": 4}, NOW_MS))
         self.assertEqual(member.state, State.JOINING)
 
     def test_look_fails(self) -> None:
@@ -117,7 +117,7 @@ class LeaderTests(SynchronousTestCase):
         member = Alone()
         member.late_looks = True
         self.elect(member)
-        member.do(member.machine.failed(member.looks[0].token, ConnectionFailed("x"), NOW_MS))
+        member.do(member.machine.request_failed(member.looks[0].token, ConnectionFailed("x"), NOW_MS))
         self.assertEqual(member.state, State.UNJOINED)
-        member.do(member.machine.looked(member.looks[0].token, {"t": 2}, NOW_MS))
+        member.do(member.machine.partition_counts_received(member.looks[0].token, {"t": 2}, NOW_MS))
         self.assertEqual(member.sent(SyncGroupRequest), [])

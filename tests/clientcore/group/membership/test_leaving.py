@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.errors import CommitFailed, ConnectionFailed
-from kafkatx.clientcore.group.membership import NOBODY, State
+from kafkatx.clientcore.group.membership import NO_MEMBER, State
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.heartbeat import HeartbeatResponse
 from kafkatx.wire.messages.join_group import (
@@ -79,7 +79,7 @@ class LeavingTests(SynchronousTestCase):
         member.patient = True
         member.close()
         self.assertEqual((member.calls[-1], member.sent(LeaveGroupRequest)), (("revoked", {("t", 0)}), []))
-        self.assertEqual(member.machine.committing(), (1, "me"))
+        self.assertEqual(member.machine.commit_identity(), (1, "me"))
         member.finish()
         self.assertEqual(
             (member.state, member.last.members[0].reason), (State.LEAVING, "the consumer is being closed")
@@ -96,7 +96,7 @@ class LeavingTests(SynchronousTestCase):
         member.answer(LeaveGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
         self.assertEqual((member.state, member.left, member.machine.member_id), (State.UNJOINED, 1, ""))
         self.assertTrue(member.idle)
-        self.assertEqual(member.machine.committing(), NOBODY)
+        self.assertEqual(member.machine.commit_identity(), NO_MEMBER)
         member.subscribe("t")
         self.assertEqual((member.state, member.last.member_id), (State.JOINING, ""))
 
@@ -169,25 +169,25 @@ class CommittingTests(SynchronousTestCase):
     def test_identity(self) -> None:
         """A member commits by its generation; who wants to be none, from outside of the group."""
         member = Alone()
-        self.assertEqual(member.machine.committing(), NOBODY)
-        self.assertEqual(member.stable(0).machine.committing(), (1, "me"))
+        self.assertEqual(member.machine.commit_identity(), NO_MEMBER)
+        self.assertEqual(member.stable(0).machine.commit_identity(), (1, "me"))
 
     def test_rebalance(self) -> None:
         """During a rebalance nothing can be committed, and out of the group neither."""
         member = Alone()
         member.subscribe("t")
-        error = self.assertRaises(CommitFailed, member.machine.committing)
+        error = self.assertRaises(CommitFailed, member.machine.commit_identity)
         self.assertEqual(error.code, ErrorCode.REBALANCE_IN_PROGRESS)
         member.join()
-        self.assertRaises(CommitFailed, member.machine.committing)
+        self.assertRaises(CommitFailed, member.machine.commit_identity)
         member.answer(SyncGroupResponse(error_code=ErrorCode.NOT_COORDINATOR))
-        error = self.assertRaises(CommitFailed, member.machine.committing)
+        error = self.assertRaises(CommitFailed, member.machine.commit_identity)
         self.assertEqual(error.code, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def refused(self, code: ErrorCode, generation: int = 1) -> Alone:
         """A member that commits and is refused."""
         member = Alone(group_instance_id="one").stable(0)
-        member.do(member.machine.commit_refused(code, generation, "me", NOW_MS))
+        member.do(member.machine.commit_failed(code, generation, "me", NOW_MS))
         return member
 
     def test_refused(self) -> None:

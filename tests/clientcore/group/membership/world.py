@@ -9,18 +9,18 @@ from typing import Any
 from kafkatx.clientcore.group.membership import (
     NEVER_MS,
     Action,
-    Ask,
-    Call,
-    Change,
-    Fail,
-    Forget,
-    Left,
-    Look,
+    AssignmentChange,
+    ForgetCoordinator,
+    LeaveCompleted,
+    LogMessage,
     MemberMachine,
     MemberSettings,
+    NotifyApplication,
+    ReportFailure,
+    RequestPartitionCounts,
+    SendRequest,
     State,
-    Tell,
-    Watch,
+    WatchTopics,
 )
 from kafkatx.errors import ErrorCode, KafkaTXError
 from kafkatx.group.actions import Answer, Client, Store
@@ -76,7 +76,7 @@ class World:
 
     # The broker
 
-    def send(self, actor: Actor, ask: Ask) -> None:
+    def send(self, actor: Actor, ask: SendRequest) -> None:
         """Let the group hear a request, encoded and decoded as on the way to a broker."""
         kind = type(ask.request)
         version = VERSIONS[kind]
@@ -139,7 +139,7 @@ class World:
     def tell_topics(self) -> None:
         """Everybody has new metadata."""
         for actor in self.members:
-            actor.do(actor.machine.metadata(self.topics, self.now_ms))
+            actor.do(actor.machine.metadata_changed(self.topics, self.now_ms))
 
     @property
     def shared(self) -> dict[str, int]:
@@ -173,14 +173,14 @@ class Actor:
         }
         self.machine = MemberMachine(MemberSettings("g", **values))
         self.calls: list[tuple[str, set[tuple[str, int]]]] = []
-        self.asked: list[Ask] = []
-        self.told: list[Tell] = []
+        self.asked: list[SendRequest] = []
+        self.told: list[LogMessage] = []
         self.watched: frozenset[str] = frozenset()
         self.errors: list[KafkaTXError] = []
         self.forgot = self.left = 0
         self.patient = self.frozen = self.busy = False
         self.deaf: Exception | None = None
-        self.looks: list[Look] = []
+        self.looks: list[RequestPartitionCounts] = []
         self.late_looks = False
         self._held: list[Callable[[], None]] = []
 
@@ -213,7 +213,7 @@ class Actor:
         if self.frozen:
             self._held.append(lambda: self.hear(token, response))
         else:
-            self.do(self.machine.answered(token, response, self.world.now_ms))
+            self.do(self.machine.response_received(token, response, self.world.now_ms))
 
     def thaw(self) -> None:
         """Go on, with all that came meanwhile."""
@@ -233,35 +233,39 @@ class Actor:
         self.world.later(lambda: self.do(happen()))
 
     def _do(self, action: Action) -> None:
-        if isinstance(action, Ask):
+        if isinstance(action, SendRequest):
             self.asked.append(action)
             error = self.deaf
             if error is None:
                 self.world.later(lambda: self.world.send(self, action))
             else:
-                self._then(lambda: self.machine.failed(action.token, error, self.world.now_ms))
-        elif isinstance(action, Call):
+                self._then(lambda: self.machine.request_failed(action.token, error, self.world.now_ms))
+        elif isinstance(action, NotifyApplication):
             self._hear_of(action)
-        elif isinstance(action, Look):
+        elif isinstance(action, RequestPartitionCounts):
             self.looks.append(action)
             if not self.late_looks:
-                self._then(lambda: self.machine.looked(action.token, self.world.topics, self.world.now_ms))
-        elif isinstance(action, Forget):
+                self._then(
+                    lambda: self.machine.partition_counts_received(
+                        action.token, self.world.topics, self.world.now_ms
+                    )
+                )
+        elif isinstance(action, ForgetCoordinator):
             self.forgot += 1
-        elif isinstance(action, Watch):
+        elif isinstance(action, WatchTopics):
             self.watched = action.topics
-        elif isinstance(action, Left):
+        elif isinstance(action, LeaveCompleted):
             self.left += 1
-        elif isinstance(action, Fail):
+        elif isinstance(action, ReportFailure):
             self.errors.append(action.error)
         else:
-            action.text.format(group="g", member="m", **action.values)
+            action.format.format(group="g", member="m", **action.values)
             self.told.append(action)
 
-    def _hear_of(self, call: Call) -> None:
+    def _hear_of(self, call: NotifyApplication) -> None:
         self._call, self.busy = call, True
         self.calls.append((call.change.value, {(at.topic, at.partition) for at in call.partitions}))
-        if call.change is Change.ASSIGNED:
+        if call.change is AssignmentChange.ASSIGNED:
             for at in call.partitions:
                 other = self.world.owners.get(at)
                 assert other is None or other.out, f"{at} has two owners"
@@ -269,13 +273,13 @@ class Actor:
         if not self.patient:
             self.world.later(lambda: self._done(call))
 
-    def _done(self, call: Call) -> None:
+    def _done(self, call: NotifyApplication) -> None:
         self.busy = False
-        if call.change is not Change.ASSIGNED:
+        if call.change is not AssignmentChange.ASSIGNED:
             for at in call.partitions:
                 if self.world.owners.get(at) is self:
                     del self.world.owners[at]
-        self.do(self.machine.called(self.world.now_ms))
+        self.do(self.machine.application_notified(self.world.now_ms))
 
     # Looking
 

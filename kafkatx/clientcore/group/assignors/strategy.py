@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkatx.clientcore.group.assignors.assignor import Assignor
-from kafkatx.clientcore.group.assignors.plain import RANGE, ROUND_ROBIN
+from kafkatx.clientcore.group.assignors.range_roundrobin import RANGE, ROUND_ROBIN
 from kafkatx.clientcore.group.assignors.sticky import COOPERATIVE_STICKY, STICKY
 from kafkatx.errors import SettingError
 
@@ -42,7 +42,7 @@ def built_in(name: str) -> Assignor:
     return found
 
 
-def named(chosen: Any, installed: Callable[[str], Any] = built_in) -> tuple[Assignor, ...]:
+def assignors_of(chosen: Any, installed: Callable[[str], Any] = built_in) -> tuple[Assignor, ...]:
     """The assignors that ``partition.assignment.strategy`` lists, in its order: the first is liked best.
 
     :param chosen: names and objects, or one object alone. A class is called for an object of it.

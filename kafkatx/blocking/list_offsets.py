@@ -20,7 +20,7 @@ def lookup(
     """Do once what :meth:`Cluster.offsets_of` says."""
     by_leader: defaultdict[Channel, dict[TopicPartition, int]] = defaultdict(dict)
     for at, timestamp in timestamps.items():
-        by_leader[cluster.leader(*at)][at] = timestamp
+        by_leader[cluster.leader_connection(*at)][at] = timestamp
     tickets = [
         (leader, leader.send(request(wanted, isolation_level))) for leader, wanted in by_leader.items()
     ]

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kafkatx.clientcore.group.assignors.assignor import Assignments, Assignor, Member, Partitions, order
+from kafkatx.clientcore.group.assignors.assignor import (
+    Assignments,
+    Assignor,
+    Member,
+    PartitionCounts,
+    member_order,
+)
 from kafkatx.types import TopicPartition
 
 
-def ranges(members: Mapping[str, Member], partitions: Partitions) -> Assignments:
+def ranges(members: Mapping[str, Member], partitions: PartitionCounts) -> Assignments:
     """Cut each topic into ranges for its subscribers; the first ones get one more where it does not divide.
 
     Two members, two topics of three partitions: C0 gets t0-0, t0-1, t1-0 and t1-1, C1 gets t0-2 and t1-2.
@@ -16,7 +22,7 @@ def ranges(members: Mapping[str, Member], partitions: Partitions) -> Assignments
     subscribers.
     """
     given: Assignments = {member_id: [] for member_id in members}
-    ordered = sorted(members.values(), key=order)
+    ordered = sorted(members.values(), key=member_order)
     for topic in sorted(partitions):
         takers = [member.member_id for member in ordered if topic in member.topics]
         start = 0
@@ -28,13 +34,13 @@ def ranges(members: Mapping[str, Member], partitions: Partitions) -> Assignments
     return given
 
 
-def round_robin(members: Mapping[str, Member], partitions: Partitions) -> Assignments:
+def round_robin(members: Mapping[str, Member], partitions: PartitionCounts) -> Assignments:
     """Deal all partitions out like cards, passing over who does not subscribe to the topic.
 
     Two members, two topics of three partitions: C0 gets t0-0, t0-2 and t1-1, C1 gets t0-1, t1-0 and t1-2.
     """
     given: Assignments = {member_id: [] for member_id in members}
-    ring = sorted(members.values(), key=order)
+    ring = sorted(members.values(), key=member_order)
     at = 0
     for topic in sorted(partitions):
         if not any(topic in member.topics for member in ring):

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections import deque
 
-from kafkatx.clientcore.group.assignors.assignor import Assignments, Partitions
-from kafkatx.clientcore.group.assignors.claims import Claims
+from kafkatx.clientcore.group.assignors.assignor import Assignments, PartitionCounts
+from kafkatx.clientcore.group.assignors.claims import ResolvedClaims
 from kafkatx.types import TopicPartition
 
 
-class Equal:
+class ConstrainedAssignment:
     """One assignment under way. Everybody gets ``low`` partitions, and ``extra`` members one more."""
 
-    def __init__(self, claims: Claims, partitions: Partitions) -> None:
+    def __init__(self, claims: ResolvedClaims, partitions: PartitionCounts) -> None:
         self._claims = claims
         self._partitions = partitions
         self._low, self._extra = divmod(sum(partitions.values()), len(claims.held))
-        self._given: Assignments = {member: [] for member in claims.held}
+        self._assigned: Assignments = {member: [] for member in claims.held}
         self._revoked: dict[TopicPartition, str] = {}
         self._below: list[str] = []
         """Who has less than ``low``."""
@@ -31,11 +31,11 @@ class Equal:
 
     def assign(self) -> Assignments:
         """Do it; afterwards :attr:`transferring` is known."""
-        self._keep()
-        self._deal()
-        return self._given
+        self._keep_owned()
+        self._distribute()
+        return self._assigned
 
-    def _keep(self) -> None:
+    def _keep_owned(self) -> None:
         """Let everybody keep what it has, up to its quota."""
         large = 0
         for member in sorted(self._claims.held):
@@ -48,12 +48,12 @@ class Equal:
                 self._below.append(member)
             else:
                 self._at_low.append(member)
-            self._given[member] = held[:quota]
+            self._assigned[member] = held[:quota]
             self._revoked.update(dict.fromkeys(held[quota:], member))
 
-    def _deal(self) -> None:
+    def _distribute(self) -> None:
         """Deal out what nobody has: first to those who have too little, in turn, then one more to others."""
-        kept = {at for held in self._given.values() for at in held}
+        kept = {at for held in self._assigned.values() for at in held}
         below, at_low = deque(self._below), deque(self._at_low)
         for topic in sorted(self._partitions):
             for number in range(self._partitions[topic]):
@@ -61,13 +61,13 @@ class Equal:
                 if at in kept:
                     continue
                 member = below.popleft() if below else at_low.popleft()
-                self._give(at, member)
-                if len(self._given[member]) < self._low:
+                self._assign_partition(at, member)
+                if len(self._assigned[member]) < self._low:
                     below.append(member)
-                elif len(self._given[member]) == self._low:
+                elif len(self._assigned[member]) == self._low:
                     at_low.append(member)
 
-    def _give(self, at: TopicPartition, member: str) -> None:
-        self._given[member].append(at)
+    def _assign_partition(self, at: TopicPartition, member: str) -> None:
+        self._assigned[member].append(at)
         if self._revoked.get(at, member) != member or at in self._claims.disputed:
             self.transferring[at] = member

@@ -11,26 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kafkatx.clientcore.group.assignors.assignor import Assignments, Member, Partitions
-from kafkatx.clientcore.group.assignors.claims import Claims
+from kafkatx.clientcore.group.assignors.assignor import Assignments, Member, PartitionCounts
+from kafkatx.clientcore.group.assignors.claims import ResolvedClaims
 from kafkatx.types import TopicPartition
 
 
-class Unequal:
+class GeneralAssignment:
     """One assignment under way."""
 
-    def __init__(self, members: Mapping[str, Member], claims: Claims, partitions: Partitions) -> None:
+    def __init__(
+        self, members: Mapping[str, Member], claims: ResolvedClaims, partitions: PartitionCounts
+    ) -> None:
         self._members = members
         self._claims = claims
-        self._takers = {
+        self._subscribers = {
             topic: [member for member in sorted(members) if topic in members[member].topics]
             for topic in partitions
         }
-        topics = sorted(partitions, key=lambda topic: (len(self._takers[topic]), topic))
+        topics = sorted(partitions, key=lambda topic: (len(self._subscribers[topic]), topic))
         self._all = [
             TopicPartition(topic, number)
             for topic in topics
-            if self._takers[topic]
+            if self._subscribers[topic]
             for number in range(partitions[topic])
         ]
         self._held: dict[str, dict[TopicPartition, None]] = {member: {} for member in members}
@@ -39,36 +41,36 @@ class Unequal:
 
     def assign(self) -> Assignments:
         """Do it."""
-        revoked = self._keep()
+        revoked = self._keep_owned()
         new = [at for at in self._all if at not in self._owner]
         for at in new:
-            self._own(at, self._least(at.topic))
+            self._assign_partition(at, self._least_loaded(at.topic))
         if not revoked:  # perhaps nobody need give up anything
-            self._even_out(new)
-        self._even_out(self._all)
+            self._balance(new)
+        self._balance(self._all)
         return {member: list(held) for member, held in self._held.items()}
 
-    def _keep(self) -> bool:
+    def _keep_owned(self) -> bool:
         """Let everybody keep what it subscribes to; tell whether somebody has what it does not."""
         revoked = False
         for member, held in self._claims.held.items():
             for at in held:
                 if at.topic in self._members[member].topics:
-                    self._own(at, member)
+                    self._assign_partition(at, member)
                 else:
                     revoked = True
         return revoked
 
-    def _own(self, at: TopicPartition, member: str) -> None:
+    def _assign_partition(self, at: TopicPartition, member: str) -> None:
         self._held[member][at] = None
         self._owner[at] = member
 
-    def _least(self, topic: str) -> str:
-        return min(self._takers[topic], key=lambda member: (len(self._held[member]), member))
+    def _least_loaded(self, topic: str) -> str:
+        return min(self._subscribers[topic], key=lambda member: (len(self._held[member]), member))
 
-    def _even_out(self, movable: Iterable[TopicPartition]) -> None:
+    def _balance(self, movable: Iterable[TopicPartition]) -> None:
         """Move what makes it more even, until nothing does."""
-        movable = [at for at in movable if len(self._takers[at.topic]) > 1]
+        movable = [at for at in movable if len(self._subscribers[at.topic]) > 1]
         moved = True
         while moved:
             moved = False
@@ -79,10 +81,10 @@ class Unequal:
         """Move a partition to whoever had it by an older generation, else to whoever has least."""
         enough = len(self._held[self._owner[at]]) - 1
         before = self._claims.older.get(at)
-        if before in self._takers[at.topic] and len(self._held[before]) < enough:
+        if before in self._subscribers[at.topic] and len(self._held[before]) < enough:
             self._move(at, before)
             return True
-        least = self._least(at.topic)
+        least = self._least_loaded(at.topic)
         if len(self._held[least]) < enough:
             self._move(at, least)
             return True
@@ -94,7 +96,7 @@ class Unequal:
         back = self._moves.came_from(to, giver, at.topic)
         at = back if back is not None else at
         del self._held[giver][at]
-        self._own(at, to)
+        self._assign_partition(at, to)
         self._moves.note(at, giver, to)
 
 

@@ -9,8 +9,8 @@ import attrs
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
-from kafkatx.blocking.retry import Patience
-from kafkatx.blocking.stalls import Waiting
+from kafkatx.blocking.retry import RetryDeadline
+from kafkatx.blocking.stalls import StallReporter
 from kafkatx.clientcore.producer.accumulator import Outcome, RecordAccumulator
 from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.clientcore.producer.partition_queue import PartitionQueue
@@ -28,7 +28,7 @@ from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
 
 
 @attrs.define
-class Written:
+class WriteTotals:
     """What has been acknowledged so far; with acks=0, sent. ``bytes`` are those of keys and values."""
 
     records: int = 0
@@ -36,7 +36,7 @@ class Written:
 
 
 @attrs.define(eq=False)
-class _Flight:
+class _InFlightRequest:
     """A produce request whose reply is awaited."""
 
     batch: ProducerBatch
@@ -55,7 +55,7 @@ class Auditor(Protocol):
         """The end: say what was counted. Raises nothing."""
 
 
-class Delivery:
+class Sender:
     """Sends what an accumulator has closed.
 
     Up to *max_in_flight* requests are under way at once. When the oldest fails with an error that may
@@ -73,17 +73,19 @@ class Delivery:
         delivery_timeout_s: float,
         auditor: Auditor | None = None,
     ) -> None:
-        self.written = Written()
+        self.totals = WriteTotals()
         self._auditor = auditor
         self._cluster = cluster
         self._accumulator = accumulator
         self._acks = acks
         self._max_in_flight = accumulator.limits.in_flight
         self._request_timeout_ms = int(request_timeout_s * 1000)
-        self._patience = Patience(delivery_timeout_s, cluster.backoff, cluster.clock, cluster.sleep)
-        self._waiting = Waiting(cluster.on_wait, cluster.clock)
-        self._channels: dict[tuple[str, int], Channel] = {}
-        self._in_flight: deque[_Flight] = deque()
+        self._retry_deadline = RetryDeadline(
+            delivery_timeout_s, cluster.backoff, cluster.clock, cluster.sleep
+        )
+        self._stall_reporter = StallReporter(cluster.on_wait, cluster.clock)
+        self._leaders: dict[tuple[str, int], Channel] = {}
+        self._in_flight: deque[_InFlightRequest] = deque()
 
     def send(self) -> None:
         """Send all closed batches as soon as fewer than *max_in_flight* are under way; wait until then.
@@ -91,37 +93,37 @@ class Delivery:
         :raises ProduceFailed: one of these or an earlier batch was refused, or was not delivered in time.
         """
         while any(queue.waiting for queue in self._accumulator.busy):
-            if not self._pump():
-                self._settle()
+            if not self._send_next():
+                self._complete_oldest()
 
     def drain(self) -> None:
         """Wait until all is acknowledged; raises as :meth:`send`."""
         self.send()
         while self._in_flight:
-            self._settle()
+            self._complete_oldest()
             self.send()
 
     def close(self) -> None:
         """Close the connections; what is not acknowledged may be lost."""
-        for channel in self._channels.values():
+        for channel in self._leaders.values():
             channel.close()
-        self._channels.clear()
+        self._leaders.clear()
         self._in_flight.clear()
         self._accumulator.abandon()
         if self._auditor is not None:
             self._auditor.announce()
 
-    def _pump(self) -> bool:
+    def _send_next(self) -> bool:
         """Send one batch, if one may be sent; whether that was tried."""
         if len(self._in_flight) >= self._max_in_flight:
             return False
         for queue in self._accumulator.busy:
             if queue.waiting and queue.sendable(self._max_in_flight):
-                self._take(queue)
+                self._send_from(queue)
                 return True
         return False
 
-    def _take(self, queue: PartitionQueue) -> None:
+    def _send_from(self, queue: PartitionQueue) -> None:
         batch = self._accumulator.take(queue)
         try:
             self._send(batch)
@@ -134,27 +136,27 @@ class Delivery:
         request = produce_request([batch], version, self._acks, self._request_timeout_ms)
         ticket = channel.send(request, version, expect_reply=self._acks != 0)
         if self._acks:
-            self._in_flight.append(_Flight(batch, channel, ticket))
+            self._in_flight.append(_InFlightRequest(batch, channel, ticket))
         else:
-            self._answered(batch, None)
+            self._complete(batch, None)
 
     def _leader(self, batch: ProducerBatch) -> Channel:
         node = self._cluster.leader_node(batch.topic, batch.partition)
-        channel = self._channels.get((node.host, node.port))
+        channel = self._leaders.get((node.host, node.port))
         if channel is None or channel.closed:
-            channel = self._channels[node.host, node.port] = self._cluster.dial(node)
+            channel = self._leaders[node.host, node.port] = self._cluster.new_connection(node)
         return channel
 
-    def _settle(self) -> None:
+    def _complete_oldest(self) -> None:
         """Wait for the oldest request's reply and act upon it."""
         flight = self._in_flight.popleft()
         error = self._error_of(flight)
         if error is None:
-            self._answered(flight.batch, None, flight.append_time_ms)
+            self._complete(flight.batch, None, flight.append_time_ms)
         else:
             self._failed(flight.batch, error)
 
-    def _error_of(self, flight: _Flight) -> KafkaTXError | None:
+    def _error_of(self, flight: _InFlightRequest) -> KafkaTXError | None:
         """Wait for one request's reply; None if the batch is in the log."""
         try:
             response: ProduceResponse = flight.channel.receive(flight.ticket)
@@ -165,15 +167,15 @@ class Delivery:
             flight.append_time_ms = answer.log_append_time_ms
         return error_of(answer)
 
-    def _answered(
+    def _complete(
         self, batch: ProducerBatch, error: KafkaTXError | None, append_time_ms: int = NO_TIMESTAMP
     ) -> Outcome:
         outcome = self._accumulator.complete_batch(batch, error, 0.0)
         if outcome is Outcome.DELIVERED:
-            self._patience.progress()
-            self._waiting.over()
-            self.written.records += batch.records
-            self.written.bytes += batch.payload_bytes
+            self._retry_deadline.reset()
+            self._stall_reporter.recovered()
+            self.totals.records += batch.records
+            self.totals.bytes += batch.payload_bytes
             if self._auditor is not None:
                 self._auditor.count(batch, append_time_ms)
         return outcome
@@ -184,28 +186,28 @@ class Delivery:
         :raises ProduceFailed: *error* is not one that passes, or the time is up.
         """
         cut = can_be_split(batch, code_of(error))
-        if self._answered(batch, error) is Outcome.FAILED:
-            self._give_up(batch, error)
+        if self._complete(batch, error) is Outcome.FAILED:
+            self._raise_failure(batch, error)
         flights, self._in_flight = self._in_flight, deque()
         for flight in flights:
             later = self._error_of(flight)
             if (
-                self._answered(flight.batch, later, flight.append_time_ms) is Outcome.FAILED
+                self._complete(flight.batch, later, flight.append_time_ms) is Outcome.FAILED
                 and later is not None
             ):
-                self._give_up(flight.batch, later)
+                self._raise_failure(flight.batch, later)
         if cut:
             return
-        for channel in self._channels.values():
+        for channel in self._leaders.values():
             channel.close()
-        self._channels.clear()
-        self._cluster.forget()
+        self._leaders.clear()
+        self._cluster.forget_metadata()
         if isinstance(error, RequestError):  # of a broker that does not answer the cluster tells
-            self._waiting.failed(f"{batch.topic} [{batch.partition}] takes no records ({error})")
+            self._stall_reporter.failed(f"{batch.topic} [{batch.partition}] takes no records ({error})")
         try:
-            self._patience.again(error)
+            self._retry_deadline.wait_or_raise(error)
         except KafkaTXError:
-            self._give_up(batch, error)
+            self._raise_failure(batch, error)
 
-    def _give_up(self, batch: ProducerBatch, error: KafkaTXError) -> NoReturn:
+    def _raise_failure(self, batch: ProducerBatch, error: KafkaTXError) -> NoReturn:
         raise produce_failure(batch, error) from error

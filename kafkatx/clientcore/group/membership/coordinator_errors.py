@@ -6,14 +6,14 @@ from kafkatx.clientcore.errors import describe
 from kafkatx.clientcore.group.membership.settings import MemberSettings
 from kafkatx.errors import ErrorCode, RequestError
 
-ELSEWHERE = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+COORDINATOR_MOVED = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 """Another broker may be the coordinator now."""
 
-RESETS = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
+MEMBERSHIP_LOST = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
 """The member is out of its generation; with the first, its id is not known either."""
 
 
-def fatal(code: ErrorCode, settings: MemberSettings) -> RequestError:
+def fatal_error(code: ErrorCode, settings: MemberSettings) -> RequestError:
     """The error that ends a membership, as the application sees it."""
     names = ", ".join(assignor.name for assignor in settings.assignors)
     words = {

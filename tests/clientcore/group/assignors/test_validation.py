@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.group.assignors import COOPERATIVE_STICKY, Assignor, Member
-from kafkatx.clientcore.group.assignors.checked import check
+from kafkatx.clientcore.group.assignors.validation import validate_assignment
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import TopicPartition
 
@@ -33,13 +33,13 @@ class CheckTests(SynchronousTestCase):
 
     def refused(self, given: dict[str, Any], words: str) -> None:
         """The assignment is refused, in these words."""
-        error = self.assertRaises(KafkaTXError, check, own(), self.members, COUNTS, given)
+        error = self.assertRaises(KafkaTXError, validate_assignment, own(), self.members, COUNTS, given)
         self.assertEqual(str(error), f"the assignor own is wrong: it gives {words}")
 
     def test_right(self) -> None:
         """Each partition once, to subscribers; some may be left out, and members without any."""
         for given in ({"a": [T0], "b": [T1]}, {"a": [T1, T0]}, {}, {"b": [("t", 1)]}):
-            check(own(), self.members, COUNTS, given)
+            validate_assignment(own(), self.members, COUNTS, given)
 
     def test_twice(self) -> None:
         """A partition has one owner."""
@@ -60,19 +60,23 @@ class CheckTests(SynchronousTestCase):
         """What a member still has goes to nobody else in one step, where members keep their partitions."""
         group = members(a=((T0, T1), 4), b=((), -1))
         given = {"a": [T0], "b": [T1]}
-        check(own(), group, COUNTS, given)
-        check(own(cooperative=True), group, COUNTS, {"a": [T0]})
-        error = self.assertRaises(KafkaTXError, check, own(cooperative=True), group, COUNTS, given)
+        validate_assignment(own(), group, COUNTS, given)
+        validate_assignment(own(cooperative=True), group, COUNTS, {"a": [T0]})
+        error = self.assertRaises(
+            KafkaTXError, validate_assignment, own(cooperative=True), group, COUNTS, given
+        )
         self.assertIn("it gives t [1] to b, a still has it", str(error))
 
     def test_older_claim(self) -> None:
         """Who had a partition by an older generation has it no more."""
         group = members(a=((T0,), 3), b=((T0,), 4))
-        check(own(cooperative=True), group, COUNTS, {"b": [T0]})
-        error = self.assertRaises(KafkaTXError, check, own(cooperative=True), group, COUNTS, {"a": [T0]})
+        validate_assignment(own(cooperative=True), group, COUNTS, {"b": [T0]})
+        error = self.assertRaises(
+            KafkaTXError, validate_assignment, own(cooperative=True), group, COUNTS, {"a": [T0]}
+        )
         self.assertIn("b still has it", str(error))
 
     def test_ours(self) -> None:
         """Ours knows generations from user data, too, and is trusted there."""
         group = members(a=((T0,), 4), b=((), -1))
-        check(COOPERATIVE_STICKY, group, COUNTS, {"b": [T0]})
+        validate_assignment(COOPERATIVE_STICKY, group, COUNTS, {"b": [T0]})

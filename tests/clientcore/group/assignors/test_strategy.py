@@ -6,7 +6,14 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.group.assignors import COOPERATIVE_STICKY, RANGE, ROUND_ROBIN, STICKY, Assignor, named
+from kafkatx.clientcore.group.assignors import (
+    COOPERATIVE_STICKY,
+    RANGE,
+    ROUND_ROBIN,
+    STICKY,
+    Assignor,
+    assignors_of,
+)
 from kafkatx.errors import SettingError
 
 
@@ -28,39 +35,40 @@ class Own:
 class NamedTests(SynchronousTestCase):
     def test_names(self) -> None:
         """Kafka's names, in the order in which they are given."""
-        chosen = named(["sticky", "range", "roundrobin", "cooperative-sticky"])
+        chosen = assignors_of(["sticky", "range", "roundrobin", "cooperative-sticky"])
         self.assertEqual(chosen, (STICKY, RANGE, ROUND_ROBIN, COOPERATIVE_STICKY))
 
     def test_java(self) -> None:
         """The class names of Java settings are understood."""
         self.assertEqual(
-            named(["org.apache.kafka.clients.consumer.CooperativeStickyAssignor"]), (COOPERATIVE_STICKY,)
+            assignors_of(["org.apache.kafka.clients.consumer.CooperativeStickyAssignor"]),
+            (COOPERATIVE_STICKY,),
         )
 
     def test_object(self) -> None:
         """One may be an object, also alone."""
         own = Assignor("own", lambda members, partitions: {})
-        self.assertEqual(named([own, "range"]), (own, RANGE))
-        self.assertEqual(named(own), (own,))
+        self.assertEqual(assignors_of([own, "range"]), (own, RANGE))
+        self.assertEqual(assignors_of(own), (own,))
 
     def test_shape(self) -> None:
         """One that is not made of ours is, be it a class; what lacks a method is refused."""
         for chosen in (Own(), Own, [Own]):
-            (made,) = named(chosen)
+            (made,) = assignors_of(chosen)
             self.assertEqual((made.name, made.cooperative, made.user_data(None, 7)), ("own", True, b"7"))
             self.assertEqual(made.assign({}, {}), {"m": []})
-        error = self.assertRaises(SettingError, named, object())
+        error = self.assertRaises(SettingError, assignors_of, object())
         self.assertIn("no name and no cooperative and no assign and no user_data", str(error))
 
     def test_installed(self) -> None:
         """Names are looked up where the caller says, but for those of Java's classes."""
-        self.assertEqual(named(["x"], {"x": Own()}.__getitem__)[0].name, "own")
+        self.assertEqual(assignors_of(["x"], {"x": Own()}.__getitem__)[0].name, "own")
         java = ["org.apache.kafka.clients.consumer.RangeAssignor"]
-        self.assertEqual(named(java, {"x": Own()}.__getitem__), (RANGE,))
+        self.assertEqual(assignors_of(java, {"x": Own()}.__getitem__), (RANGE,))
 
     def test_wrong(self) -> None:
         """An unknown name is an error that names the nearest; so are no name, and one twice."""
-        error = self.assertRaises(SettingError, named, ["stiky"])
+        error = self.assertRaises(SettingError, assignors_of, ["stiky"])
         self.assertIn("did you mean sticky?", str(error))
-        self.assertRaises(SettingError, named, [])
-        self.assertRaises(SettingError, named, ["range", RANGE])
+        self.assertRaises(SettingError, assignors_of, [])
+        self.assertRaises(SettingError, assignors_of, ["range", RANGE])

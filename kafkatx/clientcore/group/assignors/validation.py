@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kafkatx.clientcore.group.assignors.assignor import Assignor, Member, Partitions
-from kafkatx.clientcore.group.assignors.claims import Claim, settle
+from kafkatx.clientcore.group.assignors.assignor import Assignor, Member, PartitionCounts
+from kafkatx.clientcore.group.assignors.claims import Claim, resolve_claims
 from kafkatx.clientcore.group.assignors.sticky import COOPERATIVE_STICKY
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import TopicPartition
 
 
-def check(
+def validate_assignment(
     assignor: Assignor,
     members: Mapping[str, Member],
-    partitions: Partitions,
+    partitions: PartitionCounts,
     given: Mapping[str, Iterable[tuple[str, int]]],
 ) -> None:
     """See that an assignment is one that a group can have.
@@ -37,7 +37,7 @@ def check(
     if not assignor.cooperative or assignor is COOPERATIVE_STICKY:
         return
     claims = {member.member_id: Claim(member.owned, member.generation) for member in members.values()}
-    for owner, held in settle(claims, partitions).held.items():
+    for owner, held in resolve_claims(claims, partitions).held.items():
         for at in held:
             if owners.get(at, owner) != owner:
                 why = f"{owner} still has it, and has to give it up before: leave it out this time"
@@ -48,7 +48,7 @@ def _refused(
     member_id: str,
     at: TopicPartition,
     members: Mapping[str, Member],
-    partitions: Partitions,
+    partitions: PartitionCounts,
     owners: Mapping[TopicPartition, str],
 ) -> str:
     """Why a member cannot have a partition; empty if it can."""

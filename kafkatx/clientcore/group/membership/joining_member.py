@@ -5,10 +5,14 @@ The rules are those of ``AbstractCoordinator`` and ``ConsumerCoordinator`` of Ap
 
 from __future__ import annotations
 
-from kafkatx.clientcore.group.membership.actions import Look, Watch
-from kafkatx.clientcore.group.membership.core import Core, Partitions
-from kafkatx.clientcore.group.membership.leader import Lead
-from kafkatx.clientcore.group.membership.refusals import ELSEWHERE, RESETS, fatal
+from kafkatx.clientcore.group.membership.actions import RequestPartitionCounts, WatchTopics
+from kafkatx.clientcore.group.membership.coordinator_errors import (
+    COORDINATOR_MOVED,
+    MEMBERSHIP_LOST,
+    fatal_error,
+)
+from kafkatx.clientcore.group.membership.leader import GroupLeader
+from kafkatx.clientcore.group.membership.member_state import MemberState, Partitions
 from kafkatx.clientcore.group.membership.states import Event
 from kafkatx.errors import ErrorCode, KafkaTXError, ProtocolViolation
 from kafkatx.group.protocol import (
@@ -27,21 +31,21 @@ from kafkatx.wire.messages.sync_group import (
     SyncGroupResponse,
 )
 
-LAPSE_MS = 5000
+JOIN_TIMEOUT_LAPSE_MS = 5000
 """How much longer than the rebalance time-out a JoinGroup may take (JOIN_GROUP_TIMEOUT_LAPSE)."""
 
-MOST_REASON = 255
+MAX_REASON_LENGTH = 255
 """The longest reason that a broker takes (KIP-800)."""
 
 
-class Joining(Core):
+class JoiningMember(MemberState):
     """A member that joins."""
 
     def _join(self, topics: frozenset[str], now_ms: int) -> None:
         """Ask to be in the next generation. Heartbeats stop: the coordinator knows that the member waits."""
-        self._move(Event.JOIN)
-        self._pulse.stop()
-        self._lead = None
+        self._transition(Event.JOIN)
+        self._heartbeat.stop()
+        self._group_leader = None
         self._joined_topics = topics
         settings = self.settings
         request = JoinGroupRequest(
@@ -52,9 +56,9 @@ class Joining(Core):
             group_instance_id=settings.group_instance_id,
             protocol_type=PROTOCOL_TYPE,
             protocols=self._protocols(topics),
-            reason=(self._reason or "")[:MOST_REASON],
+            reason=(self._join_reason or "")[:MAX_REASON_LENGTH],
         )
-        self._token = self._ask(request, settings.max_poll_interval_ms + LAPSE_MS)
+        self._token = self._send(request, settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
 
     def _protocols(self, topics: frozenset[str]) -> list[JoinGroupRequestProtocol]:
         """A subscription for each assignor, with what the member has and in which generation it got it."""
@@ -69,7 +73,7 @@ class Joining(Core):
         )
         offered = []
         for assignor in self.settings.assignors:
-            subscription.user_data = assignor.user_data(*self._last)
+            subscription.user_data = assignor.user_data(*self._last_assignment)
             offered.append(JoinGroupRequestProtocol(assignor.name, encode_subscription(subscription, NEWEST)))
         return offered
 
@@ -77,23 +81,23 @@ class Joining(Core):
         code = ErrorCode.of(response.error_code)
         if code is ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = response.member_id
-            self._move(Event.REFUSED)
-            self._again("need to re-join with the given member-id", now_ms, at_once=True)
+            self._transition(Event.REFUSED)
+            self._schedule_rejoin("need to re-join with the given member-id", now_ms, at_once=True)
         elif code:
-            self._refused(code, now_ms, at_once=code is not ErrorCode.REBALANCE_IN_PROGRESS)
+            self._join_failed(code, now_ms, at_once=code is not ErrorCode.REBALANCE_IN_PROGRESS)
         elif not self._agrees(response.protocol_type, response.protocol_name):
-            self._fail(fatal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, self.settings))
+            self._fail(fatal_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, self.settings))
         else:
-            self._move(Event.JOINED)
+            self._transition(Event.JOINED)
             self.generation, self.member_id = response.generation_id, response.member_id
-            self._pulse.start(now_ms)
-            self._tell(
+            self._heartbeat.start(now_ms)
+            self._log(
                 "{member} has joined group {group}, generation {generation}", generation=self.generation
             )
             if response.leader == response.member_id:
-                self._elected(response)
+                self._become_leader(response)
             else:
-                self._out.append(Watch(frozenset()))
+                self._actions.append(WatchTopics(frozenset()))
                 self._sync([])
 
     def _agrees(self, protocol_type: str | None, protocol_name: str | None) -> bool:
@@ -101,19 +105,19 @@ class Joining(Core):
         self._assignor = next((a for a in self.settings.assignors if a.name == protocol_name), None)
         return protocol_type in (None, PROTOCOL_TYPE) and self._assignor is not None
 
-    def _elected(self, response: JoinGroupResponse) -> None:
+    def _become_leader(self, response: JoinGroupResponse) -> None:
         """This member leads: it needs to know what partitions there are now, of all topics of the group."""
         assert self._assignor is not None
-        self._lead = lead = Lead.of(self._assignor, response.members, response.skip_assignment)
+        self._group_leader = lead = GroupLeader.of(self._assignor, response.members, response.skip_assignment)
         for other in lead.unreadable:
-            self._tell(
+            self._log(
                 "{other} of group {group} wants nothing: its subscription is malformed", True, other=other
             )
         self._tokens += 1
         self._token = self._tokens
-        self._out += (Watch(lead.topics), Look(self._tokens, lead.topics))
+        self._actions += (WatchTopics(lead.topics), RequestPartitionCounts(self._tokens, lead.topics))
 
-    def _share_out(self, lead: Lead, counts: dict[str, int]) -> None:
+    def _assign(self, lead: GroupLeader, counts: dict[str, int]) -> None:
         try:
             assignments = lead.assign(counts)
         except KafkaTXError as error:
@@ -123,7 +127,7 @@ class Joining(Core):
 
     def _sync(self, assignments: list[SyncGroupRequestAssignment]) -> None:
         assert self._assignor is not None
-        self._token = self._ask(
+        self._token = self._send(
             SyncGroupRequest(
                 group_id=self.settings.group_id,
                 generation_id=self.generation,
@@ -138,26 +142,26 @@ class Joining(Core):
     def _synced(self, response: SyncGroupResponse, now_ms: int) -> None:
         code = ErrorCode.of(response.error_code)
         if code:
-            self._refused(code, now_ms, at_once=True)
+            self._join_failed(code, now_ms, at_once=True)
             return
         try:
             assigned = _assigned(bytes(response.assignment))
         except ProtocolViolation as error:
-            self._tell(
+            self._log(
                 "the leader of group {group} gave {member} what it cannot read: {error}", True, error=error
             )
-            self._move(Event.REFUSED)
-            self._again("the assignment is malformed", now_ms, at_once=False)
+            self._transition(Event.REFUSED)
+            self._schedule_rejoin("the assignment is malformed", now_ms, at_once=False)
             return
-        self._move(Event.SYNCED)
-        self._reason, self._failures, self._retry_ms = None, 0, now_ms
-        if self._wanted(assigned):
-            self._last = (assigned, self.generation)
-            self._target = assigned
+        self._transition(Event.SYNCED)
+        self._join_reason, self._failures, self._retry_ms = None, 0, now_ms
+        if self._accept_topics(assigned):
+            self._last_assignment = (assigned, self.generation)
+            self._new_assignment = assigned
         else:
-            self._reason = "received assignment does not match the current subscription"
+            self._join_reason = "received assignment does not match the current subscription"
 
-    def _wanted(self, assigned: Partitions) -> bool:
+    def _accept_topics(self, assigned: Partitions) -> bool:
         """Whether all is of topics that are subscribed to now, be it that the leader saw a match first."""
         topics = self._topics or frozenset()
         more = {at.topic for at in assigned} - topics
@@ -167,19 +171,19 @@ class Joining(Core):
         self._joined_topics |= more
         return True
 
-    def _refused(self, code: ErrorCode, now_ms: int, *, at_once: bool) -> None:
+    def _join_failed(self, code: ErrorCode, now_ms: int, *, at_once: bool) -> None:
         """JoinGroup or SyncGroup was answered with an error."""
         reason = f"rebalance failed due to {code.name}"
-        if code in RESETS:
+        if code in MEMBERSHIP_LOST:
             self._reset(reason, forget_id=code is ErrorCode.UNKNOWN_MEMBER_ID)
-            self._again(reason, now_ms, at_once=True)
+            self._schedule_rejoin(reason, now_ms, at_once=True)
         elif code is ErrorCode.REBALANCE_IN_PROGRESS or code.retriable:
-            if code in ELSEWHERE:
-                self._forget()
-            self._move(Event.REFUSED)
-            self._again(reason, now_ms, at_once=at_once and not code.retriable)
+            if code in COORDINATOR_MOVED:
+                self._forget_coordinator()
+            self._transition(Event.REFUSED)
+            self._schedule_rejoin(reason, now_ms, at_once=at_once and not code.retriable)
         else:
-            self._fail(fatal(code, self.settings))
+            self._fail(fatal_error(code, self.settings))
 
 
 def _assigned(data: bytes) -> Partitions:

@@ -152,7 +152,7 @@ class MemberMachine(JoiningMember):
         return self._run_steps(now_ms)
 
     def partition_counts_received(self, token: int, counts: Mapping[str, int], now_ms: int) -> list[Action]:
-        """Take the partition counts of :class:`RequestPartitionCounts`; topics that do not exist are left out."""
+        """Take the partition counts of :class:`RequestPartitionCounts`, without missing topics."""
         if token == self._token and self._group_leader is not None:
             self._token = None
             self._assign(self._group_leader, dict(counts))

@@ -18,9 +18,8 @@ from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import producer
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
-from kafkatx.extension import Extension, extensions, find
-from kafkatx.interfaces import IConfigurable, IEncoder, ILogStore, IPartitioner, IRetentionPolicy
-from kafkatx.plugins import builtin
+from kafkatx.extension import find
+from kafkatx.interfaces import IConfigurable, IEncoder, IRetentionPolicy
 from kafkatx.tap import installed_parts
 
 SETTING = "kafkatx.retention"
@@ -113,7 +112,7 @@ class FindTests(PluginCase):
 
     def test_not_provided(self) -> None:
         """A class without the interface's methods is refused, and what it lacks is named."""
-        self.assertIn("is no IRetentionPolicy", self.mistake("impostor"))
+        self.assertIn("does not provide IRetentionPolicy", self.mistake("impostor"))
         self.assertIn("expired", self.mistake("impostor"))
 
     def test_wrong_arguments(self) -> None:
@@ -127,24 +126,13 @@ class FindTests(PluginCase):
     def test_store_not_provided(self) -> None:
         """A store is checked when the broker makes it, before it has done anything."""
         parts = installed_parts(BrokerConfig.load(None, {"kafkatx.storage": "shelf"}))
-        with self.assertRaisesRegex(SettingError, "kafkatx.storage=shelf: the plugin is no ILogStore"):
+        with self.assertRaisesRegex(SettingError, "kafkatx.storage=shelf: it does not provide ILogStore"):
             parts.log_store(None, None, None, None)
 
     def test_broker_refuses(self) -> None:
         """A broker with a policy that is none does not start."""
         config = BrokerConfig.load(None, {SETTING: "impostor"})
         self.assertRaises(SettingError, installed_parts, config)
-
-    def test_built_in(self) -> None:
-        """Each built-in part that needs neither arguments nor settings provides its interface."""
-        for found in vars(builtin).values():
-            if isinstance(found, Extension) and found.name not in ("file", "memory", "embedded", "avro"):
-                find(found.provides, found.name, "setting")()
-
-    def test_other_interface(self) -> None:
-        """A name counts for its interface alone."""
-        self.assertIn("file", [extension.name for extension in extensions(ILogStore)])
-        self.assertNotIn("file", [extension.name for extension in extensions(IPartitioner)])
 
 
 class SettingsTests(PluginCase):

@@ -1,4 +1,4 @@
-"""Where plugins live: modules here and in any ``kafkatx/plugins`` folder on the path."""
+"""The plugins: modules here and in any ``kafkatx/plugins`` folder on the path."""
 
 from twisted.plugin import pluginPackagePaths
 

@@ -1,6 +1,5 @@
 """The extensions that come with kafkatx."""
 
-from kafkatx.extension import Extension
 from kafkatx.interfaces import (
     IAssignor,
     IBalancer,
@@ -13,12 +12,13 @@ from kafkatx.interfaces import (
     IProducerCallbacks,
     IRetentionPolicy,
 )
+from kafkatx.named_factory import Extension
 
 file_store = Extension(
     ILogStore,
     "file",
     "kafkatx.log.store.file_store:FileLogStore",
-    "Segment files laid out as Apache Kafka's.",
+    "Segment files in Apache Kafka's layout.",
 )
 memory_store = Extension(
     ILogStore, "memory", "kafkatx.log.memory:MemoryLogStore", "Records in memory: tests, caches."
@@ -27,34 +27,37 @@ embedded = Extension(
     ICoordinator,
     "embedded",
     "kafkatx.coordination.embedded:EmbeddedCoordinator",
-    "One broker; the cluster's state in SQLite.",
+    "A cluster of one broker; its state in SQLite.",
 )
 
 time = Extension(
-    IRetentionPolicy, "time", "kafkatx.log.retention:TimeRetention", "Segments older than retention.ms go."
+    IRetentionPolicy,
+    "time",
+    "kafkatx.log.retention:TimeRetention",
+    "Deletes segments by age (retention.ms).",
 )
 size = Extension(
     IRetentionPolicy,
     "size",
     "kafkatx.log.retention:SizeRetention",
-    "The oldest segments beyond retention.bytes go.",
+    "Deletes the oldest segments by size (retention.bytes).",
 )
 time_and_size = Extension(
     IRetentionPolicy,
     "time+size",
     "kafkatx.log.retention:TimeAndSizeRetention",
-    "Segments go by age or by size, as Kafka's delete policy.",
+    "Deletes segments by age and by size, as Kafka's delete policy.",
 )
-keep = Extension(IRetentionPolicy, "keep", "kafkatx.log.retention:KeepAll", "No segment ever goes.")
+keep = Extension(IRetentionPolicy, "keep", "kafkatx.log.retention:KeepAll", "Deletes no segment.")
 
 default_partitioner = Extension(
     IPartitioner,
     "default",
     "kafkatx.partitioners:DefaultPartitioner",
-    "murmur2 of the key as the Java client; sticky without a key.",
+    "murmur2 of the key, as the Java client; sticky without a key.",
 )
 random_partitioner = Extension(
-    IPartitioner, "random", "kafkatx.partitioners:RandomPartitioner", "Any partition."
+    IPartitioner, "random", "kafkatx.partitioners:RandomPartitioner", "A random partition."
 )
 round_robin_partitioner = Extension(
     IPartitioner,
@@ -66,30 +69,30 @@ hash_partitioner = Extension(
     IPartitioner,
     "hash",
     "kafkatx.partitioners:HashPartitioner",
-    "Java's hash of the key as a String, as in Kafka 0.7; any partition without a key.",
+    "Java's hash of the key as a String, as in Kafka 0.7; random without a key.",
 )
 
-bytes_encoder = Extension(IEncoder, "bytes", "kafkatx.encoders:BytesEncoder", "Messages as they are.")
+bytes_encoder = Extension(IEncoder, "bytes", "kafkatx.encoders:BytesEncoder", "Bytes, unchanged.")
 string_encoder = Extension(IEncoder, "string", "kafkatx.encoders:StringEncoder", "Text as UTF-8.")
 json_encoder = Extension(IEncoder, "json", "kafkatx.encoders:JsonEncoder", "JSON in UTF-8.")
-bytes_decoder = Extension(IDecoder, "bytes", "kafkatx.encoders:BytesEncoder", "Messages as they are.")
+bytes_decoder = Extension(IDecoder, "bytes", "kafkatx.encoders:BytesEncoder", "Bytes, unchanged.")
 string_decoder = Extension(IDecoder, "string", "kafkatx.encoders:StringEncoder", "Text as UTF-8.")
 json_decoder = Extension(IDecoder, "json", "kafkatx.encoders:JsonEncoder", "JSON in UTF-8.")
 access_log_decoder = Extension(
     IDecoder,
     "access-log",
     "kafkatx.decoders.access_log:AccessLogDecoder",
-    "Lines of a web server's log, common or combined format.",
+    "Lines of a web server's log in the common or combined format.",
 )
 avro_decoder = Extension(
-    IDecoder, "avro", "kafkatx.decoders.avro:AvroDecoder", "Avro's binary encoding, of one schema."
+    IDecoder, "avro", "kafkatx.decoders.avro:AvroDecoder", "Avro's binary encoding of one schema."
 )
 
 plain_callbacks = Extension(
-    IProducerCallbacks, "none", "kafkatx.client.hooks:ProducerCallbacks", "Nobody is told."
+    IProducerCallbacks, "none", "kafkatx.client.hooks:ProducerCallbacks", "Does nothing."
 )
 plain_event_handler = Extension(
-    IEventHandler, "default", "kafkatx.client.hooks:EventHandler", "Batches are sent to the broker."
+    IEventHandler, "default", "kafkatx.client.hooks:EventHandler", "Sends batches to the broker."
 )
 
 group_balancer = Extension(
@@ -106,17 +109,17 @@ round_robin_assignor = Extension(
     IAssignor,
     "roundrobin",
     "kafkatx.clientcore.group.assignors.factories:round_robin_assignor",
-    "All partitions dealt out like cards.",
+    "All partitions in turn.",
 )
 sticky_assignor = Extension(
     IAssignor,
     "sticky",
     "kafkatx.clientcore.group.assignors.factories:sticky_assignor",
-    "As even as can be, and few partitions move.",
+    "Balanced, with few partitions moved.",
 )
 cooperative_sticky_assignor = Extension(
     IAssignor,
     "cooperative-sticky",
     "kafkatx.clientcore.group.assignors.factories:cooperative_sticky_assignor",
-    "The same, and members keep what does not move while they rebalance.",
+    "As sticky; members keep partitions that do not move during a rebalance.",
 )

@@ -89,7 +89,7 @@ class RetentionTests(DistributionCase):
 
     def test_not_found_where_it_is_not_installed(self) -> None:
         """Without the distribution the name is an error that tells the names there are."""
-        with self.assertRaisesRegex(AssertionError, "no plugin for IRetentionPolicy is called so"):
+        with self.assertRaisesRegex(AssertionError, "no plugin for IRetentionPolicy has this name"):
             self.run_python("-c", _ASK, path=[str(ROOT)])
 
     def test_a_broker_follows_it(self) -> None:

@@ -173,4 +173,4 @@ class EncodedWriterTests(SynchronousTestCase):
         with self.assertRaises(ZeroDivisionError), writer:
             self.send(writer, "t", 0, b"a")
             raise ZeroDivisionError
-        self.assertEqual((writer.written.records, self.fake.sent(ProduceRequest)[1:]), (0, []))
+        self.assertEqual((writer.totals.records, self.fake.sent(ProduceRequest)[1:]), (0, []))

@@ -1,4 +1,8 @@
-"""The cluster as a Twisted client sees it: connections to its brokers, metadata, coordinators."""
+"""The facade of this package: requests to a cluster's brokers by node id, retries, metadata, coordinators.
+
+Connections are :mod:`kafkatx.networkclient.nodes`', metadata is :mod:`kafkatx.networkclient.metadata`'s.
+Every client stands on one :class:`Cluster`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.defer import TimeoutError as TimedOut
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
+from twisted.logger import Logger
 
 from kafkatx.clientcore.backoff import JITTER, Backoff
 from kafkatx.clientcore.bootstrap import Address, format_address, parse_bootstrap
@@ -23,6 +29,7 @@ from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata, from_res
 from kafkatx.clientcore.metadata_request import metadata_request
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer, producer
+from kafkatx.config.table.row import Setting
 from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.connection import BrokerConnection
 from kafkatx.networkclient.forks import check_process
@@ -30,10 +37,12 @@ from kafkatx.networkclient.metadata import Listener, Metadata
 from kafkatx.networkclient.nodes import Lane, Nodes
 from kafkatx.networkclient.protocol import ConnectionLimits
 from kafkatx.networkclient.shared_call import SharedCall
+from kafkatx.networkclient.wait_warning import FIRST_WARNING_S
 from kafkatx.networkclient.waiters import Waiters
 from kafkatx.types import BrokerNode
-from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
-from kafkatx.wire.messages.metadata import MetadataRequest
+from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafkatx.wire.messages.metadata import MetadataRequest, MetadataResponse
+from kafkatx.wire.schema import Message
 
 T = TypeVar("T")
 
@@ -41,50 +50,54 @@ RETRIES_INFINITE = 1 << 30
 
 
 class Cluster:
-    """Connections to all brokers of a cluster, what is known of its topics, and who coordinates which group.
+    """Connections to all brokers of a cluster, its metadata, and the coordinators of groups.
 
-    One for each client unless it is handed one; several clients may share it.
+    Each client makes one of its own unless it is given one; several clients may share one.
     """
 
-    def __init__(self, settings: ClientSettings, reactor: Any) -> None:
-        """Make it; :meth:`start` makes the first contact.
+    _log = Logger()
+
+    def __init__(self, settings: ClientSettings, reactor: IReactorTime) -> None:
+        """Open no connection yet; :meth:`start` does.
 
         :raises SettingError: ``bootstrap.servers`` is missing or malformed.
         """
         self.settings = settings
         self.reactor = reactor
         self._bootstrap = parse_bootstrap(settings[common.BOOTSTRAP_SERVERS])
+        self._servers = ", ".join(map(format_address, self._bootstrap))
         self._backoff = _backoff(settings, common.RETRY_BACKOFF_MS, common.RETRY_BACKOFF_MAX_MS)
         self._nodes = Nodes(self._bootstrap, self._connection)
         self._metadata = Metadata(
             reactor,
-            self._fetch_metadata_creating,
+            self._fetch_for_cache,
             self.retrying,
             self._backoff,
-            age_s=settings[common.METADATA_MAX_AGE_MS] / 1000,
-            idle_s=settings[common.METADATA_MAX_IDLE_MS] / 1000,
+            max_age_s=settings[common.METADATA_MAX_AGE_MS] / 1000,
+            max_idle_s=settings[common.METADATA_MAX_IDLE_MS] / 1000,
+            servers=self._servers,
         )
         self._coordinators: dict[str, int] = {}
-        self._finding: SharedCall[int] = SharedCall()
-        self._closing: Deferred[Any] | None = None
+        self._coordinator_lookups: SharedCall[int] = SharedCall()
+        self._closing: Deferred[list[None]] | Deferred[None] | None = None
         self._pid = os.getpid()
-        self._ended: Waiters[Any] = Waiters()
+        self._closed: Waiters[None] = Waiters()
 
     @property
     def api_timeout_s(self) -> float:
-        """How long a call is tried again before it fails."""
+        """The time in seconds for which a call is retried before it fails."""
         timeout_ms = self.settings[common.DEFAULT_API_TIMEOUT_MS]
         if self.settings.kind == "producer":
-            # 0 is for who does not want to wait for room; the cluster has to be asked nevertheless
+            # max.block.ms=0 means "do not wait for buffer memory"; metadata still has to be waited for.
             timeout_ms = self.settings[producer.MAX_BLOCK_MS] or timeout_ms
         return timeout_ms / 1000
 
-    # -- beginning and end
+    # -- start and close
 
     def start(self) -> Deferred[Cluster]:
-        """Ask for metadata the first time.
+        """Request metadata for the first time; try each bootstrap server once.
 
-        Fires with it; fails with ConnectionFailed if no bootstrap server answers: each is tried once.
+        Fires with this cluster; fails with ConnectionFailed if no bootstrap server answers.
         """
         return Deferred.fromCoroutine(self._start())
 
@@ -93,22 +106,22 @@ class Cluster:
         return self
 
     def close(self) -> Deferred[None]:
-        """Close all connections; fires when they are closed. Whatever waits fails with ClientClosed."""
+        """Close all connections; waiting calls fail with ClientClosed. Fires when they are closed."""
         if self._closing is None:
             self._closing = succeed(None)
             error = ClientClosed("the client was closed")
             self._metadata.close(error)
-            self._finding.close(error)
-            self._closing = self._nodes.close()
-            self._closing.addBoth(self._ended.fire)
-        return self._ended.wait() if not self._closing.called else succeed(None)
+            self._coordinator_lookups.close(error)
+            self._closing = closing = self._nodes.close()
+            closing.addBoth(lambda _: self._closed.fire(None))
+        return self._closed.wait() if not self._closing.called else succeed(None)
 
     # -- requests
 
-    def request(self, node_id: int, message: Any, *, lane: Lane = "", **options: Any) -> Deferred[Any]:
-        """Ask one broker. Nothing is tried again here.
+    def request(self, node_id: int, message: Message, *, lane: Lane = "", **options: Any) -> Deferred[Any]:
+        """Send a request to one broker, without retries.
 
-        :param lane: requests of one lane are answered in order; another lane is another connection.
+        :param lane: requests of one lane share a connection and are answered in order.
         :param options: ``version``, ``at_most``, ``timeout_s``, ``expect_reply`` as in
             :meth:`BrokerProtocol.request`.
         :return: fires with the reply. Fails with ConnectionFailed, RequestTimedOut, ClientClosed, or
@@ -120,24 +133,27 @@ class Cluster:
             return fail(error)
         return connection.request(message, **options)
 
-    def request_any(self, message: Any, *, lane: Lane = "", **options: Any) -> Deferred[Any]:
-        """Ask whichever broker answers; as :meth:`request`."""
+    def request_any(self, message: Message, *, lane: Lane = "", **options: Any) -> Deferred[Any]:
+        """Send a request to any broker that answers; otherwise as :meth:`request`."""
 
         async def ask(connection: BrokerConnection) -> Any:
             return await connection.request(message, **options)
 
         return Deferred.fromCoroutine(self._request_any(ask, lane))
 
-    def request_controller(self, message: Any, *, lane: Lane = "", **options: Any) -> Deferred[Any]:
-        """Ask the broker that creates and deletes topics, or any if it is unknown; as :meth:`request`."""
+    def request_controller(self, message: Message, *, lane: Lane = "", **options: Any) -> Deferred[Any]:
+        """Send a request to the controller, or to any broker if it is unknown; as :meth:`request`."""
         if self._nodes.known(self.metadata.controller_id):
             return self.request(self.metadata.controller_id, message, lane=lane, **options)
         return self.request_any(message, lane=lane, **options)
 
     def version_for(
-        self, node_id: int, request_type: type[Any], at_most: int | None = None, *, lane: Lane = ""
+        self, node_id: int, request_type: type[Message], at_most: int | None = None, *, lane: Lane = ""
     ) -> Deferred[int]:
-        """Fires with the highest version of an API that a broker and we speak; fails as :meth:`request`."""
+        """Look up the highest version of an API that both sides speak.
+
+        Fires with it; fails as :meth:`request`.
+        """
         try:
             ready = self._connection_to(node_id, lane).ready()
         except KafkaTXError as error:
@@ -145,13 +161,15 @@ class Cluster:
         return ready.addCallback(lambda protocol: protocol.version_for(request_type, at_most))
 
     async def retrying(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Call until it succeeds or fails for good, with pauses, for as long as a call may take.
+        """Call *attempt* until it succeeds, fails with a final error, or ``api_timeout_s`` is over.
 
-        After each failure metadata is refreshed. Cancelling it cancels the attempt.
+        Pauses between attempts, and refreshes metadata after each failure. Cancelling it cancels the attempt.
 
-        :raises KafkaTXError: what the last attempt raised that ended; RequestTimedOut if none did.
+        :raises KafkaTXError: the error of the last attempt that ended; RequestTimedOut if none did.
         """
-        deadline = self.reactor.seconds() + self.api_timeout_s
+        began = self.reactor.seconds()
+        deadline = began + self.api_timeout_s
+        warn_after_s = FIRST_WARNING_S
         failures = 0
         last: KafkaTXError | None = None
         while True:
@@ -159,11 +177,18 @@ class Cluster:
                 return await self._within(deadline - self.reactor.seconds(), attempt)
             except KafkaTXError as error:
                 if isinstance(error, RequestTimedOut) and last and self.reactor.seconds() >= deadline:
-                    raise last from None  # it says more than that the attempt after it was cut off
+                    raise last from None  # more helpful than the time-out that cut off the attempt after it
                 last = error
                 pause_s = self._backoff.pause_s(failures)
                 if not retriable(error) or self.reactor.seconds() + pause_s >= deadline:
                     raise
+                waited_s = self.reactor.seconds() - began
+                # While no broker answers, the refresh of metadata warns.
+                if waited_s >= warn_after_s and not isinstance(error, ConnectionFailed):
+                    warn_after_s = 2 * waited_s
+                    self._log.warn(
+                        "still trying after {seconds:.0f} s: {error}", seconds=waited_s, error=error
+                    )
             failures += 1
             self.stale()
             await deferLater(self.reactor, pause_s)
@@ -186,10 +211,10 @@ class Cluster:
     def _check_open(self) -> None:
         if self._closing is not None:
             raise ClientClosed("the client is closed")
-        check_process(self._pid)  # else it would write to the connections of the other process
+        check_process(self._pid)  # a fork must not write to its parent's connections
 
     async def _request_any(self, ask: Callable[[BrokerConnection], Awaitable[T]], lane: Lane = "") -> T:
-        """Ask one broker after the other until one answers."""
+        """Try one broker after the other until one answers."""
         self._check_open()
         failure: ConnectionFailed | None = None
         for connection in self._nodes.candidates(lane):
@@ -198,8 +223,9 @@ class Cluster:
             except ConnectionFailed as error:
                 failure = error
             self._check_open()
-        names = ", ".join(map(format_address, self._bootstrap))
-        raise ConnectionFailed(f"no broker of the cluster at {names} can be asked; the last: {failure}")
+        raise ConnectionFailed(
+            f"no broker of the cluster at {self._servers} answers; the last error: {failure}"
+        )
 
     def _connection(self, address: Address) -> BrokerConnection:
         settings = self.settings
@@ -218,86 +244,89 @@ class Cluster:
             connect_s=settings[common.CONNECTION_SETUP_TIMEOUT_MS] / 1000,
             backoff=_backoff(settings, common.RECONNECT_BACKOFF_MS, common.RECONNECT_BACKOFF_MAX_MS),
             make_endpoint=settings.objects.get(common.ENDPOINT.name),
-            failed=self._broker_failed,
+            on_failure=self._broker_failed,
         )
 
     def _broker_failed(self) -> None:
-        if self.metadata.brokers:  # else nobody was reached yet, and start() tells of it
+        if self.metadata.brokers:  # otherwise start() has not succeeded yet, and fails by itself
             self.stale()
 
     # -- metadata
 
     @property
     def metadata(self) -> ClusterMetadata:
-        """As the last reply has it; replaced as a whole."""
+        """The metadata of the last reply; replaced as a whole by the next one."""
         return self._metadata.metadata
 
     def stale(self) -> None:
-        """Metadata is wrong: ask again soon, but not more often than ``retry.backoff.ms`` says."""
+        """Refresh metadata soon, because it is wrong; at most once per ``retry.backoff.ms``."""
         self._metadata.stale()
 
     def refreshed(self) -> Deferred[None]:
-        """Fires after the next reply with metadata, however long that takes; fails with ClientClosed.
+        """Refresh metadata soon; fires after the next reply, however long that takes.
 
-        Asked for at once if nobody has; cancelling it lets the others wait.
+        Fails with ClientClosed. Cancelling it does not affect other callers.
         """
         return self._metadata.refreshed()
 
     def track(self, topics: Iterable[str], owner: object = None) -> None:
-        """Ask for these topics, too, whenever metadata is refreshed.
+        """Include these topics whenever metadata is refreshed.
 
-        :param owner: whose topics they are: a call replaces what was tracked for the same owner.
+        :param owner: a call replaces the topics of the same owner.
         """
         self._metadata.track(topics, owner)
 
     def track_all(self, age_s: float, owner: object = None) -> None:
-        """Ask for all topics whenever metadata is refreshed, and refresh it at this age at the latest."""
+        """Include all topics whenever metadata is refreshed, and refresh it at this age at the latest."""
         self._metadata.track_all(age_s, owner)
 
     def untrack(self, owner: object = None) -> None:
-        """Forget what :meth:`track` or :meth:`track_all` was told."""
+        """Undo :meth:`track` and :meth:`track_all` for *owner*."""
         self._metadata.untrack(owner)
 
     def on_metadata(self, listener: Listener) -> Callable[[], None]:
-        """Call *listener* with the old and the new metadata after each change; returns what ends that."""
+        """Call *listener* with old and new metadata after each change; return a function that removes it."""
         return self._metadata.listen(listener)
 
     def leader(self, topic: str, partition: int) -> int:
-        """The node id of a partition's leader.
+        """Return the node id of a partition's leader.
 
-        -1: unknown, or there is none. Call :meth:`stale` then and await :meth:`refreshed`.
+        -1: unknown, or there is none; then await :meth:`refreshed` and look again.
         """
         return self._metadata.leader(topic, partition)
 
     async def topic(self, name: str) -> TopicMetadata:
-        """A topic, from memory if it is known; created by the asking where settings and broker allow that.
+        """Return a topic, from memory if it is known.
 
-        :raises UnknownTopic: there is none of this name, and none came to be.
-        :raises RequestError: something else is wrong with it, INVALID_TOPIC_EXCEPTION say.
+        Otherwise it is requested, which creates it where the client's settings and the broker's allow that.
+
+        :raises UnknownTopic: the topic does not exist and was not created.
+        :raises RequestError: any other error of the topic, for example INVALID_TOPIC_EXCEPTION.
         """
         self._check_open()
         return await self._metadata.topic(name)
 
     async def describe(self, topics: list[str] | None) -> ClusterMetadata:
-        """What a broker says now of these topics, or of all; it creates none, and is not remembered.
+        """Request the metadata of these topics, or of all, without creating topics or remembering the reply.
 
         :raises ConnectionFailed: no broker answers.
         """
         return await self._fetch_metadata(topics, auto_create=False)
 
-    async def _fetch_metadata_creating(self, topics: list[str] | None) -> ClusterMetadata:
+    async def _fetch_for_cache(self, topics: list[str] | None) -> ClusterMetadata:
         return await self._fetch_metadata(topics, self._auto_create)
 
     async def _fetch_metadata(self, topics: list[str] | None, auto_create: bool) -> ClusterMetadata:
-        async def ask(connection: BrokerConnection) -> Any:
+        async def ask(connection: BrokerConnection) -> MetadataResponse:
             protocol = await connection.ready()
             version = protocol.version_for(MetadataRequest)
             request = metadata_request(topics, version, auto_create)
-            return await protocol.request(request, version=version)
+            response: MetadataResponse = await protocol.request(request, version=version)
+            return response
 
         answer = from_response(await self._request_any(ask))
         if not answer.brokers:
-            raise ConnectionFailed("the broker that was asked knows of no brokers yet, itself included")
+            raise ConnectionFailed("the broker's metadata lists no brokers yet, not even itself")
         self._check_open()
         self._nodes.update(answer.brokers)
         return answer
@@ -311,32 +340,32 @@ class Cluster:
     # -- coordinators
 
     async def coordinator(self, group_id: str) -> int:
-        """The node id of a group's coordinator, from memory if it is known, else asked for until it is.
+        """Return the node id of a group's coordinator, from memory or looked up with retries.
 
-        :raises RequestError: GROUP_AUTHORIZATION_FAILED, INVALID_GROUP_ID, ...; what came last.
+        :raises RequestError: GROUP_AUTHORIZATION_FAILED, INVALID_GROUP_ID, ...; the last error.
         """
         self._check_open()
         if group_id in self._coordinators:
             return self._coordinators[group_id]
-        return await self._finding.wait(group_id, lambda: self._find(group_id))
+        return await self._coordinator_lookups.wait(group_id, lambda: self._find_coordinator(group_id))
 
     def forget_coordinator(self, group_id: str) -> None:
-        """The group's coordinator is another, or gone: ask again when it is needed."""
+        """Forget a group's coordinator, which has moved or gone; the next call looks it up."""
         self._coordinators.pop(group_id, None)
 
-    async def _find(self, group_id: str) -> int:
+    async def _find_coordinator(self, group_id: str) -> int:
         async def ask() -> int:
             request = FindCoordinatorRequest(key=group_id, key_type=0, coordinator_keys=[group_id])
-            response = await self.request_any(request)
-            told = response.coordinators[0] if response.coordinators else response
-            check(told.error_code, f"the coordinator of group {group_id!r}", told.error_message)
-            self._nodes.told(BrokerNode(told.node_id, told.host, told.port))
-            return int(told.node_id)
+            response: FindCoordinatorResponse = await self.request_any(request)
+            found = response.coordinators[0] if response.coordinators else response
+            check(found.error_code, f"the coordinator of group {group_id!r}", found.error_message)
+            self._nodes.add(BrokerNode(found.node_id, found.host, found.port))
+            return found.node_id
 
         node_id = await self.retrying(ask)
         self._coordinators[group_id] = node_id
         return node_id
 
 
-def _backoff(settings: ClientSettings, first: Any, longest: Any) -> Backoff:
+def _backoff(settings: ClientSettings, first: Setting[int], longest: Setting[int]) -> Backoff:
     return Backoff(RETRIES_INFINITE, settings[first], settings[longest], JITTER)

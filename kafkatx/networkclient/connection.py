@@ -1,7 +1,9 @@
-"""The connection to one broker: opened when it is needed, and again when it was lost.
+"""The connection to one broker: opened for the first request, and reopened after it was lost.
 
-Why it is no ``twisted.application.internet.ClientService``: that one connects all the time, also to brokers
-that nobody asks anything; and agreeing on versions with an old broker takes several connections.
+:class:`twisted.application.internet.ClientService` does not fit: it stays connected to brokers that get no
+requests, and negotiating versions with an old broker takes several connections. The bytes are
+:mod:`kafkatx.networkclient.protocol`'s; which broker is at which address,
+    :mod:`~kafkatx.networkclient.nodes`'.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Any, NoReturn
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.interfaces import IReactorTime, IStreamClientEndpoint
 from twisted.internet.protocol import Factory
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -23,25 +26,26 @@ from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.negotiation import connect_and_negotiate
 from kafkatx.networkclient.protocol import BrokerProtocol, ConnectionLimits
 from kafkatx.networkclient.waiters import Waiters
+from kafkatx.wire.schema import Message
 
-MakeEndpoint = Callable[[Any, str, int], Any]
-"""From (reactor, host, port) to an ``IStreamClientEndpoint``."""
+MakeEndpoint = Callable[[IReactorTime, str, int], IStreamClientEndpoint]
+"""Makes a client endpoint of (reactor, host, port)."""
 
 
 class BrokerConnection:
     """Requests to one broker at one address.
 
-    What is asked while there is no connection waits for the next attempt to connect, and fails if that
-    fails; the attempt itself waits until the pause after the last failure is over.
+    A request that is made while disconnected waits for the next attempt to connect, and fails if that fails.
+    The attempt starts when the pause after the last failure is over.
 
-    :param failed: called when the broker cannot be reached or the connection to it was lost.
+    :param on_failure: called when the broker cannot be reached or the connection to it was lost.
     """
 
     _log = Logger()
 
     def __init__(
         self,
-        reactor: Any,
+        reactor: IReactorTime,
         address: Address,
         *,
         client_id: str,
@@ -49,7 +53,7 @@ class BrokerConnection:
         connect_s: float,
         backoff: Backoff,
         make_endpoint: MakeEndpoint | None = None,
-        failed: Callable[[], None] = lambda: None,
+        on_failure: Callable[[], None] = lambda: None,
     ) -> None:
         host, port = address
         self.address = format_address(address)
@@ -59,48 +63,48 @@ class BrokerConnection:
         self._connect_s = connect_s
         self._backoff = backoff
         self._endpoint = (make_endpoint or self._tcp)(reactor, host, port)
-        self._failed = failed
+        self._on_failure = on_failure
         self._protocol: BrokerProtocol | None = None
         self._waiting: Waiters[BrokerProtocol] = Waiters()
         self._opening: Deferred[None] | None = None
         self._failures = 0
-        self._not_before = 0.0
+        self._not_before_s = 0.0
         self._closed: Deferred[None] | None = None
         self._error: KafkaTXError = ClientClosed(f"the connection to {self.address} is closed")
 
-    def _tcp(self, reactor: Any, host: str, port: int) -> HostnameEndpoint:
+    def _tcp(self, reactor: IReactorTime, host: str, port: int) -> HostnameEndpoint:
         return HostnameEndpoint(reactor, host, port, timeout=self._connect_s)
 
     @property
     def connected(self) -> bool:
-        """Whether requests leave at once."""
+        """True if the connection is open."""
         return self._protocol is not None
 
     @property
     def failing(self) -> bool:
-        """Whether the last attempt to connect failed."""
+        """True if the last attempt to connect failed."""
         return self._failures > 0
 
     @property
     def in_flight(self) -> int:
-        """How many replies are expected."""
+        """The number of requests that await a reply."""
         return self._protocol.in_flight if self._protocol is not None else 0
 
-    def request(self, message: Any, **options: Any) -> Deferred[Any]:
-        """As :meth:`BrokerProtocol.request`, connecting first if need be."""
+    def request(self, message: Message, **options: Any) -> Deferred[Any]:
+        """Send a request as :meth:`BrokerProtocol.request` does; connect first if disconnected."""
         if self._protocol is not None:
             return self._protocol.request(message, **options)
         return self.ready().addCallback(lambda protocol: protocol.request(message, **options))
 
     def ready(self) -> Deferred[BrokerProtocol]:
-        """Connect, unless that is done; fires with the connection, fails with ConnectionFailed."""
+        """Connect if disconnected; fires with the protocol, fails with ConnectionFailed."""
         if self._closed is not None:
             return fail(self._error)
         if self._protocol is not None:
             return succeed(self._protocol)
         waiting = self._waiting.wait()
         if self._opening is None:
-            self._opening = Deferred()  # the coroutine may end before its Deferred is there
+            self._opening = Deferred()  # the coroutine may end before fromCoroutine() returns
             opening = Deferred.fromCoroutine(self._open())
             if self._opening is not None:
                 self._opening = opening
@@ -108,7 +112,7 @@ class BrokerConnection:
 
     async def _open(self) -> None:
         try:
-            pause_s = self._not_before - self._reactor.seconds()
+            pause_s = self._not_before_s - self._reactor.seconds()
             if pause_s > 0:
                 await deferLater(self._reactor, pause_s)
             protocol = await connect_and_negotiate(self._connect, self.address)
@@ -119,7 +123,7 @@ class BrokerConnection:
             self._connect_failed(error)
         except Exception as error:
             self._opening = None
-            self._log.failure("connecting to {address}", address=self.address)
+            self._log.failure("connecting to {address} failed", address=self.address)
             self._connect_failed(error)
         else:
             self._opening = None
@@ -132,9 +136,9 @@ class BrokerConnection:
         factory: Any = Factory.forProtocol(make)
         factory.noisy = False
         connecting: Deferred[Any] = self._endpoint.connect(factory)
-        return connecting.addTimeout(self._connect_s, self._reactor, self._too_late)
+        return connecting.addTimeout(self._connect_s, self._reactor, self._timed_out)
 
-    def _too_late(self, value: object, timeout_s: float) -> NoReturn:
+    def _timed_out(self, value: object, timeout_s: float) -> NoReturn:
         raise TimedOut(f"no connection within {timeout_s:g} s")
 
     def _connect_succeeded(self, protocol: BrokerProtocol) -> None:
@@ -145,10 +149,10 @@ class BrokerConnection:
         self._waiting.fire(protocol)
 
     def _connect_failed(self, error: Exception) -> None:
-        self._not_before = self._reactor.seconds() + self._backoff.pause_s(self._failures)
+        self._not_before_s = self._reactor.seconds() + self._backoff.pause_s(self._failures)
         self._failures += 1
         self._log.debug("{error}", error=error)
-        self._failed()
+        self._on_failure()
         self._waiting.fail(error)
 
     def _lost(self) -> None:
@@ -156,10 +160,13 @@ class BrokerConnection:
         self._protocol = None
         if self._closed is None and isinstance(error, ConnectionFailed):
             self._log.debug("{error}", error=error)
-            self._failed()
+            self._on_failure()
 
     def close(self, error: KafkaTXError | None = None) -> Deferred[None]:
-        """Close it for good; fires when it is closed. What waits fails with *error*, or ClientClosed."""
+        """Close the connection for good; waiting requests fail with *error*, or ClientClosed.
+
+        Fires when it is closed.
+        """
         if self._closed is None:
             self._closed = succeed(None)
             self._error = error = error or self._error

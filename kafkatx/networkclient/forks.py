@@ -1,8 +1,7 @@
-"""Clients in a fork of the process that made them: they say so instead of waiting for ever.
+"""Detects clients that are used in a fork of their process; their calls fail instead of waiting for ever.
 
-A fork has copies of a client's sockets, timers and Deferreds, but its reactor does not run, and what it wrote
-to a socket or removed from an epoll set would be written or removed for its parent, too. So nothing is closed
-in a fork, and calls fail.
+A forked process has copies of a client's sockets, timers and Deferreds, but its reactor does not run. Writing
+to such a socket, or removing it from an epoll set, would affect the parent as well. So a fork closes nothing.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ from kafkatx.errors import KafkaTXError
 
 
 class Forkable(Protocol):
-    """A part of a client that is told of a fork, in the fork."""
+    """A part of a client that is called in each fork of its process."""
 
     def forked(self, error: KafkaTXError) -> None:
-        """Fail every call from now on with *error*, and touch no socket or timer."""
+        """Fail every later call with *error*, and touch no socket or timer."""
 
 
 _watched: WeakSet[Forkable] = WeakSet()
 
 
 def watch(part: Forkable) -> None:
-    """Tell *part* when the process is forked, for as long as it lives."""
+    """Call *part* in each fork of this process, for as long as it lives."""
     _watched.add(part)
 
 
 def check_process(pid: int) -> None:
-    """Check that this is the process *pid*, which made a client.
+    """Check that this is process *pid*, in which a client was made.
 
-    :raises ForkedClient: it is a fork of that.
+    :raises ForkedClient: this is a fork of that process.
     """
     if os.getpid() != pid:
         raise ForkedClient(pid, os.getpid())

@@ -1,4 +1,7 @@
-"""What a client knows of the cluster's brokers and topics, and how it comes to know it."""
+"""The cluster's metadata in memory: brokers, topics, leaders; how it is requested, merged and looked up.
+
+When it is requested again is :mod:`kafkatx.networkclient.metadata_refresh`'s.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
@@ -15,38 +19,51 @@ from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata
 from kafkatx.clientcore.metadata_request import require_topic
 from kafkatx.networkclient.metadata_refresh import MetadataRefresh
 from kafkatx.networkclient.shared_call import SharedCall
+from kafkatx.networkclient.wait_warning import WaitWarning
 
 Listener = Callable[[ClusterMetadata, ClusterMetadata], None]
-Ask = Callable[["list[str] | None"], Awaitable[ClusterMetadata]]
-"""Asks some broker for these topics, or for all."""
+Fetch = Callable[["list[str] | None"], Awaitable[ClusterMetadata]]
+"""Requests the metadata of these topics, or of all, from any broker."""
 
-Retrying = Callable[[Callable[[], Awaitable[TopicMetadata]]], Coroutine[Any, Any, TopicMetadata]]
+Retry = Callable[[Callable[[], Awaitable[TopicMetadata]]], Coroutine[Any, Any, TopicMetadata]]
 
 UNKNOWN_TOPIC_ATTEMPTS = 6
-"""How often a topic that a broker does not know is asked for: it may be on its way to that broker."""
+"""Requests for a topic that the broker does not know: it may not have heard of a new topic yet."""
 
 
 class Metadata:
-    """Metadata in memory: replaced as a whole by each reply, and asked for again when it is old or wrong.
+    """The last known metadata; each reply replaces it as a whole. It is refreshed when old or wrong.
 
-    :ivar metadata: as the last reply has it.
-    :param age_s: how old metadata may grow.
-    :param idle_s: a topic that was not used for so long is forgotten.
+    :ivar metadata: the merged result of the last reply.
+    :param fetch: requests metadata from a broker.
+    :param retry: calls a function until it succeeds, within the client's time-out.
+    :param max_age_s: seconds after which metadata is refreshed.
+    :param max_idle_s: seconds after which a topic that was not used is forgotten.
+    :param servers: the addresses of the brokers, for warnings.
     """
 
     _log = Logger()
 
     def __init__(
-        self, reactor: Any, ask: Ask, retrying: Retrying, backoff: Backoff, age_s: float, idle_s: float
+        self,
+        reactor: IReactorTime,
+        fetch: Fetch,
+        retry: Retry,
+        backoff: Backoff,
+        *,
+        max_age_s: float,
+        max_idle_s: float,
+        servers: str,
     ) -> None:
         self.metadata = ClusterMetadata()
         self._reactor = reactor
-        self._ask_broker = ask
-        self._retrying = retrying
+        self._fetch = fetch
+        self._retry = retry
         self._backoff = backoff
-        self._idle_s = idle_s
-        self._most_age_s = age_s
-        self._refresh_loop = MetadataRefresh(reactor, self._refresh, backoff, age_s)
+        self._max_idle_s = max_idle_s
+        self._max_age_s = max_age_s
+        self._servers = servers
+        self._refresh_loop = MetadataRefresh(reactor, self._refresh, backoff, max_age_s, servers)
         self._lookups: SharedCall[TopicMetadata] = SharedCall()
         self._tracked: dict[object, frozenset[str]] = {}
         self._all: dict[object, float] = {}
@@ -55,48 +72,52 @@ class Metadata:
         self._listeners: dict[object, Listener] = {}
 
     async def start(self) -> None:
-        """Ask the first time, once."""
+        """Request metadata for the first time; try each broker once.
+
+        :raises ConnectionFailed: no broker answers.
+        """
         if not self.metadata.brokers:
-            await self._refresh()
+            with WaitWarning(self._reactor, self._servers):
+                await self._refresh()
             self._refresh_loop.fresh()
 
     def stale(self) -> None:
-        """Ask again soon, and until a reply comes."""
+        """Refresh soon, and repeat until a reply comes."""
         self._refresh_loop.stale()
 
     def refreshed(self) -> Deferred[None]:
-        """Fires after the next reply, which is asked for if it is not yet."""
+        """Refresh soon; fires after the next reply."""
         return self._refresh_loop.next()
 
     def close(self, error: Exception) -> None:
-        """Ask no more; what waits fails with *error*."""
+        """Stop refreshing; waiting lookups fail with *error*."""
         self._refresh_loop.close()
         self._lookups.close(error)
 
     # -- which topics
 
     def track(self, topics: Iterable[str], owner: object) -> None:
-        """Ask for these, too, from the next time on."""
+        """Include these topics in every refresh."""
         self.untrack(owner)
         self._tracked[owner] = frozenset(topics)
 
     def track_all(self, age_s: float, owner: object) -> None:
-        """Ask for all from the next time on, and at this age at the latest."""
+        """Request all topics in every refresh, and refresh at this age at the latest."""
         self._tracked.pop(owner, None)
         self._all[owner] = age_s
         self._set_age()
 
     def untrack(self, owner: object) -> None:
-        """Forget what :meth:`track` or :meth:`track_all` was told."""
+        """Undo :meth:`track` and :meth:`track_all` for *owner*."""
         self._tracked.pop(owner, None)
         if self._all.pop(owner, None) is not None:
             self._set_age()
 
     def _set_age(self) -> None:
-        self._refresh_loop.set_age(min(self._all.values(), default=self._most_age_s))
+        self._refresh_loop.set_max_age(min(self._all.values(), default=self._max_age_s))
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call with old and new metadata after each change; returns what ends that."""
+        """Call *listener* with old and new metadata after each change; return a function that removes it."""
         key = object()
         self._listeners[key] = listener
 
@@ -106,18 +127,18 @@ class Metadata:
         return end
 
     def _wanted(self) -> set[str] | None:
-        """The topics to ask for, those used lately included; None: all."""
+        """Return the topics to request, those used recently included; None: all."""
         now = self._reactor.seconds()
         self._used.update(dict.fromkeys(self._touched, now))
         self._touched.clear()
-        for name in [name for name, used in self._used.items() if now - used > self._idle_s]:
+        for name in [name for name, used in self._used.items() if now - used > self._max_idle_s]:
             del self._used[name]
         return None if self._all else set(self._used).union(*self._tracked.values())
 
     # -- looking things up
 
     def leader(self, topic: str, partition: int) -> int:
-        """The node id of a partition's leader; -1: unknown, or none."""
+        """Return the node id of a partition's leader; -1: unknown, or none."""
         self._touched.add(topic)
         metadata = self.metadata
         known = metadata.topics.get(topic)
@@ -125,18 +146,18 @@ class Metadata:
         return state.leader if state is not None and state.leader in metadata.brokers else -1
 
     async def topic(self, name: str) -> TopicMetadata:
-        """A topic, from memory or asked for; raises as :meth:`Cluster.topic`."""
+        """Return a topic, from memory or requested; raise as :meth:`Cluster.topic` does."""
         self._touched.add(name)
         known = self.metadata.topics.get(name)
         if known is not None and known.usable:
             return known
-        return await self._lookups.wait(name, lambda: self._retrying(lambda: self._look_up(name)))
+        return await self._lookups.wait(name, lambda: self._retry(lambda: self._look_up(name)))
 
     async def _look_up(self, name: str) -> TopicMetadata:
         attempts = 0
         while True:
             try:
-                return require_topic(name, await self._ask([name]))
+                return require_topic(name, await self._request([name]))
             except UnknownTopic:
                 attempts += 1
                 if attempts == UNKNOWN_TOPIC_ATTEMPTS:
@@ -145,26 +166,26 @@ class Metadata:
 
     async def _refresh(self) -> None:
         wanted = self._wanted()
-        await self._ask(None if wanted is None else sorted(wanted), whole=True)
+        await self._request(None if wanted is None else sorted(wanted), whole=True)
 
-    async def _ask(self, topics: list[str] | None, whole: bool = False) -> ClusterMetadata:
-        """Ask, and remember the reply.
+    async def _request(self, topics: list[str] | None, whole: bool = False) -> ClusterMetadata:
+        """Request metadata and remember the reply.
 
-        :param whole: *topics* are all that are of interest: what else was known goes.
+        :param whole: forget all topics that are neither in *topics* nor looked up meanwhile.
         """
-        answer = await self._ask_broker(topics)
+        answer = await self._fetch(topics)
         old = self.metadata
         kept = old.topics
         if topics is None:
             kept = {}
-        elif whole:  # but what was looked up while the reply was on its way
+        elif whole:  # topics may have been looked up while the reply was on its way
             used = {*self._used, *self._touched}
             kept = {name: topic for name, topic in old.topics.items() if name in used}
         self.metadata = answer.following(old, kept)
-        self._tell(old)
+        self._call_listeners(old)
         return answer
 
-    def _tell(self, old: ClusterMetadata) -> None:
+    def _call_listeners(self, old: ClusterMetadata) -> None:
         if self.metadata == old:
             return
         for listener in list(self._listeners.values()):

@@ -1,69 +1,77 @@
-"""When metadata is asked for: at an age, when somebody says it is wrong, and again until a reply comes."""
+"""The schedule of metadata requests: at a maximum age, on demand, and again until a broker replies.
+
+The requests themselves and what replies say are :mod:`kafkatx.networkclient.metadata`'s.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, fail
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.errors import KafkaTXError
+from kafkatx.networkclient.wait_warning import WaitWarning
 from kafkatx.networkclient.waiters import Waiters
-
-FIRST_TOLD_S = 5.0
-"""After so long without an answer the log says so; again each time that it has lasted twice as long."""
 
 
 class MetadataRefresh:
-    """Calls *ask*, never twice at once, and not again before the pause of *backoff* is over."""
+    """Calls *refresh* when metadata is old or wrong: one call at a time, with the pauses of *backoff*.
 
-    _log = Logger()
+    :param servers: the addresses of the brokers, for warnings while none answers.
+    :param max_age_s: seconds after a reply until the next call.
+    """
 
     def __init__(
-        self, reactor: Any, ask: Callable[[], Awaitable[None]], backoff: Backoff, age_s: float
+        self,
+        reactor: IReactorTime,
+        refresh: Callable[[], Awaitable[None]],
+        backoff: Backoff,
+        max_age_s: float,
+        servers: str,
     ) -> None:
         self._reactor = reactor
-        self._ask = ask
+        self._refresh = refresh
         self._backoff = backoff
-        self._age_s = age_s
-        self._asked = float("-inf")
-        self._timer: Any = None
+        self._max_age_s = max_age_s
+        self._servers = servers
+        self._called_s = float("-inf")
+        self._timer: IDelayedCall | None = None
         self._running: Deferred[None] | None = None
         self._waiting: Waiters[None] = Waiters()
         self._closed = False
 
     def fresh(self) -> None:
-        """A reply has come: the next is due at its age."""
-        self._asked = self._reactor.seconds()
+        """Restart the maximum age: a reply has just come."""
+        self._called_s = self._reactor.seconds()
         self._stop_timer()
         if not self._closed:
-            self._timer = self._reactor.callLater(self._age_s, self.stale)
+            self._timer = self._reactor.callLater(self._max_age_s, self.stale)
 
-    def set_age(self, age_s: float) -> None:
-        """Let what was asked for grow no older than this; *age_s* counts from the last reply."""
-        if age_s == self._age_s:
+    def set_max_age(self, max_age_s: float) -> None:
+        """Change the maximum age; it counts from the last reply."""
+        if max_age_s == self._max_age_s:
             return
-        self._age_s = age_s
+        self._max_age_s = max_age_s
         if self._timer is not None and self._timer.active():
             self._stop_timer()
-            due_s = max(0.0, self._asked + age_s - self._reactor.seconds())
+            due_s = max(0.0, self._called_s + max_age_s - self._reactor.seconds())
             self._timer = self._reactor.callLater(due_s, self.stale)
 
     def stale(self) -> None:
-        """Ask soon, and until a reply comes."""
+        """Refresh soon, and repeat until a reply comes."""
         if self._running is None and not self._closed:
             self._stop_timer()
-            self._running = Deferred()  # the coroutine may end before its Deferred is there
+            self._running = Deferred()  # the coroutine may end before fromCoroutine() returns
             running = Deferred.fromCoroutine(self._run())
             if self._running is not None:
                 self._running = running
 
     def next(self) -> Deferred[None]:
-        """Fires after the next reply; fails with ClientClosed."""
+        """Refresh soon; fires after the next reply, fails with ClientClosed."""
         if self._closed:
             return fail(ClientClosed("the client is closed"))
         waiting = self._waiting.wait()
@@ -72,31 +80,18 @@ class MetadataRefresh:
 
     async def _run(self) -> None:
         failures = 0
-        began_s = self._reactor.seconds()
-        tell_after_s = FIRST_TOLD_S
-        while True:
-            pause_s = self._asked + self._backoff.pause_s(failures) - self._reactor.seconds()
-            if pause_s > 0:
-                await deferLater(self._reactor, pause_s)
-            self._asked = self._reactor.seconds()
-            try:
-                await self._ask()
-                break
-            except KafkaTXError as error:
-                failures += 1
-                lasted_s = self._reactor.seconds() - began_s
-                # Ever more seldom, and not for each attempt of a long night.
-                if lasted_s >= tell_after_s:
-                    tell_after_s = 2 * lasted_s
-                    self._log.warn(
-                        "no broker has answered for {seconds:.0f} s, asking again until one does: {error}",
-                        seconds=lasted_s,
-                        error=error,
-                    )
-        if failures:
-            lasted_s = self._reactor.seconds() - began_s
-            if lasted_s >= FIRST_TOLD_S:
-                self._log.info("a broker has answered after {seconds:.0f} s", seconds=lasted_s)
+        with WaitWarning(self._reactor, self._servers) as waiting:
+            while True:
+                pause_s = self._called_s + self._backoff.pause_s(failures) - self._reactor.seconds()
+                if pause_s > 0:
+                    await deferLater(self._reactor, pause_s)
+                self._called_s = self._reactor.seconds()
+                try:
+                    await self._refresh()
+                    break
+                except KafkaTXError as error:
+                    failures += 1
+                    waiting.error = error
         self._running = None
         self.fresh()
         self._waiting.fire(None)
@@ -107,7 +102,7 @@ class MetadataRefresh:
         self._timer = None
 
     def close(self) -> None:
-        """Ask no more; who waits gets ClientClosed."""
+        """Stop refreshing; waiting callers fail with ClientClosed."""
         self._closed = True
         self._stop_timer()
         running, self._running = self._running, None

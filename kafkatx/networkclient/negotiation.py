@@ -1,4 +1,4 @@
-"""Connecting to a broker, and agreeing with it on versions."""
+"""Connects to a broker and negotiates API versions with it (ApiVersions, KIP-35 and KIP-511)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ Connect = Callable[[], "Deferred[BrokerProtocol]"]
 
 
 async def connect_and_negotiate(connect: Connect, address: str) -> BrokerProtocol:
-    """Connect, and ask the broker for its versions.
+    """Connect, and send ApiVersions.
 
-    A broker that closes the connection on the newest ApiVersions is asked with version 0, and if it closes
-    on that too it is older than ApiVersions (Kafka 0.9): every API is then spoken in version 0.
+    Where the broker closes the connection on OPENING_VERSION, connect again and send version 0. Where it
+    closes on that as well it is older than ApiVersions (Kafka 0.9): then every API is used in version 0.
 
-    :raises ConnectionFailed: it cannot be reached, keeps silent, or does not speak Kafka's protocol.
+    :raises ConnectionFailed: the broker cannot be reached, does not answer, or does not speak Kafka's
+        protocol.
     """
     for version in (OPENING_VERSION, 0):
         protocol = await _connected(connect, address)
@@ -32,7 +33,7 @@ async def connect_and_negotiate(connect: Connect, address: str) -> BrokerProtoco
         except ClosedByPeer:
             continue
         except Exception:
-            protocol.close(ConnectionFailed(f"the broker at {address} could not be agreed with"))
+            protocol.close(ConnectionFailed(f"negotiating versions with the broker at {address} failed"))
             raise
         return protocol
     protocol = await _connected(connect, address)
@@ -59,7 +60,7 @@ async def _negotiate(protocol: BrokerProtocol, version: int, address: str) -> No
         response = await _ask(protocol, min(version, *known) if known else 0)
     if response.error_code:
         code = ErrorCode.of(response.error_code).name
-        raise ConnectionFailed(f"the broker at {address} cannot be used: it refused ApiVersions with {code}")
+        raise ConnectionFailed(f"the broker at {address} cannot be used: it answered ApiVersions with {code}")
     protocol.wire.negotiate(response)
 
 

@@ -1,4 +1,7 @@
-"""The connections of a cluster, by address and purpose."""
+"""The connections of a cluster, by address and lane.
+
+Opens none: a :class:`~kafkatx.networkclient.connection.BrokerConnection` opens itself for its first request.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,15 @@ from kafkatx.networkclient.connection import BrokerConnection
 from kafkatx.types import BrokerNode
 
 Lane = str
-"""What a connection is for. A broker answers the requests of a connection one after the other: what may wait
-for long there (a member that joins its group) has a lane of its own, so that nothing waits behind it."""
+"""The purpose of a connection. A broker answers the requests of one connection in order, so a request that
+may wait for long there (JoinGroup) goes over a lane of its own and does not delay others."""
 
 
 class Nodes:
-    """Which connection leads to which broker.
+    """The brokers of a cluster and the connections to them.
 
-    Connections are kept by address, so that the one to a bootstrap server is its broker's, too, where both
-    are called the same.
+    Connections are kept by address: a bootstrap server and the broker that advertises the same address share
+    one.
 
     :param make: makes the connection to an address.
     """
@@ -30,50 +33,50 @@ class Nodes:
         self._bootstrap = list(bootstrap)
         self._make = make
         self._brokers: Mapping[int, BrokerNode] = {}
-        self._told: dict[int, BrokerNode] = {}
+        self._added: dict[int, BrokerNode] = {}
         self._connections: dict[tuple[Address, Lane], BrokerConnection] = {}
         self._by_id: dict[tuple[int, Lane], BrokerConnection] = {}
 
     def update(self, brokers: Mapping[int, BrokerNode]) -> None:
-        """The cluster has these brokers now; connections to others are closed."""
+        """Replace the brokers by those of new metadata; close connections to addresses that are gone."""
         if brokers == self._brokers:
             return
         self._brokers = brokers
-        self._told = {}
+        self._added = {}
         self._by_id.clear()
         wanted = {*self._bootstrap, *((node.host, node.port) for node in brokers.values())}
         for key in [key for key in self._connections if key[0] not in wanted]:
-            gone = ConnectionFailed(f"the broker at {format_address(key[0])} is not in the cluster any more")
+            gone = ConnectionFailed(f"the broker at {format_address(key[0])} has left the cluster")
             self._connections.pop(key).close(gone)
 
-    def told(self, node: BrokerNode) -> None:
-        """A broker was named outside of metadata, which counts where it has that broker, too."""
-        self._told[node.id] = node
+    def add(self, node: BrokerNode) -> None:
+        """Add a broker named by a FindCoordinator reply; metadata takes precedence for the same id."""
+        self._added[node.id] = node
         for key in [key for key in self._by_id if key[0] == node.id]:
             del self._by_id[key]
 
     def known(self, node_id: int) -> bool:
-        """Whether it is known where this broker is."""
-        return node_id in self._brokers or node_id in self._told
+        """Return True if the broker's address is known."""
+        return node_id in self._brokers or node_id in self._added
 
     def at(self, node_id: int, lane: Lane = "") -> BrokerConnection:
-        """The connection to a broker.
+        """Return the connection to a broker.
 
         :raises ConnectionFailed: there is no such broker.
         """
         connection = self._by_id.get((node_id, lane))
         if connection is None:
-            node = self._brokers.get(node_id) or self._told.get(node_id)
+            node = self._brokers.get(node_id) or self._added.get(node_id)
             if node is None:
                 raise ConnectionFailed(f"the cluster has no broker {node_id} now")
             connection = self._by_id[node_id, lane] = self._to((node.host, node.port), lane)
         return connection
 
     def candidates(self, lane: Lane = "") -> list[BrokerConnection]:
-        """Where to ask what any broker can answer, the best first.
+        """Return connections for a request that any broker can answer, the best first.
 
-        Brokers that are connected and have the least to do, then others, then those that failed last time,
-        and the bootstrap servers behind them; in random order where that says nothing.
+        Connected brokers with the fewest requests in flight come first, then disconnected ones, then those
+        whose last attempt to connect failed, then the bootstrap servers. Ties are in random order.
         """
         brokers = [self.at(node_id, lane) for node_id in self._brokers]
         random.shuffle(brokers)
@@ -88,7 +91,7 @@ class Nodes:
         return connection
 
     def close(self) -> Deferred[list[None]]:
-        """Close all; fires when they are."""
+        """Close all connections; fires when they are closed."""
         connections, self._connections = list(self._connections.values()), {}
         self._by_id.clear()
         return gatherResults([connection.close() for connection in connections])

@@ -1,7 +1,8 @@
-"""One TCP connection to one broker: requests out, replies in, and how long a reply may take.
+"""One TCP connection to one broker: sends requests, pairs replies with them, and enforces time-outs.
 
-The bytes are :class:`kafkatx.wire.connection.ClientConnection`'s. There is one timer per connection, not per
-request: it is due at the earliest deadline that was known when it was set, and looks again then.
+:class:`kafkatx.wire.connection.ClientConnection` encodes and decodes; this module owns the transport and one
+timer per connection (not per request). The timer fires at the earliest deadline known when it was set, and is
+set again then. Reconnecting is :mod:`kafkatx.networkclient.connection`'s.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import attrs
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.error import ConnectionDone
-from twisted.internet.interfaces import IPushProducer
+from twisted.internet.interfaces import IDelayedCall, IPushProducer, IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -24,22 +25,23 @@ from kafkatx.errors import KafkaTXError, ProtocolViolation, RequestError
 from kafkatx.networkclient.waiters import Waiters
 from kafkatx.wire.api import api_for
 from kafkatx.wire.connection import ClientConnection
+from kafkatx.wire.schema import Message
 
 READ_BYTES = 1 << 18
-"""How much is read from the socket at once."""
+"""Bytes read from the socket at once."""
 
 CLOSE_S = 5.0
-"""How long what is still to be sent may take after the connection was closed."""
+"""Seconds for sending what is left after :meth:`BrokerProtocol.close`."""
 
 
 @attrs.frozen
 class ConnectionLimits:
-    """What a connection may take.
+    """Limits of one connection.
 
     :ivar response_bytes: the largest reply.
-    :ivar request_s: how long a reply may take, unless the request says otherwise.
-    :ivar idle_s: after how long without requests the connection closes; None: never.
-    :ivar send_buffer_bytes: SO_SNDBUF; -1: the system's; *receive_buffer_bytes* likewise.
+    :ivar request_s: seconds to wait for a reply, unless the request says otherwise.
+    :ivar idle_s: seconds without requests after which the connection is closed; None: never.
+    :ivar send_buffer_bytes: SO_SNDBUF; -1: the system's default; *receive_buffer_bytes* likewise.
     """
 
     response_bytes: int = 1 << 28
@@ -51,7 +53,7 @@ class ConnectionLimits:
 
 @attrs.define(eq=False)
 class _InFlight:
-    """A request whose reply is expected. ``deferred`` is None once nobody waits for it any more."""
+    """A request that awaits its reply; ``deferred`` is None after the caller has cancelled it."""
 
     deferred: Deferred[Any] | None
     deadline: float
@@ -62,20 +64,20 @@ class _InFlight:
 
 @implementer(IPushProducer)
 class BrokerProtocol(Protocol):
-    """A connection from its beginning to its end; it does not come back.
+    """The protocol of one connection, from connect to disconnect. It never reconnects.
 
-    Replies come in the order of the requests, so one that fails to come stops all behind it: after a
-    time-out the connection is given up, and the others fail with :class:`ConnectionFailed`.
+    A broker replies in the order of the requests, so a missing reply blocks all later ones. After a time-out
+    the connection is therefore aborted, and the other requests fail with :class:`ConnectionFailed`.
 
-    :ivar wire: which versions the broker speaks is told to it by whoever negotiates.
-    :ivar error: why nothing can be sent any more; None while it can.
-    :ivar on_lost: called once, when that is so, before those who wait for replies hear of it.
+    :ivar wire: encodes and decodes; :mod:`kafkatx.networkclient.negotiation` tells it the broker's versions.
+    :ivar error: why nothing can be sent any more; None while the connection is usable.
+    :ivar on_lost: called once when ``error`` is set, before the pending requests fail.
     """
 
     _log = Logger()
 
-    def __init__(self, reactor: Any, address: str, client_id: str, limits: ConnectionLimits) -> None:
-        """:param address: the broker's, for messages."""
+    def __init__(self, reactor: IReactorTime, address: str, client_id: str, limits: ConnectionLimits) -> None:
+        """:param address: the broker's ``host:port``, for error messages."""
         self.wire = ClientConnection(client_id, limits.response_bytes)
         self.error: KafkaTXError | None = None
         self.on_lost: Callable[[], None] = lambda: None
@@ -87,18 +89,18 @@ class BrokerProtocol(Protocol):
         self._full_since: float | None = None
         self._disconnected: Waiters[None] = Waiters()
         self._is_disconnected = False
-        self._used = 0.0
-        self._timer: Any = None
+        self._last_request_s = 0.0
+        self._timer: IDelayedCall | None = None
         self._timer_at = float("inf")
 
     @property
     def in_flight(self) -> int:
-        """How many replies are expected."""
+        """The number of requests that await a reply."""
         return len(self._pending)
 
     def connectionMade(self) -> None:
-        """Send small requests at once, and learn when the socket takes no more."""
-        transport: Any = self.transport
+        """Set the socket's options, and register for back-pressure."""
+        transport = self._tcp
         if hasattr(transport, "setTcpNoDelay"):
             transport.setTcpNoDelay(True)
             transport.setTcpKeepAlive(True)
@@ -106,9 +108,14 @@ class BrokerProtocol(Protocol):
             transport.bufferSize = READ_BYTES
         self._set_buffers()
         transport.registerProducer(self, True)
-        self._used = self._reactor.seconds()
+        self._last_request_s = self._reactor.seconds()
         if self._limits.idle_s is not None:
-            self._set_timer(self._used + self._limits.idle_s)
+            self._set_timer(self._last_request_s + self._limits.idle_s)
+
+    @property
+    def _tcp(self) -> Any:
+        """The transport: TCP, TLS, or a test's."""
+        return self.transport
 
     def _set_buffers(self) -> None:
         get_socket = getattr(self.transport, "getHandle", None)
@@ -123,7 +130,7 @@ class BrokerProtocol(Protocol):
 
     def request(
         self,
-        message: Any,
+        message: Message,
         *,
         version: int | None = None,
         at_most: int | None = None,
@@ -132,10 +139,13 @@ class BrokerProtocol(Protocol):
     ) -> Deferred[Any]:
         """Send a request.
 
-        :param version: None: the highest that both sides speak and *at_most* allows.
-        :return: fires with the reply, or without *expect_reply* with None when there is room for more. Fails
-            with ConnectionFailed, RequestTimedOut, RequestError (UNSUPPORTED_VERSION) or ValueError (a value
-            does not fit its field). Cancelling it drops the reply; the request may be carried out.
+        :param version: None: the highest version that both sides speak and *at_most* allows.
+        :param timeout_s: None: ``ConnectionLimits.request_s``.
+        :param expect_reply: False for a Produce request with acks=0.
+        :return: fires with the reply; without *expect_reply* fires with None when the transport has room.
+            Fails with ConnectionFailed, RequestTimedOut, RequestError (UNSUPPORTED_VERSION) or ValueError (a
+            value does not fit its field). Cancelling it drops the reply; the broker may still act on the
+            request.
         """
         if self.error is not None:
             return fail(self.error)
@@ -143,10 +153,10 @@ class BrokerProtocol(Protocol):
         try:
             if version is None:
                 version = self.wire.version_for(api, at_most)
-            chunks: Any = self.wire.send(api, version, message, expect_reply)
+            chunks = self.wire.send(api, version, message, expect_reply)
         except (RequestError, ValueError):
             return fail()
-        now = self._used = self._reactor.seconds()
+        now = self._last_request_s = self._reactor.seconds()
         if timeout_s is None:
             timeout_s = self._limits.request_s
         pending = _InFlight(None, now + timeout_s, timeout_s, api.name)
@@ -159,14 +169,13 @@ class BrokerProtocol(Protocol):
             pending.deferred = waiting
             self._pending[self.wire.correlation_id] = pending
             self._set_timer(pending.deadline)
-        transport: Any = self.transport
-        transport.writeSequence(chunks)
+        self._tcp.writeSequence(chunks)
         return waiting if expect_reply else self._when_writable()
 
-    def version_for(self, message: type[Any], at_most: int | None = None) -> int:
-        """The highest version of a request's API that both sides speak.
+    def version_for(self, message: type[Message], at_most: int | None = None) -> int:
+        """Return the highest version of a request's API that both sides speak.
 
-        :raises RequestError: UNSUPPORTED_VERSION, there is none.
+        :raises RequestError: UNSUPPORTED_VERSION: there is none.
         """
         return self.wire.version_for(api_for(message.API_KEY), at_most)
 
@@ -176,26 +185,26 @@ class BrokerProtocol(Protocol):
         return succeed(None) if self._full_since is None else self._writable.wait()
 
     def pauseProducing(self) -> None:
-        """The transport holds as much as it should: who expects no reply waits."""
+        """Stop firing Deferreds of requests without a reply; the transport's buffer is full."""
         self._full_since = self._reactor.seconds()
         self._set_timer(self._full_since + self._limits.request_s)
 
     def resumeProducing(self) -> None:
-        """There is room again."""
+        """Fire the Deferreds that wait for room in the transport's buffer."""
         self._full_since = None
         self._writable.fire(None)
 
     def stopProducing(self) -> None:
-        """The transport is gone; connectionLost tells of it."""
+        """Do nothing; Twisted calls connectionLost as well."""
 
     # -- replies
 
     def dataReceived(self, data: bytes) -> None:
-        """Give the replies that are complete to those who wait for them."""
+        """Decode complete replies and fire the Deferreds of their requests."""
         try:
             replies = self.wire.receive(data)
         except (ProtocolViolation, RequestError) as error:
-            failed = self._failed(f"it does not speak Kafka's protocol as we do ({error})")
+            failed = self._unusable(f"it does not speak Kafka's protocol ({error})")
             if self.error is None:
                 self._log.warn("{error}; the connection is closed", error=failed)
             self._abort(failed)
@@ -208,13 +217,16 @@ class BrokerProtocol(Protocol):
                 pending.deferred.callback(reply)
 
     def _extend_deadlines(self, throttle_s: float) -> None:
-        """The broker will not look at the next requests before that (KIP-219): it has as much longer."""
+        """Extend the deadlines of all requests by a throttle time.
+
+        The broker mutes the connection for that long (KIP-219).
+        """
         until = self._reactor.seconds() + throttle_s
         for pending in self._pending.values():
             pending.deadline = max(pending.deadline, until + pending.timeout_s)
 
     def _set_timer(self, at: float) -> None:
-        """Look for what is late at this time, if not before."""
+        """Check deadlines at time *at*, unless a check is due earlier."""
         if at >= self._timer_at:
             return
         if self._timer is not None:
@@ -227,19 +239,18 @@ class BrokerProtocol(Protocol):
         now = self._reactor.seconds()
         late = [pending for pending in self._pending.values() if pending.deadline <= now]
         for pending in late:
-            reason = f"{pending.name} was not answered within {pending.timeout_s:g} s"
-            pending.error = RequestTimedOut(f"the broker at {self._address} kept silent: {reason}")
+            pending.error = RequestTimedOut(f"the broker at {self._address} {_unanswered(pending)}")
         if late:
-            self._abort(self._failed(f"{late[0].name} was not answered within {late[0].timeout_s:g} s"))
+            self._abort(self._unusable(f"it {_unanswered(late[0])}"))
             return
         due = [pending.deadline for pending in self._pending.values()]
         if self._full_since is not None:
             due.append(self._full_since + self._limits.request_s)
             if due[-1] <= now:
-                self._abort(self._failed(f"it read nothing for {self._limits.request_s:g} s"))
+                self._abort(self._unusable(f"it read nothing for {self._limits.request_s:g} s"))
                 return
         if self._limits.idle_s is not None and not due:
-            due.append(self._used + self._limits.idle_s)
+            due.append(self._last_request_s + self._limits.idle_s)
             if due[-1] <= now:
                 self.close(ClientClosed(f"the connection to {self._address} was idle"))
                 return
@@ -249,36 +260,42 @@ class BrokerProtocol(Protocol):
     # -- the end
 
     def close(self, error: KafkaTXError) -> Deferred[None]:
-        """Close the connection when what was sent has left; what waits for a reply fails with *error*.
+        """Flush the send buffer and close the connection; pending requests fail with *error*.
 
         Fires when it is closed, at most ``CLOSE_S`` later.
         """
-        self._end(error)
+        self._fail_pending(error)
         if self._is_disconnected:
             return succeed(None)
-        transport: Any = self.transport
+        transport = self._tcp
         transport.unregisterProducer()
         transport.loseConnection()
-        impatient = self._reactor.callLater(CLOSE_S, transport.abortConnection)
-        self._disconnected.wait().addBoth(lambda _: impatient.active() and impatient.cancel())
-        return self._disconnected.wait()
+        abort = self._reactor.callLater(CLOSE_S, transport.abortConnection)
+        closed = self._disconnected.wait()
+
+        def cancel_abort(_: object) -> None:
+            if abort.active():
+                abort.cancel()
+
+        return closed.addBoth(cancel_abort)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """Nothing comes any more."""
+        """Fail the pending requests with ClosedByPeer, unless this side has closed the connection."""
         self._is_disconnected = True
         why = "" if reason.check(ConnectionDone) else f" ({reason.getErrorMessage().rstrip('.')})"
-        self._end(ClosedByPeer(f"the broker at {self._address} closed the connection{why}: its log says why"))
+        self._fail_pending(
+            ClosedByPeer(f"the broker at {self._address} closed the connection{why}: its log says why")
+        )
         self._disconnected.fire(None)
 
-    def _failed(self, reason: str) -> ConnectionFailed:
+    def _unusable(self, reason: str) -> ConnectionFailed:
         return ConnectionFailed(f"the broker at {self._address} cannot be used: {reason}")
 
     def _abort(self, error: KafkaTXError) -> None:
-        self._end(error)
-        transport: Any = self.transport
-        transport.abortConnection()
+        self._fail_pending(error)
+        self._tcp.abortConnection()
 
-    def _end(self, error: KafkaTXError) -> None:
+    def _fail_pending(self, error: KafkaTXError) -> None:
         if self.error is not None:
             return
         self.error = error
@@ -292,3 +309,7 @@ class BrokerProtocol(Protocol):
             if request.deferred is not None:
                 request.deferred.errback(request.error or error)
         self._writable.fail(error)
+
+
+def _unanswered(request: _InFlight) -> str:
+    return f"did not answer {request.name} within {request.timeout_s:g} s"

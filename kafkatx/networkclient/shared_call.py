@@ -1,4 +1,4 @@
-"""Work that several ask for at once, and that is done once."""
+"""Coroutines that concurrent callers share: it runs once, and all of them get its result."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ T = TypeVar("T")
 
 
 class SharedCall(Generic[T]):
-    """At most one coroutine per key at a time; who asks while it runs gets what it gives."""
+    """Runs at most one coroutine per key at a time; callers that come while it runs share its result."""
 
     def __init__(self) -> None:
         self._running: dict[Hashable, tuple[Waiters[T], Deferred[None]]] = {}
 
     def wait(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, T]]) -> Deferred[T]:
-        """Fires or fails as the coroutine for *key*, which is started if none runs."""
+        """Start the coroutine for *key* if none runs; fires or fails as it ends.
+
+        Cancelling the Deferred does not cancel the coroutine.
+        """
         if key in self._running:
             return self._running[key][0].wait()
         waiters: Waiters[T] = Waiters()
         waiting = waiters.wait()
-        self._running[key] = waiters, Deferred()  # it may end before its own Deferred is there
+        self._running[key] = waiters, Deferred()  # it may end before fromCoroutine() returns
         running = Deferred.fromCoroutine(self._run(key, start(), waiters))
         if key in self._running:
             self._running[key] = waiters, running
@@ -44,7 +47,7 @@ class SharedCall(Generic[T]):
             waiters.fire(result)
 
     def close(self, error: Exception) -> None:
-        """Cancel all; who waits gets *error*."""
+        """Cancel all coroutines; their callers fail with *error*."""
         running, self._running = self._running, {}
         for waiters, work in running.values():
             work.addErrback(lambda failure: failure.trap(CancelledError))

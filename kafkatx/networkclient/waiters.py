@@ -1,8 +1,8 @@
-"""Several who wait for one thing."""
+"""Several Deferreds for one event."""
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Waiters(Generic[T]):
-    """Deferreds that fire together. Cancelling one takes it out and leaves the others."""
+    """Deferreds that fire together. Cancelling one removes it and leaves the others."""
 
     def __init__(self) -> None:
         self._waiting: dict[Deferred[T], None] = {}
@@ -20,19 +20,19 @@ class Waiters(Generic[T]):
         return len(self._waiting)
 
     def wait(self) -> Deferred[T]:
-        """One more; fires or fails as :meth:`fire` and :meth:`fail` are called next."""
+        """Return a Deferred that the next call of :meth:`fire` or :meth:`fail` fires."""
         waiting: Deferred[T] = Deferred(self._forget)
         self._waiting[waiting] = None
         return waiting
 
     def fire(self, result: T) -> None:
-        """Give all of them the result, in the order in which they came."""
+        """Fire all of them with *result*, in the order of their :meth:`wait` calls."""
         for waiting in self._take():
-            if not waiting.called:  # one who was told may have cancelled another
+            if not waiting.called:  # the callback of one may have cancelled another
                 waiting.callback(result)
 
     def fail(self, reason: Failure | BaseException) -> None:
-        """Let all of them fail."""
+        """Fail all of them with *reason*."""
         for waiting in self._take():
             if not waiting.called:
                 waiting.errback(reason)
@@ -41,5 +41,5 @@ class Waiters(Generic[T]):
         taken, self._waiting = self._waiting, {}
         return list(taken)
 
-    def _forget(self, waiting: Deferred[Any]) -> None:
+    def _forget(self, waiting: Deferred[T]) -> None:
         self._waiting.pop(waiting, None)

@@ -101,12 +101,12 @@ class NodesTests(SynchronousTestCase):
 
     def test_told(self) -> None:
         """A broker that only a coordinator's reply names can be asked, until metadata says where it is."""
-        self.nodes.told(node(4, 1000))
-        self.nodes.told(node(1, 1000))
+        self.nodes.add(node(4, 1000))
+        self.nodes.add(node(1, 1000))
         four: Any = self.nodes.at(4, "group")
         one: Any = self.nodes.at(1)
         self.assertEqual((four.address, one.address), (("broker4", 1000), ("broker1", 9092)))
-        self.nodes.told(node(4, 1001))
+        self.nodes.add(node(4, 1001))
         moved: Any = self.nodes.at(4, "group")
         self.assertEqual(moved.address, ("broker4", 1001))
         self.nodes.update({number: node(number) for number in (1, 2, 3, 4)})

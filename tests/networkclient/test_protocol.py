@@ -81,7 +81,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertNoResult(late)
         self.network.pump(0.2)
         error = self.failureResultOf(late, RequestTimedOut).value
-        self.assertIn("FindCoordinator was not answered within 30 s", str(error))
+        self.assertIn("did not answer FindCoordinator within 30 s", str(error))
         self.assertIn("broker1:9092", str(error))
         behind = self.failureResultOf(patient).value
         self.assertIs(type(behind), ConnectionFailed)

@@ -100,7 +100,7 @@ def each(port: int, topic: str, rate: int, requests: int, partitions: int) -> di
 
 
 def percentiles(latencies_ms: list[float]) -> dict[str, float]:
-    """What there is to say of a sample."""
+    """Return the percentiles of a sample."""
     latencies_ms.sort()
     at = len(latencies_ms) / 100
     return {
@@ -137,9 +137,9 @@ def drain(port: int, topic: str, messages: int, start_offset: int = 0) -> dict[s
 
 
 def begin(*arguments: object, idle: bool = False) -> subprocess.Popen[str]:
-    """Start one of these in a process of its own.
+    """Start one of these in a separate process.
 
-    :param idle: it gets the processor only when nobody else wants it (``chrt --idle``): elsewhere it would be
+    :param idle: it gets the processor only when no other process wants it (``chrt --idle``): else it would be
         on another machine.
     """
     command = ["chrt", "--idle", "0"] if idle else []

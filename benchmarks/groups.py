@@ -1,4 +1,4 @@
-"""What consumer groups cost: heartbeats of many, one large rebalance, commits.
+"""The cost of consumer groups: heartbeats of many, one large rebalance, commits.
 
     python -m benchmarks.groups [GROUPS] [MEMBERS] [SECONDS]
 
@@ -75,7 +75,7 @@ def framed(version: int, request: Message) -> bytes:
 
 
 class Member:
-    """A member of a group; the leader assigns nothing to anybody."""
+    """A member of a group; the leader assigns nothing."""
 
     def __init__(self, connection: Connection, group_id: str) -> None:
         self._connection = connection
@@ -135,7 +135,7 @@ def check(error: int) -> None:
 
 
 async def beating(port: int, groups: int, members: int, seconds: float, tell: Callable[[str], None]) -> None:
-    """Let groups settle, say so, and keep them alive."""
+    """Wait until groups have settled, say so, and keep them alive."""
     all_members = [
         Member(await Connection.open(port), f"group-{n}") for n in range(groups) for _ in range(members)
     ]
@@ -153,7 +153,7 @@ async def beating(port: int, groups: int, members: int, seconds: float, tell: Ca
 
 
 async def rebalance(port: int, group_id: str, tell: Callable[[str], None]) -> None:
-    """Let one more member join a large group; tell how many seconds it took until all have settled."""
+    """Add a member to a large group; return the seconds until all have settled."""
     members = [Member(await Connection.open(port), group_id) for _ in range(LARGE)]
     await asyncio.gather(*(member.join() for member in members))
     staying = [

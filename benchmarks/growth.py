@@ -1,4 +1,4 @@
-"""What a large log costs: throughput beside that of a small one, and the time to open it.
+"""The cost of a large log: throughput beside that of a small one, and the time to open it.
 
     python -m benchmarks.growth [GB] [ROUNDS]
 

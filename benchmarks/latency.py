@@ -44,7 +44,7 @@ def stamped(stamp: int) -> bytes:
 
 
 class Pace:
-    """How many messages are due."""
+    """Return the number of messages that are due."""
 
     def __init__(self, rate: int, seconds: float) -> None:
         self._rate = rate
@@ -53,14 +53,14 @@ class Pace:
         self._began = time.perf_counter()
 
     def due(self) -> int:
-        """So many are to be sent now."""
+        """Return the number of messages to send now."""
         wanted = min(self._total, int((time.perf_counter() - self._began) * self._rate))
         due, self._sent = wanted - self._sent, wanted
         return due
 
     @property
     def over(self) -> bool:
-        """Whether all are sent."""
+        """Return True if all are sent."""
         return self._sent >= self._total
 
 

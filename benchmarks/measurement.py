@@ -1,4 +1,4 @@
-"""What loads of clients are measured with: a stop watch, and a reactor to run them in."""
+"""Tools for loads of clients: a stop watch, and a reactor to run them in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Stopwatch:
         return used.ru_utime + used.ru_stime
 
     def stop(self, messages: int) -> dict[str, float]:
-        """What was measured."""
+        """The figures of one load."""
         seconds = time.perf_counter() - self._wall_s
         return {"per_s": messages / seconds, "cpu_us": (self._used() - self._cpu_s) / messages * 1e6}
 

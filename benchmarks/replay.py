@@ -26,7 +26,7 @@ VALUE_BYTES = 1000
 
 
 def drop_pages(data_dir: str, topic: str) -> None:
-    """Have the disk read whatever is read next of a topic."""
+    """Drop a topic's files from the page cache, so that the next read comes from the disk."""
     for path in glob.glob(os.path.join(data_dir, f"{topic}-*", "*")):
         fd = os.open(path, os.O_RDONLY)
         try:
@@ -37,7 +37,7 @@ def drop_pages(data_dir: str, topic: str) -> None:
 
 
 def paced(port: int) -> dict[str, float]:
-    """What is measured."""
+    """The figures of one replay."""
     return outcome(begin("paced", port, "new", RATE, SLOT_S))
 
 

@@ -35,7 +35,7 @@ BROKER_CORE, CLIENT_CORE = CORES[0], CORES[-1]
 
 
 def kafkatx_send(port: int, topic: str, messages: int, batch_size: int) -> dict[str, float]:
-    """A Deferred for each record, that nobody looks at."""
+    """Send each record with a Deferred that nothing waits for."""
 
     async def main(reactor: Any) -> dict[str, float]:
         from kafkatx.client import Producer

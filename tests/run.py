@@ -61,7 +61,7 @@ def closing_line(result: TestResult) -> str:
 
 
 def failed(result: TestResult) -> int:
-    """How many tests did not do what they should."""
+    """Count the failures, errors and unexpected successes."""
     return len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
 
 

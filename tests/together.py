@@ -20,10 +20,10 @@ SLOWEST = 20
 """How many of the slowest tests are listed at the end."""
 
 JOBS = 4
-"""More than there are processors: who waits needs none."""
+"""More than there are processors, for waiting needs none."""
 
 BUSY = ("cli_ingest", "readme")
-"""What runs Spark without it being in the name."""
+"""Modules that run Spark without it being in the name."""
 
 MOST_S = 1500
 TIMED = re.compile(r"^(\d+\.\d) s  (\S+)$", re.MULTILINE)
@@ -33,7 +33,7 @@ CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MUL
 
 
 class Counted(NamedTuple):
-    """What became of the tests of a job."""
+    """The results of the tests of a job."""
 
     passed: int
     failed: int
@@ -45,7 +45,7 @@ class Counted(NamedTuple):
 
 
 def jobs(root: Path) -> list[str]:
-    """The names of packages and modules that hold every test under *root*, the slow ones first.
+    """Return packages and modules with all tests under *root*, the slow ones first.
 
     Those with Spark, which keep a processor busy, are spread among those that wait.
     """
@@ -63,7 +63,7 @@ def jobs(root: Path) -> list[str]:
 
 
 def counted(output: str) -> Counted:
-    """The counts that a job's closing line tells; one that did not get there counts as a failed test."""
+    """Return the counts of a job's closing line; a job without one counts as a failed test."""
     lines = CLOSING.findall(output)
     if not lines:
         return Counted(0, 1, 0)
@@ -72,7 +72,7 @@ def counted(output: str) -> Counted:
 
 
 def run(name: str) -> tuple[str, Counted, str, float]:
-    """Run one job; give its name, counts, output and seconds."""
+    """Run one job; return its name, counts, output and seconds."""
     started_s = time.monotonic()
     # trial's own choice of a directory is not safe where several begin at once
     command = [sys.executable, "-m", "tests.run", f"--directory=_trial_temp-{name}", name]
@@ -95,7 +95,7 @@ def run(name: str) -> tuple[str, Counted, str, float]:
 
 
 def main(workers: int) -> int:
-    """Run all jobs, tell of each, print the sum, return the exit status."""
+    """Run all jobs, report each, print the sum, and return the exit status."""
     names = jobs(Path(__file__).parent)
     total: collections.Counter[str] = collections.Counter()
     timed: list[tuple[float, str]] = []

@@ -62,7 +62,7 @@ def _chosen(names: str, results: Results) -> list[System]:
 
 
 def _earlier(folder: str) -> dict[str, Any]:
-    """What an earlier run has left in a folder."""
+    """Read the results that an earlier run has left in a folder."""
     path = os.path.join(folder, "results.json")
     if not os.path.exists(path):
         return NOTHING

@@ -28,12 +28,12 @@ SHARE = 0.9
 
 
 def needed() -> bool:
-    """Whether free memory is given back to a host here."""
+    """Return True if this machine gives free memory back to a host."""
     return os.path.isdir(REPORTING)
 
 
 def available_gib() -> float:
-    """How much memory is to be had, GiB."""
+    """Return the available memory in GiB."""
     with open("/proc/meminfo", encoding="ascii") as file:
         found = next(line for line in file if line.startswith("MemAvailable:"))
     return int(found.split()[1]) * 1024 / GIB

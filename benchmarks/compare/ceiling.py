@@ -1,4 +1,4 @@
-"""What the client allows: throughput beside that of a broker which keeps nothing and costs nothing. Pure."""
+"""Throughput beside that of a broker that keeps nothing: the limit that the client sets. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kafkatx is to reach, and whether it does: goals, what was measured, the cells that miss. Pure."""
+"""The goals of kafkatx: limits, measured figures, and the cells that miss. Pure."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _standing(figures: Figures) -> Iterator[Goal]:
 
 
 def _growth(figures: Figures) -> Iterator[Goal]:
-    """What each cell keeps of the throughput of the small one that was measured with it."""
+    """Yield the goals about growth: the share of the small case's throughput that each cell keeps."""
     for kind, what in GROWING.items():
         found = {
             f"i: {key.cell}": calm_median(figures, key)

@@ -1,4 +1,4 @@
-"""What an installation takes on the disk: a system's own part, and the runtime below it."""
+"""Disk space of an installation: the system itself, and the runtime below it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def installed(system: System) -> dict[str, float]:
 
 
 def files_mib(paths: Iterable[str]) -> float:
-    """What files take on the disk, MiB; each counts once, and what is not there does not."""
+    """Return the disk space of files in MiB; each counts once, missing ones do not count."""
     real = {os.path.realpath(path) for path in paths}
     return sum(os.stat(path).st_blocks * 512 for path in real if os.path.exists(path)) / MIB
 
@@ -75,7 +75,7 @@ def required(name: str) -> Iterator[Distribution]:
 
 
 def needs(requirements: Iterable[str], extras: frozenset[str]) -> list[Needed]:
-    """Which distributions, and extras of theirs, these requirements ask for on this machine."""
+    """Return the distributions, and extras of them, that these requirements ask for on this machine."""
     parsed = [Requirement(requirement) for requirement in requirements]
     return [
         Needed(canonicalize_name(one.name), frozenset(one.extras))
@@ -114,7 +114,7 @@ def _python_files() -> Iterator[str]:
 
 
 def _java_home() -> str:
-    """Where the JDK is that ``java`` belongs to.
+    """Return the directory of the JDK that ``java`` belongs to.
 
     :raises RuntimeError: it does not say.
     """

@@ -1,4 +1,4 @@
-"""What the figures are from."""
+"""The machine that figures come from."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Cpu(NamedTuple):
         return self.user_s + self.system_s
 
     def since(self, before: Cpu) -> Cpu:
-        """What was used since an earlier reading."""
+        """Return the CPU time since an earlier reading."""
         return Cpu(self.user_s - before.user_s, self.system_s - before.system_s)
 
 
@@ -156,7 +156,7 @@ class Server:
 
 
 def _stat(pid: int) -> list[str]:
-    """What /proc says of a process, from its state on."""
+    """Read the fields of a process from ``/proc``, starting at its state."""
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
         return stat.read().rsplit(")", 1)[1].split()
 
@@ -183,7 +183,7 @@ def _status_mib(pid: int, name: str) -> float:
 
 
 def disk_mib(folder: str) -> float:
-    """What the files of a folder take on the disk, MiB."""
+    """Return the disk space of the files in a folder in MiB."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:

@@ -1,4 +1,4 @@
-"""What was measured: kept as JSON, with medians and the spread. Pure."""
+"""Measured figures: kept as JSON, with medians and the spread. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CALM_PERCENT = 10.0
 
 
 class Key(NamedTuple):
-    """What a figure is of."""
+    """The identity of a figure."""
 
     experiment: str
     cell: str

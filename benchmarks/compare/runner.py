@@ -22,7 +22,7 @@ Tell = Callable[[str], None]
 
 
 class Manner(NamedTuple):
-    """How experiments are measured.
+    """Options of a run.
 
     :ivar scale: by what the counts of messages are multiplied.
     :ivar pinned: the broker on one core and its clients on another.
@@ -75,7 +75,7 @@ def _letters(sitting: Sequence[Experiment]) -> str:
 
 
 def sittings(experiments: Sequence[Experiment]) -> list[list[Experiment]]:
-    """Which experiments are measured with the same running system: all that do not have one of their own."""
+    """Group the experiments that are measured with the same running system."""
     together = [experiment for experiment in experiments if not experiment.alone]
     return [*([together] if together else []), *([one] for one in experiments if one.alone)]
 
@@ -108,10 +108,10 @@ def _warm_up(place: Place) -> None:
 
 
 class Started:
-    """Systems that were started for some experiments: all are there, and stopped but for one.
+    """Systems that were started for some experiments: all are there, and all but one are stopped.
 
     So each cell is measured with all of them within a minute, and what the machine's neighbours do to one
-    they do to the others; and nobody takes time from the one whose turn it is. A context manager: its end
+    they do to the others; and none takes time from the one whose turn it is. A context manager: its end
     is theirs.
     """
 

@@ -106,7 +106,7 @@ def section(figures: Mapping[Key, Figure], experiment: Experiment) -> str:
 
 
 def papers_order(figures: Mapping[Key, Figure]) -> str:
-    """How we stand to the paper's rivals in its figures 4 and 5; empty if nothing of that was measured."""
+    """Return the table about the paper's rivals in its figures 4 and 5; empty if none was measured."""
     lines = [f"| messages/s, ours by theirs | {' | '.join(PAPERS_CELLS)} |"]
     lines.append("|---|" + "---|" * len(PAPERS_CELLS))
     for rival in PAPERS_RIVALS:

@@ -20,7 +20,7 @@ class NoBase(Exception):
 
 
 def git(*arguments: str) -> str:
-    """What git prints.
+    """Run git and return its output.
 
     :raises NoBase: it fails.
     """
@@ -42,13 +42,13 @@ def commit_of(name: str) -> str | None:
 
 
 def differs(commit: str) -> bool:
-    """Whether the tree's code is another than a commit's; what git does not know yet is another."""
+    """Return True if the tree's code differs from a commit's; untracked files count."""
     changed = git("diff", "--name-only", commit, "--", *CODE)
     return bool(changed or git("ls-files", "--others", "--exclude-standard", "--", *CODE))
 
 
 def default_base(main_differs: bool, head_differs: bool) -> str:
-    """Which commit to compare with if none is named."""
+    """Return the commit to compare with if none is named."""
     if main_differs:
         return MAIN
     return "HEAD" if head_differs else "HEAD~1"

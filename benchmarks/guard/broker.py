@@ -40,7 +40,7 @@ class CannotRun(Exception):
 
 @contextmanager
 def blaming(name: str) -> Iterator[None]:
-    """What fails in here, a tree's broker is to blame for.
+    """Blame a tree's broker for failures inside of the block.
 
     :raises CannotRun: it failed.
     """
@@ -51,7 +51,7 @@ def blaming(name: str) -> Iterator[None]:
 
 
 def environment(tree: str) -> dict[str, str]:
-    """What makes Python take a tree's packages, before those that are installed."""
+    """Return the environment in which Python imports a tree's packages before installed ones."""
     return {"PYTHONPATH": tree, "PYTHONHASHSEED": "0"}
 
 

@@ -18,7 +18,7 @@ Rounds = dict[str, dict[str, list[float]]]
 
 
 def missing() -> str | None:
-    """Why nothing can be measured here; None: it can."""
+    """Return the reason why nothing can be measured here, or None."""
     return None if os.path.exists("/proc/self/schedstat") else "this system has no /proc/PID/schedstat"
 
 

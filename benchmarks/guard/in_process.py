@@ -57,7 +57,7 @@ def at_once(name: str) -> Callable[..., Any]:
 
 
 def result_of(started: Coroutine[Any, Any, Any] | Deferred[Any]) -> Any:
-    """What something that waits for nobody comes to."""
+    """Return the result of a coroutine that never waits."""
     outcome: list[Any] = []
     done = started if isinstance(started, Deferred) else Deferred.fromCoroutine(started)
     done.addCallbacks(outcome.append, lambda failure: failure.raiseException())
@@ -119,7 +119,7 @@ class Client:
         return bytes(data)
 
     def _serve(self) -> None:
-        """What a reactor would do now."""
+        """Run the calls that a reactor would make now."""
         self._clock.advance(0)
         if self._clock.getWriters():
             self._server.doWrite()
@@ -128,7 +128,7 @@ class Client:
 
 
 def _waiting(end: socket.socket) -> int:
-    """How many bytes a socket has received."""
+    """Return how many bytes a socket has received."""
     answer = fcntl.ioctl(end, termios.FIONREAD, b"\0" * 4)
     return int(struct.unpack("i", answer)[0])
 

@@ -29,7 +29,7 @@ Counts = dict[str, dict[str, float]]
 
 
 def missing() -> str | None:
-    """Why nothing can be counted here; None: it can."""
+    """Return the reason why nothing can be counted here, or None."""
     return (
         None if shutil.which("valgrind") else "valgrind is not installed; on Debian: apt-get install valgrind"
     )

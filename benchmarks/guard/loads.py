@@ -36,7 +36,7 @@ class Load(NamedTuple):
 
     @property
     def requests(self) -> int:
-        """How many a round has."""
+        """Return the number of requests in a round."""
         return self.a_send * self.sends
 
 
@@ -69,7 +69,7 @@ API_VERSIONS = framed(18, API_VERSIONS_VERSION, b"")
 
 
 def filling() -> Load:
-    """What the fetches find: 2,000 batches of one message, more than they take."""
+    """Store the messages for fetches: 2,000 batches of one message, more than they take."""
     return Load("fill", produce(FETCHED, 1, 1), 50, 40)
 
 
@@ -98,7 +98,7 @@ def instruction_loads() -> list[Load]:
 
 
 def is_success(request: bytes, reply: bytes) -> bool:
-    """Whether a request was answered without an error, and a fetch with records.
+    """Return True if a request was answered without an error, and a fetch with records.
 
     :param reply: without its size.
     """

@@ -1,4 +1,4 @@
-"""What figures of two trees say: ratios, and whether one is too large. Pure."""
+"""The verdict about two trees: ratios of figures, and whether one is too large. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Compared(NamedTuple):
 
     @property
     def is_slower(self) -> bool:
-        """Whether the tree takes too much."""
+        """Return True if the tree takes too much."""
         return self.ratio > MOST
 
 

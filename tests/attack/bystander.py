@@ -28,7 +28,7 @@ END_S = 60.0
 
 
 class Seen(NamedTuple):
-    """What an honest client met with.
+    """The experience of an honest client.
 
     :ivar answered: how many of its requests were answered.
     :ivar slowest_s: the longest that one of them took.

@@ -71,7 +71,7 @@ class BombTests(AttackCase):
                 self.assertEqual(told, {ErrorCode.INVALID_RECORD})
 
     def test_sound_records(self) -> None:
-        """As many small records as fit into the largest batch, all of them right."""
+        """The largest batch of small records, all of them valid."""
         self.create("sound", cleanup_policy="compact", max_message_bytes="8000000")
         count = 1_000_000 if FULL else 30_000
         now_ms = int(time.time() * 1000)

@@ -56,7 +56,7 @@ class FetchMemoryTests(AttackCase):
             time.sleep(SETTLE_S)
 
     def test_converted(self) -> None:
-        """Replies that are converted for old clients stay within their budget, whoever does not read."""
+        """Replies converted for old clients stay within their budget, also if they are not read."""
         self.attack(2, "long", 1)
 
     def test_unchanged_for_older_clients(self) -> None:
@@ -64,7 +64,7 @@ class FetchMemoryTests(AttackCase):
         self.attack(4, "long", 1)
 
     def test_from_files(self) -> None:
-        """Replies of a newer version cost no memory while nobody reads them."""
+        """Replies of a newer version that are not read cost no memory."""
         self.attack(11, "long", 1)
 
     def test_many_short_slices(self) -> None:

@@ -1,4 +1,4 @@
-"""What members of groups can do to others: metadata without end, and hundreds of them at once."""
+"""Members of groups that harm others: metadata without end, and hundreds of them at once."""
 
 from __future__ import annotations
 
@@ -114,14 +114,14 @@ class CrowdTests(AttackCase):
         return [receive(client, key, version) for client in clients]
 
     def test_classic(self) -> None:
-        """Everybody who joins a classic group is in its first generation."""
+        """Every member that joins a classic group is in its first generation."""
         self.connect().ask(10, 1, FindCoordinatorRequest("g", 0))
         with self.beside():
             responses = self.at_once(JOIN, WITHOUT_ID, [join("g", 1000) for _ in range(self.count)])
         self.assertEqual({(one.error_code, one.generation_id) for one in responses}, {(0, 1)})
 
     def test_consumer(self) -> None:
-        """Everybody who joins a group of KIP-848 gets an answer, and others theirs in between."""
+        """Every member that joins a group of KIP-848 gets an answer, and other clients theirs in between."""
         names = [f"t{number}" for number in range(3)]
         topics = [CreatableTopic(name, 1000 if FULL else 100, 1) for name in names]
         client = self.connect()

@@ -30,7 +30,7 @@ class LogCase(AttackCase):
         self.assertLess(len(self.broker.output().splitlines()) - before, 2 * MOST_LINES)
 
     def lines(self) -> int:
-        """How many lines the broker has written."""
+        """Return the number of lines that the broker has written."""
         return len(self.broker.output().splitlines())
 
 

@@ -46,7 +46,7 @@ class RepeatedNamesTests(AttackCase):
             self.assertLess(self.reply_bytes(10, 4, groups), 200)
 
     def test_many_names(self) -> None:
-        """As many names as a request may have are answered, and others are in between."""
+        """A request with the largest number of names is answered, and others are in between."""
         names = [f"{number:06}" for number in range(NAMES)]
         with self.beside():
             topics = [MetadataRequestTopic(name=name) for name in names]

@@ -35,12 +35,12 @@ def made(payload: bytes, count: int, codec: int = 0, delta: int = -1) -> bytes:
 
 
 def payload(count: int) -> bytes:
-    """So many sound records of different sizes."""
+    """Return valid records of different sizes."""
     return build_values([b"v" * n for n in range(count)], int(time.time() * 1000))[HEADER_BYTES:]
 
 
 def wedges() -> list[bytes]:
-    """What Apache Kafka refuses, too."""
+    """Yield batches that Apache Kafka rejects, too."""
     garbage = b"this is nothing that inflates"
     found = [made(garbage, 3, codec) for codec in PACKED]
     found += [made(b"", 3, codec) for codec in PACKED]

@@ -92,7 +92,7 @@ class AioKafka(Scenario):
         return topic
 
     async def has_leaders(self, admin: Any, topic: str) -> bool:
-        """Whether each partition of a topic has a leader."""
+        """Return True if each partition of a topic has a leader."""
         (told,) = await admin.describe_topics([topic])
         leaders = [partition["leader"] for partition in told["partitions"]]
         return len(leaders) == PARTITIONS and -1 not in leaders
@@ -253,7 +253,7 @@ class AioKafka(Scenario):
         asyncio.run(go())
 
     async def altered(self, admin: Any, topic: str) -> bool:
-        """Whether the change of ``configs`` is seen."""
+        """Return True if the change of ``configs`` is seen."""
         return (await self.config(admin, ConfigResourceType.TOPIC, topic))["max.message.bytes"] == "54321"
 
     def create_partitions(self) -> None:
@@ -269,7 +269,7 @@ class AioKafka(Scenario):
         asyncio.run(go())
 
     async def has_partitions(self, admin: Any, topic: str, count: int) -> bool:
-        """Whether a topic has so many partitions."""
+        """Return True if a topic has this many partitions."""
         (told,) = await admin.describe_topics([topic])
         return len(told["partitions"]) == count
 
@@ -322,7 +322,7 @@ class AioKafka(Scenario):
         asyncio.run(go())
 
     async def gone(self, admin: Any, topic: str) -> bool:
-        """Whether a topic is not listed."""
+        """Return True if a topic is not listed."""
         return topic not in await admin.list_topics()
 
     def transactions(self) -> None:
@@ -362,7 +362,7 @@ class AioKafka(Scenario):
                     try:
                         await consumer.commit()
                     except KafkaError:
-                        continue  # a rebalance has begun: whoever gets the partition reads these again
+                        continue  # a rebalance has begun: the next owner of the partition reads these again
 
         asyncio.run(go())
 

@@ -51,7 +51,7 @@ _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 
 class Broker(Protocol):
-    """What the runner asks of a broker."""
+    """The interface between the runner and a broker."""
 
     bootstrap: str
 
@@ -156,7 +156,7 @@ class ApacheBroker:
 
     @property
     def running(self) -> bool:
-        """Whether it was started, and has not ended."""
+        """Return True if it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
     def _signal(self, number: int) -> None:

@@ -299,7 +299,7 @@ class Confluent(Scenario):
                 try:
                     consumer.commit(asynchronous=False)
                 except KafkaException:
-                    continue  # a rebalance has begun: whoever gets the partition reads these again
+                    continue  # a rebalance has begun: the next owner of the partition reads these again
         consumer.close()
 
 

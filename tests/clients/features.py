@@ -1,4 +1,4 @@
-"""What is asked of every client."""
+"""The features that every client is asked for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TIMED_OUT = "nothing was reported within {:.0f} s"
 
 
 class Result(NamedTuple):
-    """How one feature of a client went; ``detail`` says why it failed, or what it lacks."""
+    """The result of one feature of a client; ``detail`` says why it failed, or what it lacks."""
 
     result: str
     detail: str = ""

@@ -55,7 +55,7 @@ class Feed:
         return dict.fromkeys(range(PARTITIONS), self._each)
 
     def committed(self) -> dict[int, int]:
-        """What the group has committed, as the coordinator tells it when it is ready."""
+        """Return the committed offsets of the group, once its coordinator is ready."""
         from confluent_kafka import Consumer, KafkaException, TopicPartition
 
         consumer = Consumer({"bootstrap.servers": self._bootstrap, "group.id": self.group, "log_level": 0})

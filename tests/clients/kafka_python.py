@@ -324,7 +324,7 @@ class KafkaPython(Scenario):
                 try:
                     consumer.commit()
                 except KafkaError:
-                    continue  # a rebalance has begun: whoever gets the partition reads these again
+                    continue  # a rebalance has begun: the next owner of the partition reads these again
         consumer.close()
 
 

@@ -29,7 +29,7 @@ class Kcat(Scenario):
         return f"{found[1]}, librdkafka {found[2]}" if found else printed
 
     def run_kcat(self, *arguments: str, stdin: str = "") -> str:
-        """What kcat prints.
+        """Run kcat and return its output.
 
         :raises AssertionError: it failed.
         """
@@ -140,7 +140,7 @@ class Kcat(Scenario):
                 self.translate(line, told)
 
     def end(self, told: Told, process: subprocess.Popen[str]) -> None:
-        """Have kcat leave when the runner says so."""
+        """Make kcat leave when the runner says so."""
         told.leave.wait()
         process.terminate()
 

@@ -60,7 +60,7 @@ class Member:
 
     @property
     def running(self) -> bool:
-        """Whether the process has not ended."""
+        """Return True if the process has not ended."""
         return self._process.poll() is None
 
     def leave(self) -> None:
@@ -87,7 +87,7 @@ class Member:
 
 
 class Members:
-    """All that ever were members of one group. A context manager: nobody outlives it."""
+    """All members that one group ever had. A context manager: no member outlives it."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
@@ -122,12 +122,12 @@ class Members:
         self.gone.append(member)
 
     def settled(self) -> bool:
-        """Whether every member has partitions, each partition one member."""
+        """Return True if every member has partitions, and each partition one member."""
         owned = [member.owned or frozenset() for member in self.present]
         return all(owned) and sum(map(len, owned)) == PARTITIONS and frozenset().union(*owned) == ALL
 
     def have_read(self, ends: dict[int, int]) -> bool:
-        """Whether every record before these end offsets was processed by somebody."""
+        """Return True if every record before these end offsets was processed."""
         done = {place for member in [*self.present, *self.gone] for place in member.read}
         return all((partition, offset) in done for partition, end in ends.items() for offset in range(end))
 

@@ -66,7 +66,7 @@ def in_reactor(
 
 
 class Telling(RebalanceListener):
-    """Tells the runner what a member owns, and then whoever else wants to hear it."""
+    """Tell the runner what a member owns, and then the other listeners."""
 
     def __init__(self, told: Told, other: Any = None) -> None:
         self._told = told
@@ -90,14 +90,14 @@ class Telling(RebalanceListener):
 
 @implementer(IBalancer)
 class TellingBalancer(GroupBalancer):
-    """What a connector owns is its balancer's affair."""
+    """Do nothing: the balancer of a connector owns its partitions."""
 
     def __init__(self, told: Told) -> None:
         super().__init__()
         self._told = told
 
     def join(self, consumer: Consumer, subscription: Any, listener: Any) -> Deferred[None]:
-        """As the built-in one."""
+        """Implement the balancer as the built-in one does."""
         return super().join(consumer, subscription, Telling(self._told, listener))
 
 
@@ -110,7 +110,7 @@ class Ours(Scenario):
         self.settings: dict[str, Any] = {"bootstrap_servers": bootstrap, "reactor": self.thread.reactor}
 
     def version(self) -> str:
-        """That of all of kafkatx."""
+        """Return the version of kafkatx."""
         return __version__
 
     # -- clients, and what features do with them
@@ -449,7 +449,7 @@ class Ours(Scenario):
 
 
 async def _commit(commit: Callable[[], Deferred[None]]) -> None:
-    """Commit, or let it be: where a rebalance has begun whoever gets the partition reads these again."""
+    """Commit; during a rebalance the next owner of the partition reads these records again."""
     try:
         await commit()
     except KafkaTXError:

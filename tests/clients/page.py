@@ -79,7 +79,7 @@ def keep(broker: str, outcomes: Mapping[str, Outcome]) -> None:
 
 
 def _lasting(results: Results) -> dict[str, list[str]]:
-    """What is kept: the first line of each detail, but no figures, which differ from run to run."""
+    """Return what is kept: the first line of each detail, without figures, which differ from run to run."""
     return {
         name: [result, "" if name in MEMBERS and result == PASS else detail.partition("\n")[0]]
         for name, (result, detail) in sorted(results.items(), key=lambda item: list(FEATURES).index(item[0]))

@@ -33,7 +33,7 @@ _TRANSACTIONS = {24, 26}
 
 @attrs.define
 class Outcome:
-    """What came of one client: its version, a result for every feature, and the broker's log."""
+    """The results of one client: its version, a result for every feature, and the broker's log."""
 
     version: str = ""
     results: dict[str, Result] = attrs.Factory(dict)
@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def failed(self) -> dict[str, str]:
-        """Why, for each feature that failed."""
+        """The reasons, for each feature that failed."""
         return {name: found.detail for name, found in self.results.items() if found.result == FAIL}
 
 

@@ -1,4 +1,4 @@
-"""What the scenarios written in Python share: the command line, the lines they print, their records."""
+"""The common parts of scenarios in Python: the command line, the lines they print, their records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def say(**line: object) -> None:
 
 
 def new_name(kind: str = "topic") -> str:
-    """A topic or group that nobody else has."""
+    """Return an unused name for a topic or group."""
     return f"{kind}-{uuid.uuid4().hex[:10]}"
 
 
@@ -73,7 +73,7 @@ def check_keyed(found: Iterable[tuple[int, bytes, bytes]], sent: Sequence[Pair] 
 
 
 class Told:
-    """What a member tells the runner, and what the runner tells it: to leave, by closing its input."""
+    """The conversation of a member with the runner: reports out, end of input as the order to leave."""
 
     def __init__(self) -> None:
         self.leave = threading.Event()

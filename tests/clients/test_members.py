@@ -1,4 +1,4 @@
-"""When a group is judged settled, and when its records are judged read."""
+"""The moment at which a group counts as settled, and its records as read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MembersTests(SynchronousTestCase):
         self.assertFalse(self.members.settled())
 
     def test_skipped_record(self) -> None:
-        """All is read only when no offset below the end is missing, whoever has read it."""
+        """Records are all read only if no offset below the end is missing."""
         self.members.join(*says({"read": [[0, 0], [0, 2]]}))
         self.members.wait("it speaks", lambda: bool(self.members.present[0].read), 20)
         self.assertFalse(self.members.have_read({0: 3}))

@@ -36,7 +36,7 @@ class PageTests(SynchronousTestCase):
         self.assertIn("fail: no leader", text)
 
     def test_control(self) -> None:
-        """What fails with Apache Kafka is named in the control column."""
+        """Features that fail with Apache Kafka are named in the control column."""
         control = outcome(PASS)
         control.results["commit"] = Result(FAIL, "")
         text = page.page({"kcat": outcome(PASS)}, {"kcat": control})
@@ -59,7 +59,7 @@ class PageTests(SynchronousTestCase):
         self.assertEqual(page.load("kafkatx")["kafkajs"].results["consume"].result, PASS)
 
     def test_not_offered(self) -> None:
-        """What is not offered has its reason below the table."""
+        """Features that are not offered have their reason below the table."""
         self.assertIn(
             "not offered: it has none", page.page({"kcat": outcome(NOT_OFFERED, "it has none")}, {})
         )

@@ -43,7 +43,7 @@ class RunnerTests(SynchronousTestCase):
         return runner.try_features(client(script, **options), NoBroker(), features)  # type: ignore[arg-type]
 
     def test_pass(self) -> None:
-        """What is reported is collected, with the version."""
+        """Reports are collected, with the version."""
         outcome = self.run_script(_PASSES, "consume", "group")
         self.assertEqual(outcome.version, "1.2")
         self.assertEqual(
@@ -75,7 +75,7 @@ class RunnerTests(SynchronousTestCase):
         self.assertEqual(outcome.results["consume"].result, PASS)
 
     def test_group_that_fails(self) -> None:
-        """Whatever the members' feature raises is its result."""
+        """An exception of the members' feature is its result."""
 
         def fail(_command: object, _broker: object) -> str:
             raise AssertionError("never")
@@ -85,7 +85,7 @@ class RunnerTests(SynchronousTestCase):
         self.assertEqual((found.result, found.detail), (FAIL, "AssertionError: never"))
 
     def test_lacking(self) -> None:
-        """What the client lacks is not asked, and the reason is told."""
+        """Features that the client lacks are not asked for, and the reason is shown."""
         outcome = self.run_script("raise SystemExit(1)", "group", lacks={"group": "no members"})
         self.assertEqual(outcome.results, {"group": (NOT_OFFERED, "no members")})
 
@@ -128,7 +128,7 @@ class RunnerTests(SynchronousTestCase):
 
 class TableTests(SynchronousTestCase):
     def test_lacks_are_features(self) -> None:
-        """What rows lack has the features' names: a misspelt one would be asked for all the same."""
+        """The features that rows lack have known names: a misspelt one would be asked for all the same."""
         for row in CLIENTS:
             self.assertEqual(set(row.lacks) - set(FEATURES), set(), row.name)
 

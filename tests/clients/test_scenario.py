@@ -1,4 +1,4 @@
-"""What the scenarios judge by can say no."""
+"""The checks of the scenarios can fail."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Broken(Scenario):
 
 class KeyedTests(SynchronousTestCase):
     def test_right(self) -> None:
-        """What came as it was sent is right, whichever partition was read first."""
+        """Records are right in any order of partitions."""
         check_keyed(placed())
         check_keyed(sorted(placed(), key=lambda row: row[0]))
 
@@ -60,7 +60,7 @@ class KeyedTests(SynchronousTestCase):
 
 class ScenarioTests(SynchronousTestCase):
     def test_until(self) -> None:
-        """What never comes true is an error."""
+        """A condition that never becomes true is an error."""
         self.assertRaises(AssertionError, until, "a miracle", lambda: False, 0)
 
     def test_report(self) -> None:

@@ -49,7 +49,7 @@ def _need(*programs: str) -> None:
 
 
 def _fresh(made: str, *sources: str) -> bool:
-    """Whether something was made after all of its sources."""
+    """Return True if a file is newer than all of its sources."""
     if not os.path.exists(made):
         return False
     return os.path.getmtime(made) > max(os.path.getmtime(os.path.join(HERE, source)) for source in sources)

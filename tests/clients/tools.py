@@ -57,14 +57,14 @@ class Tools(Scenario):
         self._observer: Any = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def version(self) -> str:
-        """That of the jar."""
+        """Return the version of the jar."""
         (jar,) = [
             name for name in os.listdir(self._jars) if name.startswith("kafka-tools-") and "api" not in name
         ]
         return jar.removeprefix("kafka-tools-").removesuffix(".jar")
 
     def tool(self, main_class: str, *arguments: str, stdin: str = "") -> str:
-        """What a tool prints.
+        """Run a tool and return its output.
 
         :raises AssertionError: it failed.
         """

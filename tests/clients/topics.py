@@ -26,7 +26,7 @@ def new_topic(admin: Any, **config: str) -> str:
 
 
 def led(admin: Any, topic: str) -> bool:
-    """Whether each partition tells its end, which only a leader does."""
+    """Return True if each partition tells its end, which only a leader does."""
     from confluent_kafka import KafkaException, TopicPartition
     from confluent_kafka.admin import OffsetSpec
 

@@ -17,7 +17,7 @@ CORE = "{http://activemq.apache.org/schema/core}"
 
 class ActiveMqTests(SynchronousTestCase):
     def test_configuration(self) -> None:
-        """One connector, on the loopback; KahaDB in the folder, and nobody waits for the disk."""
+        """It has one connector, on the loopback; KahaDB is in the folder, and no write waits for the disk."""
         broker = ElementTree.fromstring(configuration("/tmp/a&b", 1234)).find(f"{CORE}broker")
         assert broker is not None
         self.assertEqual(broker.get("dataDirectory"), "/tmp/a&b/data")

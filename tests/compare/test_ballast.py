@@ -29,7 +29,7 @@ class BallastTests(SynchronousTestCase):
             self.assertEqual(held[block + BLOCK_BYTES - 1], 0)
 
     def test_resident(self) -> None:
-        """Of 32 MiB 16 pages stay."""
+        """16 pages of 32 MiB stay."""
         done = subprocess.run(
             [sys.executable, "-c", HELD], capture_output=True, text=True, check=True, cwd=ballast.ROOT
         )
@@ -37,7 +37,7 @@ class BallastTests(SynchronousTestCase):
         self.assertEqual([int(resident) for resident in found], [16 * PAGE_BYTES // 1024])
 
     def test_only_where_needed(self) -> None:
-        """Where no memory is given back nothing is started; where it is, a process is, and it ends."""
+        """A process is started only where memory is given back, and it ends."""
         started: list[list[str]] = []
         popen = subprocess.Popen
 

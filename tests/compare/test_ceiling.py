@@ -1,4 +1,4 @@
-"""What the client allows: ours by a broker that keeps nothing, and both by Apache Kafka."""
+"""The limit of the client: our throughput by that of the sink, and both by Apache Kafka's."""
 
 from __future__ import annotations
 

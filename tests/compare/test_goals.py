@@ -50,7 +50,7 @@ class GoalsTests(SynchronousTestCase):
         self.assertIn("| held; ties: a: x 0.95 |", shown(a_alone))
 
     def test_replayed(self) -> None:
-        """What a client that costs nothing makes of the brokers is a goal of its own."""
+        """Throughput of requests made beforehand is a goal of its own."""
         by_what = found(
             ("a", "1", "kafkatx", "replayed_mb_per_s", 1.4),
             ("a", "1", "kafka-4", "replayed_mb_per_s", 1.0),
@@ -120,7 +120,7 @@ class GoalsTests(SynchronousTestCase):
         self.assertTrue(by_what["throughput with more gigabytes in the log"].held)
 
     def test_calm(self) -> None:
-        """What is measured in seconds counts where the host took no core away, if there is such a round."""
+        """Seconds are taken from rounds in which the host took no core away, if there are such."""
         start = Key("h", "standing", "kafkatx", "first_produce_s")
         stolen = start._replace(metric="stolen_percent")
         some = {start: Figure(0.6, 0.4, 0.7, 3, (0.4, 0.6, 0.7)), stolen: Figure(20, 1, 30, 3, (1, 20, 30))}
@@ -129,7 +129,7 @@ class GoalsTests(SynchronousTestCase):
         self.assertEqual([goal.measured for goal in goals(some)], [0.6])
 
     def test_shown(self) -> None:
-        """What is missed comes first, with the cells; without figures there is no table."""
+        """Missed goals come first, with the cells; without figures there is no table."""
         rows = [
             ("h", "standing", "kafkatx", "rest_rss_mib", 50.0),
             ("c", "195", "kafkatx", MB, 0.5),

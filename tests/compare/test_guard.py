@@ -53,7 +53,7 @@ class CommandTests(SynchronousTestCase):
         self.told: list[str] = []
 
     def measured(self, instructions_of: Any, cpu_of: Any) -> list[Compared]:
-        """What is measured with other ways: each is its result, its error, or why it is missing."""
+        """Each other measure has its result, its error, or the reason why it is missing."""
 
         def way(outcome: Any) -> tuple[str, Any, Any]:
             def measure(*_: object) -> Any:
@@ -72,7 +72,7 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual(self.told, [])
 
     def test_left_out(self) -> None:
-        """What this machine cannot measure, and what the base is too old for, is left out and said."""
+        """Measures that this machine or the base cannot make are left out, and said."""
         self.assertEqual(self.measured("no valgrind", [FAST]), [FAST])
         self.assertEqual(self.measured([FAST], CannotRun("base", "Traceback\nNameError: x\n")), [FAST])
         no_valgrind, too_old = self.told
@@ -189,7 +189,7 @@ class TreeTests(SynchronousTestCase):
             self.assertRaises(WrongTree, check_tree, paths, "/a/tree")
 
     def test_blame(self) -> None:
-        """What a broker does wrong is told with its name."""
+        """An error of a broker is reported with its name."""
 
         def fail() -> None:
             with blaming("base"):
@@ -241,7 +241,7 @@ class LoadTests(BrokerTestCase):
 
 class InstructionsTests(SynchronousTestCase):
     def test_counted(self) -> None:
-        """What valgrind prints is read; without a number it is shown."""
+        """The output of valgrind is read; without a number it is shown."""
         self.assertEqual(instructions.counted(TOLD), 2_976_529_943)
         error = self.assertRaises(RuntimeError, instructions.counted, "valgrind: cannot run")
         self.assertIn("cannot run", str(error))
@@ -266,7 +266,7 @@ class InstructionsTests(SynchronousTestCase):
             self.assertIn(load.name, str(self.assertRaises(RuntimeError, run.end)))
 
     def test_broker_that_fails(self) -> None:
-        """What it printed last is told, and whose it was."""
+        """The last output is reported with its owner."""
         prefix = (sys.executable, "-c", "import sys; sys.exit('too old')")
         with self.run_of(base.ROOT, prefix, []) as run:
             self.assertIn("too old", str(self.assertRaises(RuntimeError, run.end)))

@@ -1,4 +1,4 @@
-"""What counts as installed, and how often."""
+"""The files of an installation, each counted once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class InstalledTests(SynchronousTestCase):
         self.assertEqual(files_mib([a, os.path.join(root, "b")]), 2 * once)
 
     def test_code(self) -> None:
-        """Of the files that interpreters leave only this one's, and no folder that is left out."""
+        """Only this interpreter's compiled files count, and no folder that is left out."""
         tag = sys.implementation.cache_tag
         kept = ["m.py", "py.typed", f"__pycache__/m.{tag}.pyc"]
         root = self.folder(*kept, f"__pycache__/m.{tag}.opt-1.pyc", "__pycache__/m.other-1.pyc", "test/t.py")
@@ -83,5 +83,5 @@ class InstalledTests(SynchronousTestCase):
         self.assertGreater(whole, interpreter + files_mib([os.__file__]))
 
     def test_unknown(self) -> None:
-        """Of a system that is not installed nothing is said."""
+        """Nothing is said of a system that is not installed."""
         self.assertEqual(measuring.installed(Floor()), {})

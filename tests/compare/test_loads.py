@@ -33,7 +33,7 @@ class BuildingTests(SynchronousTestCase):
         return path
 
     def test_built(self) -> None:
-        """What is older than its source, or not there, is made."""
+        """A program that is missing or older than its source is built."""
         for target in (self.path("none"), self.path("program", "old")):
             command = ["sh", "-c", f"echo made >{target}"]
             self.assertEqual(built(self.path("source", "new"), target, command, "x"), target)
@@ -41,7 +41,7 @@ class BuildingTests(SynchronousTestCase):
                 self.assertEqual(file.read(), "made\n")
 
     def test_kept(self) -> None:
-        """What is newer than its source is kept."""
+        """A program that is newer than its source is kept."""
         target = self.path("program", "new")
         self.assertEqual(built(self.path("source", "old"), target, ["no such compiler"], "x"), target)
 
@@ -53,7 +53,7 @@ class BuildingTests(SynchronousTestCase):
         self.assertEqual(str(failure), "there is no no-such-cc; on Debian: apt-get install gcc libx-dev")
 
     def test_failed(self) -> None:
-        """What a compiler says is told in a line, with what to install."""
+        """A compiler's error is reported in one line, with what to install."""
         command = ["sh", "-c", "echo no x.h >&2; echo bye >&2; exit 1"]
         failure = self.assertRaises(
             NotBuilt, built, self.path("source", "new"), self.path("program"), command, "libx-dev"
@@ -64,7 +64,7 @@ class BuildingTests(SynchronousTestCase):
 
 class LoadTests(SynchronousTestCase):
     def test_measured(self) -> None:
-        """What a load prints is what it measured."""
+        """The output of a load is its measurement."""
         printed = '{"messages": 2, "seconds": 0.5, "errors": 0}'
         done = load.end(load.begin(None, ["echo", printed]))
         self.assertEqual(done, {"messages": 2, "seconds": 0.5, "errors": 0})
@@ -131,7 +131,7 @@ class LoadTests(SynchronousTestCase):
 
 class SaysTests(SynchronousTestCase):
     def ask(self, first: bytes, answer: bytes) -> bool:
-        """Ask whoever listens; it echoes what it is sent, in other letters."""
+        """Ask the server, which echoes in other letters."""
         with socket.create_server(("127.0.0.1", 0)) as listening:
             port = listening.getsockname()[1]
 
@@ -155,7 +155,7 @@ class SaysTests(SynchronousTestCase):
         self.assertFalse(self.ask(b"hello", b"ello"))
 
     def test_nobody(self) -> None:
-        """Nobody listens yet."""
+        """Nothing listens yet."""
         with socket.create_server(("127.0.0.1", 0)) as listening:
             port = listening.getsockname()[1]
         self.assertFalse(says(port, b"hello", b"HELLO")())

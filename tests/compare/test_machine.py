@@ -1,4 +1,4 @@
-"""What is told of the machine."""
+"""The description of the machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class MachineTests(SynchronousTestCase):
         self.assertEqual(machine()["cores"], os.cpu_count())
 
     def test_watch(self) -> None:
-        """Of two cores one and a half were taken."""
+        """One and a half of two cores were taken."""
         told = iter(((10.0, 100.0), (14.0, 106.0)))
         seconds: list[float] = []
 

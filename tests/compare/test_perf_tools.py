@@ -1,4 +1,4 @@
-"""What Apache Kafka's measuring tools print is read."""
+"""The output of Apache Kafka's measuring tools is read."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class PlotTests(SynchronousTestCase):
         return panels
 
     def test_two_clients(self) -> None:
-        """What two clients measured stands side by side; who has no figure is in no legend."""
+        """The measures of two clients stand side by side; a system without figures is in no legend."""
         found = self.drawn(
             "a",
             *(

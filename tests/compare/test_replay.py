@@ -39,7 +39,7 @@ RECORDS = build_values([b"a", b"b", b"c"], 1_700_000_000_000)
 
 
 def numbers(command: list[str]) -> dict[str, int]:
-    """What a command has behind the file and the count."""
+    """Return the arguments of a command behind the file and the count."""
     return {name: int(number) for name, number in (given.split("=") for given in command[5:])}
 
 
@@ -89,7 +89,7 @@ class RequestTests(SynchronousTestCase):
         self.assertEqual(struct.unpack_from(">h", answer, found["error-at"]), (0x1234,))
 
     def test_large_requests(self) -> None:
-        """Of large ones a few may be unanswered, as with Kafka's Java producer."""
+        """A few large requests may be unanswered, as with Kafka's Java producer."""
         path = self.kept(bytes(replay.WINDOW_BYTES))
         command = replay.produce_command(9092, path, TOPIC, 1, Batch(RECORDS, 3), 1, 10, 2)
         self.assertEqual(numbers(command)["window"], replay.WINDOW_REQUESTS)

@@ -1,4 +1,4 @@
-"""Who takes part in which cell, and with what client."""
+"""The runner: which system is measured in which cell, and with what client."""
 
 from __future__ import annotations
 
@@ -36,34 +36,34 @@ class FakeSystem(System):
         self.servers: list[Server] = []
 
     def missing(self) -> str | None:
-        """As System says."""
+        """Implement System."""
         return None
 
     def version(self) -> str:
-        """As System says."""
+        """Implement System."""
         return "1"
 
     def settings(self) -> str:
-        """As System says."""
+        """Implement System."""
         return "none"
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
-        """As System says."""
+        """Implement System."""
         self.servers.append(Server(["sleep", "600"], log_path(folder), core, {}))
         return self.servers[-1]
 
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
-        """As System says."""
+        """Implement System."""
         self.topics.add(topic)
 
     def delete_topic(self, port: int, topic: str) -> None:
-        """As System says."""
+        """Implement System."""
         self.topics.remove(topic)
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
     ) -> list[str]:
-        """As System says."""
+        """Implement System."""
         mode, _, *counts = arguments
         self.asked.append([mode, *counts])
         return ["echo", MEASURED]
@@ -85,7 +85,7 @@ def measured(letter: str, *systems: System, rounds: int = 1, tell: Tell = lambda
 
 
 def stopped(server: Server) -> bool:
-    """Whether it is stopped (state T)."""
+    """Return True if it is stopped (state T)."""
     return {_stat(pid)[0] for pid in server._pids()} == {"T"}
 
 
@@ -128,13 +128,13 @@ class SittingsTests(SynchronousTestCase):
         self.assertEqual(sittings([EXPERIMENTS["h"]]), [[EXPERIMENTS["h"]]])
 
     def test_cold(self) -> None:
-        """Who is measured as it starts is not warmed up."""
+        """A system that is measured as it starts is not warmed up."""
         self.assertEqual([letter for letter, one in EXPERIMENTS.items() if one.cold], ["h"])
 
 
 class RunTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """What is made beforehand is not sent: nobody would answer."""
+        """Send no requests made beforehand: nothing would answer."""
         self.patch(prepared_requests, "produced", lambda place, size, properties: {"replayed_mb_per_s": 1.0})
 
     def test_rival_producer(self) -> None:
@@ -154,7 +154,7 @@ class RunTests(SynchronousTestCase):
         self.assertEqual((cells(results.figures(), "b"), results.notes), (["200 kB"], []))
 
     def test_kafka(self) -> None:
-        """What speaks Kafka's protocol is warmed up by loads of all kinds, and measured in each cell."""
+        """A system with Kafka's protocol is warmed up by loads of all kinds, and measured in each cell."""
         system = FakeSystem("kafkatx", kafka=True)
         results = measured("a", system)
         self.assertEqual(
@@ -186,7 +186,7 @@ class RunTests(SynchronousTestCase):
         self.assertEqual(shown, [line for lines in expected for line in lines])
 
     def test_one_runs(self) -> None:
-        """Whose turn it is not is stopped, and in the end all are gone; so are the topics."""
+        """Only the system that is measured runs; in the end all are gone, and so are the topics."""
         running: list[list[str]] = []
         systems = [FakeSystem(name, kafka=True) for name in ("kafkatx", "kafka-4")]
 

@@ -42,7 +42,7 @@ class FullDiskTests(SynchronousTestCase):
     """Partition 0 of the topic is on a disk with room, partition 1 on one that fills."""
 
     def test_full_and_emptied(self) -> None:
-        """What does not fit is refused whole; reads go on, also after kill -9; writing resumes with room."""
+        """A batch that does not fit is rejected whole; reads go on, and writing resumes with room."""
         with small_disk() as small, tempfile.TemporaryDirectory(prefix="kafkatx-") as large:
             settings = {
                 "log.dirs": f"{large},{small}",

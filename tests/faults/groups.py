@@ -65,7 +65,7 @@ class Member:
 
     @property
     def alive(self) -> bool:
-        """Whether it is neither stopped nor gone."""
+        """Return True if it is neither stopped nor gone."""
         return not self.go_on_s and self._process.poll() is None
 
     def send(self, number: int) -> None:
@@ -78,7 +78,7 @@ class Member:
         self._process.wait(DEADLINE_S)
 
     def entries(self) -> Iterator[list[Any]]:
-        """What is in its diary; a last line that was cut off by a kill is left out."""
+        """Return the lines of its diary, without a last line that a kill cut off."""
         if os.path.exists(self._diary):
             with open(self._diary, encoding="ascii") as diary:
                 for line in diary:
@@ -226,14 +226,14 @@ class GroupFaultTests(SynchronousTestCase):
                 member.go_on_s = 0.0
 
     def _converged(self) -> bool:
-        """Whether every partition has one owner, of those that live, and every member its share."""
+        """Return True if every partition has one living owner, and every member its share."""
         shares = [member.owned() for member in self._alive()]
         return sorted(p for share in shares for p in share) == list(range(PARTITIONS)) and (
             max(map(len, shares)) - min(map(len, shares)) <= 1
         )
 
     def _drain(self, produced: dict[int, int]) -> None:
-        """Wait until every record was processed: those that nobody ever gets were skipped."""
+        """Wait until every record was processed: missing ones were skipped."""
         deadline_s = time.monotonic() + DEADLINE_S
         while True:
             done = {tuple(e[1:]) for member in self.members for e in member.entries() if e[0] == "done"}

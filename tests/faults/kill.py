@@ -174,7 +174,7 @@ class KillTests(SynchronousTestCase):
 
 
 def timed(action: Callable[[], Any]) -> float:
-    """How many seconds it takes."""
+    """Return the number of seconds that it takes."""
     started_s = time.perf_counter()
     action()
     return time.perf_counter() - started_s

@@ -46,7 +46,7 @@ def main(config: dict[str, Any], topic: str, path: str) -> None:
                     consumer.commit(asynchronous=False)
                 except (
                     KafkaException
-                ) as error:  # the group has moved on: whoever has the partition reads it again
+                ) as error:  # the group has moved on: the next owner of the partition reads it again
                     write("not committed", str(error))
         consumer.close()
 

@@ -14,5 +14,5 @@ class ManyPowerCutTests(SynchronousTestCase):
     """The disk has what was promised, whenever the power goes."""
 
     def test_rounds(self) -> None:
-        """What was acknowledged after a flush is there; without one, what is left is a prefix."""
+        """Flushed records survive; without a flush the remaining records are a prefix."""
         run_rounds(self, range(test_power_cut.ROUNDS, ROUNDS))

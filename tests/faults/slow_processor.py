@@ -103,7 +103,7 @@ class SlowProcessorTests(TestCase):
         self.fail(failure.getTraceback())
 
     async def _watch(self, admin: Admin, *slow: Slow) -> dict[str, list[tuple[float, int]]]:
-        """How many members each group has, with the time since its first record, until all have committed."""
+        """Return the number of members of each group by time, until all have committed."""
         members: dict[str, list[tuple[float, int]]] = {one.group: [] for one in slow}
         while any(one.committed is None for one in slow):
             await deferLater(reactor, LOOK_S)

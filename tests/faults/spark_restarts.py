@@ -113,7 +113,7 @@ class RestartTests(SynchronousTestCase):
         self.assertEqual(json.loads(last), expected)
 
     def starts(self) -> dict[str, int]:
-        """Where the first batch starts, once it is in the checkpoint. Spark keeps 100 batches there."""
+        """Return the start of the first batch, once it is in the checkpoint, which keeps 100 batches."""
         written = self.folder / "checkpoint/offsets/0"
         deadline = time.monotonic() + DEADLINE_S
         while not written.exists():

@@ -88,7 +88,7 @@ class StandaloneTests(SynchronousTestCase):
             time.sleep(0.1)
 
     def make_wheel(self) -> None:
-        """As the page does, but of this very tree, and without the network."""
+        """Follow the page's steps, with this tree and without the network."""
         source = self.folder / "source"
         for name in ("kafkatx", "pyspark_kafkatx", "twisted"):
             shutil.copytree(ROOT / name, source / name)

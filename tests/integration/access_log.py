@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @attrs.frozen
 class LogFacts:
-    """What can be counted in an access log. Hours are UTC; ``md5`` is of the lines with their newlines."""
+    """Counts of an access log. Hours are UTC; ``md5`` is of the lines with their newlines."""
 
     rows: int
     statuses: dict[str, int]

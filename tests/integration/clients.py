@@ -1,4 +1,4 @@
-"""What every client's test does: the messages, and how each client library produces and reads them."""
+"""The messages of every client's test, and how each client library produces and reads them."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def python_workers(executor: int) -> list[int]:
 
 
 def kill(pid: int) -> None:
-    """As ``kill -9`` does, if it has not ended yet."""
+    """Kill it with ``kill -9`` if it has not ended yet."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 

@@ -31,7 +31,7 @@ POLL_S = 0.005
 
 
 def die() -> None:
-    """As ``kill -9``."""
+    """Kill it with ``kill -9``."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

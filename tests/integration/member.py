@@ -99,11 +99,11 @@ def kafka_python(
 
     class Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
         def on_partitions_assigned(self, assigned: Any) -> None:
-            """As the library calls it."""
+            """Implement the library's listener."""
             owned.gained(p.partition for p in assigned)
 
         def on_partitions_revoked(self, revoked: Any) -> None:
-            """As the library calls it."""
+            """Implement the library's listener."""
             owned.lost(p.partition for p in revoked)
 
     assignors = {"range": RangePartitionAssignor, "cooperative-sticky": CooperativeStickyAssignor}
@@ -155,11 +155,11 @@ def ours(bootstrap: str, group: str, topic: str, session_ms: int, instance_id: s
 
     class Listener(RebalanceListener):
         def on_partitions_assigned(self, partitions: Any) -> None:
-            """As the library calls it."""
+            """Implement the library's listener."""
             owned.gained(p.partition for p in partitions)
 
         def on_partitions_revoked(self, partitions: Any) -> None:
-            """As the library calls it; for those that are lost, too."""
+            """Implement the library's listener, also for lost partitions."""
             owned.lost(p.partition for p in partitions)
 
     settings: dict[str, Any] = {

@@ -62,19 +62,19 @@ class Member:
                 self.records.append((partition, offset, value))
 
     def leave(self) -> None:
-        """Have it leave the group and end."""
+        """Make it leave the group and end."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Have it end without a word."""
+        """End it without LeaveGroup."""
         self._end(signal.SIGKILL)
 
     def freeze(self) -> None:
-        """Let it do nothing, and keep its connections."""
+        """Freeze it; its connections stay."""
         self._process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Continue it."""
         self._process.send_signal(signal.SIGCONT)
 
     def _end(self, number: int) -> None:
@@ -112,7 +112,7 @@ def wait_until(true: Callable[[], bool], what: str, seconds: float = 30.0) -> No
 
 
 def share(members: Iterable[Member], partitions: int) -> bool:
-    """Whether the members have all partitions, each one of them once, and nobody two more than another.
+    """Return True if each partition has one owner, and the shares differ by one at most.
 
     In the midst of an incremental rebalance all of them may have an owner, too, and some be about to move.
     """

@@ -134,7 +134,7 @@ def _requests(key: int, version: int, topic: str, now_ms: int) -> list[Message]:
 
 
 def _of_the_cluster(topic: str) -> dict[int, Message]:
-    """What tools ask of a cluster; the move goes to a dir that there is not."""
+    """Yield requests of tools; the move goes to a log dir that does not exist."""
     moves = [AlterReplicaLogDir("/no/such/dir", [AlterReplicaLogDirTopic(topic, [0, 1])])]
     quorum = describe_quorum.TopicRequest("__cluster_metadata", [describe_quorum.PartitionRequest(0)])
     described = describe_topic_partitions.TopicRequest(topic)

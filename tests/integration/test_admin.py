@@ -166,7 +166,7 @@ class RestartTests(SynchronousTestCase):
     """A broker of its own, which is killed."""
 
     def test_kill(self) -> None:
-        """What was answered is there after kill -9: configs of topics and brokers, and partitions."""
+        """Answered changes survive kill -9: configs of topics and brokers, and partitions."""
         broker = EmbeddedBroker(data_dir=self.mktemp(), run_in="process")
         broker.start()
         self.addCleanup(broker.stop)

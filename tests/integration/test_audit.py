@@ -77,7 +77,7 @@ class AuditCase(ProcessCase):
         return paths
 
     def audit(self, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
-        """What ``kafkatx audit`` tells, without waiting for windows to settle."""
+        """Run ``kafkatx audit`` without waiting for windows to settle, and return its output."""
         told = ("--settle", "0", "--json", "--audit-topic", self.audit_topic)
         printed = self.run_command("audit", *told, *arguments, code=code)
         return [json.loads(line) for line in printed.splitlines()]
@@ -85,7 +85,7 @@ class AuditCase(ProcessCase):
 
 class AuditTests(AuditCase):
     def test_both_clients(self) -> None:
-        """What both clients announce is what is in the topic; a window for each ten seconds."""
+        """The announcements of both clients match the topic, with a window for each ten seconds."""
         self.produce()
         self.assertEqual(self.audit("-t", self.topic), [])
         windows = self.audit("--all", "--lateness")
@@ -109,7 +109,7 @@ class AuditTests(AuditCase):
         return self.audit()
 
     def test_group(self) -> None:
-        """What a group has read is compared window by window: all of it, a part of it, some of it twice."""
+        """Records that a group has read are compared window by window: all, some, and some twice."""
         self.produce()
         group = f"readers-of-{self.topic}"
         consume = ("consume", "-G", group, self.topic, "-e", "--audit-interval-ms", str(WINDOW_MS))
@@ -134,7 +134,7 @@ class AuditTests(AuditCase):
         self.assertEqual({w["unconsumed"] for w in self.audit("--group", "others", code=1)}, {1000})
 
     def read_again(self, group: str) -> None:
-        """Have the group read the first ten records of a partition once more."""
+        """Make the group read the first ten records of a partition again."""
         settings = {
             "bootstrap.servers": shared_broker().bootstrap,
             "group.id": group,
@@ -155,7 +155,7 @@ class AuditTests(AuditCase):
         self.assertEqual(sorted(printed.splitlines()), [b"a server=web-1", b"b server=web-1"])
 
     def test_open(self) -> None:
-        """What was announced just now is not judged yet, and shown."""
+        """A recent announcement is shown and not judged yet."""
         self.produce()
         Admin(self.cluster).delete_topic(self.topic)
         Admin(self.cluster).create_topic(self.topic, 2)

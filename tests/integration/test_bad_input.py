@@ -1,4 +1,4 @@
-"""What bad input gets, on the wire: a broker in a process of its own, and clients that mean it no good."""
+"""Bad input on the wire: a broker in a process of its own, and hostile clients."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class RequestTests(BadInputTestCase):
         self.assertTrue(parked.receive())
 
     def test_earlier_request_is_answered(self) -> None:
-        """What came before the garbage is answered."""
+        """A request before the garbage is answered."""
         client = self.connect()
         good = request_frame(18, 0, ApiVersionsRequest(), 5)
         client.send(good + struct.pack(">i", 3) + b"bad")

@@ -1,4 +1,4 @@
-"""What a person's mistake gets: ``twistd kafkatx`` ends with status 1 and one line that names the setting."""
+"""Mistakes in settings: ``twistd kafkatx`` exits with status 1 and one line that names the setting."""
 
 from __future__ import annotations
 

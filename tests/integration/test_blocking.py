@@ -165,7 +165,7 @@ class KilledBrokerTests(SynchronousTestCase):
         self.addCleanup(self.broker.stop)
 
     def restart(self) -> None:
-        """As after ``kill -9``."""
+        """Drop the connection, as after ``kill -9``."""
         self.broker.kill()
         self.broker.start()
 

@@ -37,7 +37,7 @@ class ProcessCase(SynchronousTestCase):
         self.topic = new_topic()
 
     def run_command(self, *arguments: str, data: bytes = b"", code: int = 0) -> bytes:
-        """What a command prints; it must end with *code*, without a traceback."""
+        """Run a command and return its output; it must end with *code*, without a traceback."""
         done = subprocess.run(
             [*COMMAND, *arguments], input=data, capture_output=True, timeout=TIMEOUT_S, env=environment()
         )
@@ -62,7 +62,7 @@ class ProcessCase(SynchronousTestCase):
 
 class CommandLineTests(ProcessCase):
     def kcat(self, *arguments: str, data: bytes = b"") -> bytes:
-        """What kcat prints."""
+        """Run kcat and return its output."""
         command = ["kcat", "-b", shared_broker().bootstrap, "-q", *arguments]
         return subprocess.run(command, input=data, capture_output=True, timeout=TIMEOUT_S, check=True).stdout
 
@@ -93,7 +93,7 @@ class CommandLineTests(ProcessCase):
         )
 
     def test_formats_are_kcats(self) -> None:
-        """What kcat wrote is printed byte for byte as kcat prints it, in each of its formats."""
+        """Messages of kcat are printed byte for byte as kcat prints them, in each of its formats."""
         self.kcat(
             "-P", "-t", self.topic, "-K", ":", "-H", "h=1", "-H", "g", data="k:v\nkey:\n:v\nä:ö\n".encode()
         )
@@ -150,7 +150,7 @@ class CommandLineTests(ProcessCase):
         self.assertEqual(self.run_command("consume", self.topic, "-e"), b"early\nunfinished\n")
 
     def test_head(self) -> None:
-        """When the reader of the output goes away, the command ends quietly."""
+        """The command ends quietly when the reader of its output goes away."""
         self.run_command("produce", self.topic, data=b"x" * 99 + b"\n" + (b"y" * 99 + b"\n") * 50_000)
         process = self.start("consume", self.topic)
         assert process.stdout is not None and process.stderr is not None
@@ -202,7 +202,7 @@ class CommandLineTests(ProcessCase):
 
 
 def loaded_heavy(*arguments: str) -> set[str]:
-    """Which of the heavy packages a command has loaded when it ends; it must end with 0."""
+    """Return the heavy packages that a command has loaded when it ends; it must end with 0."""
     tell = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
     command = [sys.executable, "-c", tell + COMMAND[-1], *arguments]
     done = subprocess.run(

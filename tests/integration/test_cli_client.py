@@ -27,7 +27,7 @@ class GroupTests(ProcessCase):
         return self.run_command("groups", "describe", self.group).decode().split("\t")[3:6]
 
     def test_goes_on(self) -> None:
-        """What was printed is committed, and no more; the next run goes on there, and ends at the end."""
+        """Printed messages are committed, and no others; the next run continues there and ends at the end."""
         first = self.run_command("consume", "-G", self.group, self.topic, "-c", "4")
         self.assertEqual(first, b"".join(self.lines[:4]))
         self.assertEqual(self.lag(), ["4", "10", "6"])
@@ -66,7 +66,7 @@ class GroupTests(ProcessCase):
         self.assertEqual(self.run_command("groups", "describe", self.group, "--members"), b"")
 
     def blocked(self) -> subprocess.Popen[bytes]:
-        """A member that prints more than anybody reads, and has read the first line."""
+        """Start a member that prints more than is read, and read its first line."""
         self.run_command("produce", self.topic, data=(b"y" * 99 + b"\n") * 50_000)
         process = self.start("consume", "-G", self.group, self.topic)
         assert process.stdout is not None
@@ -96,7 +96,7 @@ class GroupTests(ProcessCase):
         self.assertEqual(self.lag()[0], "-")
 
     def test_reader_gone(self) -> None:
-        """What could not be written is not committed, and the command ends quietly."""
+        """Messages that could not be written are not committed, and the command ends quietly."""
         process = self.blocked()
         assert process.stdout is not None and process.stderr is not None
         process.stdout.close()
@@ -123,7 +123,7 @@ class GroupTests(ProcessCase):
             self.assertEqual(member.communicate(timeout=TIMEOUT_S)[0], b"")
 
     def shares(self) -> list[str]:
-        """How many partitions each member of the group has; none while there is no group."""
+        """Return the number of partitions of each member of the group; none while there is no group."""
         done = subprocess.run(
             [*COMMAND, "groups", "describe", self.group, "--members"],
             capture_output=True,
@@ -199,11 +199,11 @@ class BenchTests(ProcessCase):
         return {**found, **times}
 
     def count(self) -> int:
-        """How many messages the topic has."""
+        """Return the number of messages in the topic."""
         return len(self.run_command("consume", self.topic, "-e", "-f", "%S\\n").split())
 
     def test_runs(self) -> None:
-        """What is sent is there in the size that was asked for, also the last smaller batch, and is read."""
+        """All messages are sent in the requested size, including the last smaller batch, and are read."""
         found = self.measure("producer", "--count", "1030", "--batch", "50", "--size", "100")
         self.assertAlmostEqual(found["mb_per_s"], found["records_per_s"] / 10_000, places=2)
         lengths = self.run_command("consume", self.topic, "-e", "-f", "%S\\n").split()

@@ -41,7 +41,7 @@ class BrokerCase(SynchronousTestCase):
             writer.send_values([b"x"] * count, partition)
 
     def run_command(self, *arguments: str, code: int = 0) -> str:
-        """What a command prints; it must end with *code*."""
+        """Run a command and return its output; it must end with *code*."""
         out, err = Terminal(), Terminal()
         self.patch(sys, "stdout", out)
         self.patch(sys, "stderr", err)
@@ -62,7 +62,7 @@ class BrokerCase(SynchronousTestCase):
         return [row[1:] for row in rows]
 
     def progress(self) -> list[list[str]]:
-        """How the group is: partition, committed offset, end, lag, member id, host, client id."""
+        """Return the group's rows: partition, committed offset, end, lag, member id, host, client id."""
         rows = self.rows("groups", "describe", self.group)
         self.assertEqual({(row[0], row[1]) for row in rows}, {(self.group, self.topic)})
         return [row[2:] for row in rows]

@@ -46,7 +46,7 @@ class IngestCase(SynchronousTestCase):
         return [*COMMAND, "ingest", "-t", self.topic, "--to", self.to, "--master", "local[2]", *more]
 
     def ingest(self, *more: str, code: int = 0) -> str:
-        """What the command prints to stdout; it must end with *code*, without a traceback."""
+        """Run the command and return its stdout; it must end with *code*, without a traceback."""
         done = subprocess.run(
             self.arguments(*more), capture_output=True, text=True, timeout=TIMEOUT_S, env=environment()
         )
@@ -60,7 +60,7 @@ class IngestCase(SynchronousTestCase):
         return ds.dataset(self.to, format="parquet", partitioning="hive").to_table()
 
     def dead_letters(self) -> list[dict[str, Any]]:
-        """What could not be decoded."""
+        """Return the dead letters."""
         files = Path(self.to, "_dead_letters").glob("*.json")
         return [json.loads(line) for path in files for line in path.read_text().splitlines()]
 
@@ -152,7 +152,7 @@ class FollowTests(IngestCase):
         return out.splitlines()
 
     def test_pieces(self) -> None:
-        """What comes while it runs is committed, also with fields that are new; signals end it in good order.
+        """Records that arrive while it runs are committed, also with new fields; signals end it orderly.
 
         Ctrl-C reaches every process of the terminal, Spark's too; SIGTERM this one alone.
         """
@@ -183,7 +183,7 @@ class FollowTests(IngestCase):
         self.assertEqual(dead["reason"], "field id: 'fifteen' is no bigint")
 
     def newest_schema(self) -> Any:
-        """That of the newest file."""
+        """Return the name of the newest file."""
         return ds.dataset(max(Path(self.to).glob("*.parquet")), format="parquet").schema
 
 

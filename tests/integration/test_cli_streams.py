@@ -62,7 +62,7 @@ class ClosedTests(StreamCase):
         )
 
     def test_error(self) -> None:
-        """A message that nobody can read is no reason to fail; an error still is."""
+        """The command does not fail if its messages cannot be read; an error is still reported."""
         self.assertEqual(self.shell("2>&-", "topics", "create", new_topic()), (0, ""))
         self.assertEqual(self.shell("2>&-", "topics", "describe", new_topic()), (1, ""))
         self.assertEqual(self.shell("<&- >&- 2>&-", "topics", "list"), (1, ""))
@@ -157,7 +157,7 @@ class TerminalTests(StreamCase):
     """With a pseudo-terminal for stdout and stderr."""
 
     def at_terminal(self, *arguments: str) -> str:
-        """What a terminal gets."""
+        """Run the command at a terminal and return what it prints."""
         reader, writer = pty.openpty()
         self.addCleanup(os.close, reader)
         variables = {**environment(), "TERM": "dumb", "COLUMNS": "300"}

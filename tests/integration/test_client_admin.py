@@ -49,7 +49,7 @@ class AdminTests(ClientCase, TestCase):
             await deferLater(reactor, PAUSE_S)
 
     async def produce(self, count: int) -> None:
-        """So many records into the first partition, their times from 1000 on."""
+        """Produce *count* records into the first partition, with times from 1000 on."""
 
         def send() -> None:
             producer = ConfluentProducer({"bootstrap.servers": self.bootstrap})
@@ -164,11 +164,11 @@ class AdminTests(ClientCase, TestCase):
         await self.check_group("classic")
 
     async def test_consumer(self) -> None:
-        """So is a group of KIP-848."""
+        """A group of KIP-848 is described in the same way."""
         await self.check_group("consumer")
 
     async def check_group(self, protocol: str) -> None:
-        """Have librdkafka join, and look at the group."""
+        """Make librdkafka join, and describe the group."""
         group = f"{protocol}-{self.topic}"
         settings = {"bootstrap.servers": self.bootstrap, "group.id": group, "group.protocol": protocol}
         consumer = ConfluentConsumer({**settings, "auto.offset.reset": "earliest"})

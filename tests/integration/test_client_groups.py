@@ -60,7 +60,7 @@ class MixedTests(GroupCase, SynchronousTestCase):
         self.mix("range", "confluent-kafka", "kafkatx")
 
     def test_range_python(self) -> None:
-        """So with kafka-python, both ways."""
+        """Groups are shared with kafka-python, both ways."""
         self.mix("range", "kafka-python", "kafkatx")
 
     def test_range_python_follows(self) -> None:

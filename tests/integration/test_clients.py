@@ -1,4 +1,4 @@
-"""Clients that nobody here wrote, against a real broker: what goes in comes out, byte for byte."""
+"""Client libraries of other projects against a real broker: values come out as they went in."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ClientTests(SynchronousTestCase):
         self.check_codecs("aiokafka")
 
     def test_each_reads_the_others(self) -> None:
-        """What one client wrote compressed, all the others read."""
+        """Compressed batches of one client are read by all others."""
         pairs = messages(1000)
         for writer in CLIENTS:
             for codec in CODECS:
@@ -78,7 +78,7 @@ class ClientTests(SynchronousTestCase):
                     self.assertEqual(found, lines, f"{version} with {codec}, read by {reader or 'now'}")
 
     def test_new_records_for_old_clients(self) -> None:
-        """What a client of today wrote, one of 0.8 reads, except zstd, which it cannot know."""
+        """Batches of a current client are read by one of 0.8, except zstd, which it cannot know."""
         lines = b"".join(b"%d\n" % n for n in range(1000))
         old = ("-X", "api.version.request=false", "-X", "broker.version.fallback=0.8.2.1")
         for codec in CODECS:

@@ -135,7 +135,7 @@ class OwnBrokerTests(ClusterTestCase):
         self.assertEqual((await cluster.request(0, ListGroupsRequest())).error_code, 0)
 
     async def test_killed_and_restarted(self) -> None:
-        """Whatever was asked around a kill -9 is answered after it, or has failed; nothing waits for ever."""
+        """Each request around a kill -9 is answered after it or fails; none waits for ever."""
         broker = self.broker(f"127.0.0.1:{free_port()}")
         await deferToThread(broker.start)
         cluster = await self.cluster(broker.bootstrap, reconnect_backoff_ms=20, retry_backoff_ms=20).start()
@@ -203,7 +203,7 @@ class Load:
 
 
 def longer_than(outcomes: list[str], count: int) -> bool:
-    """Whether there are more."""
+    """Return True if there are more."""
     return len(outcomes) > count
 
 

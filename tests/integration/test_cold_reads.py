@@ -101,7 +101,7 @@ class ColdReadsTests(SynchronousTestCase):
         self.assertEqual(self.waited, [])
 
     def test_produce_goes_on(self) -> None:
-        """What is appended after the start can be read at once, and the old records after it."""
+        """Records appended after the start can be read at once, and the old records after them."""
         with Cluster(self.broker.bootstrap) as cluster:
             with Writer(cluster, "t") as writer:
                 writer.send(b"new", timestamp_ms=START_MS + RECORDS)

@@ -34,11 +34,11 @@ class ColdDisk:
         self._loaded: set[tuple[str, int]] = set()
 
     def has(self, path: str, position: int, size: int) -> bool:
-        """Whether a part of a file was loaded."""
+        """Return True if a part of a file was loaded."""
         return self._loaded.issuperset(_blocks(path, position, size))
 
     def load(self, piece: FileSlice) -> Deferred[None] | None:
-        """As kafkatx.net.sender.Load."""
+        """Implement kafkatx.net.sender.Load."""
         size = min(piece.size, WINDOW_BYTES)
         if self.has(piece.file.path, piece.position, size):
             return None
@@ -63,7 +63,7 @@ class ColdCase(sending.LoopbackTestCase):
     """Every sender that a test makes finds nothing in memory."""
 
     def setUp(self) -> None:
-        """Have them made so."""
+        """Create the files."""
         super().setUp()
         self.disk = ColdDisk()
         self.early: list[int] = []
@@ -122,7 +122,7 @@ class ColdSocketTests(ColdCase, sending.SocketSenderTests):
         self.assertGreaterEqual(self.disk.loads, sending.MANY_BYTES // WINDOW_BYTES)
 
     async def test_what_was_seen_in_memory(self) -> None:
-        """What its maker saw of a slice in memory is not asked about; the rest is, a window at a time."""
+        """A slice that was just seen in memory is not probed again; the rest is, one window at a time."""
         server, client = await self.connect()
         self.patch(self, "check", lambda *_: None)
         file = self.make_file(os.urandom(3 * WINDOW_BYTES))
@@ -170,7 +170,7 @@ class ColdSocketTests(ColdCase, sending.SocketSenderTests):
         self.assertEqual(bytes(client.received), b"contentend")
 
     async def test_peer_goes_while_loading(self) -> None:
-        """When the peer goes, the waiting is cancelled, and nothing comes of it."""
+        """The wait is cancelled when the peer goes."""
         server, client = await self.begin()
         client.transport.abortConnection()
         await sending.until(lambda: server.lost)
@@ -204,7 +204,7 @@ class ColdTLSTests(ColdCase, sending.TLSSenderTests):
         self.assertEqual(self.disk.loads, 1)
 
     async def test_peer_goes_while_loading(self) -> None:
-        """When the peer goes meanwhile, nothing comes of what is loaded."""
+        """A load that completes after the peer has gone does nothing."""
         server, client = await self.begin()
         client.transport.abortConnection()
         await sending.until(lambda: server.lost)

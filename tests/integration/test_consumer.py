@@ -30,7 +30,7 @@ FILLED_BYTES = 100 << 20
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Deferred[Any]:
-    """What trial waits for."""
+    """Return the Deferred that trial waits for."""
     return Deferred.fromCoroutine(work)
 
 
@@ -157,7 +157,7 @@ class ConsumerTests(ClientCase, TestCase):
         return run(ends())
 
     def test_other_clients_see_commits(self) -> Deferred[None]:
-        """What is committed here another client's member of the group goes on from."""
+        """Another client's member of the group continues at the committed offsets."""
 
         async def commits() -> None:
             topic, group = await self.topic(), new_topic()
@@ -284,7 +284,7 @@ class MemoryTests(ClientCase, TestCase):
     timeout = 120
 
     def test_slow_processor(self) -> Deferred[None]:
-        """Whatever there is to read, a slow function's process grows by its read-ahead, and not much more."""
+        """The process of a slow function grows by little more than its read-ahead, however much there is."""
 
         async def slow() -> None:
             bootstrap, topic = self.bootstrap, new_topic()

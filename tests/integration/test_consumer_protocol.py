@@ -48,7 +48,7 @@ class ConsumerProtocolTests(GroupContract, SynchronousTestCase):
         return str(kind)
 
     def test_static(self) -> None:
-        """A static member that leaves for a while has its part when it is back, and nobody rebalances."""
+        """A static member that leaves for a while gets its part back without a rebalance."""
         first = self.join(LONG_SESSION_MS, instance_id="one")
         second = self.join(LONG_SESSION_MS, instance_id="two")
         self.settled(first, second)

@@ -25,7 +25,7 @@ def kafkatx(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def read_checked(bootstrap: str, topic: str) -> tuple[list[tuple[int, Any, Any]], bool]:
-    """What librdkafka gives out of a partition with ``check.crcs``, and whether it told of an error."""
+    """Read a partition by librdkafka with ``check.crcs``; return the values, and True if it saw an error."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
     consumer = Consumer(

@@ -166,11 +166,11 @@ class ClientExampleTests(ExampleTestCase):
         self.assertEqual(self.printed("admin"), expected)
 
     def test_aio(self) -> None:
-        """What asyncio sends it reads."""
+        """The asyncio example reads what it sends."""
         self.assertEqual(self.printed("aio"), ["0 b'a'", "1 b'b'", "2 b'c'"])
 
     def test_threads(self) -> None:
-        """What a program that blocks sends it reads."""
+        """The blocking example reads what it sends."""
         self.assertEqual(self.printed("threads"), ["offsets: [0, 1, 2]", "total: 3"])
 
     def test_aio_seeds(self) -> None:

@@ -45,7 +45,7 @@ class FacadeCase(ClientCase, SynchronousTestCase):
 
 class AsyncioTests(FacadeCase):
     def run_async(self, main: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """What it gives, in a loop of its own which keeps nothing of ours."""
+        """Run a coroutine in an event loop of its own that keeps nothing of ours, and return its result."""
 
         async def body() -> Any:
             before = set(asyncio.all_tasks())
@@ -415,7 +415,7 @@ class ThreadTests(FacadeCase):
         self.assertEqual(seen, self.values[:1])
 
     def test_nothing_comes(self) -> None:
-        """Whoever asks with a time gets nothing after it."""
+        """A call with a time limit gets nothing after it."""
         with threads.Admin(self.at) as admin, threads.Consumer(self.at, beside=admin) as reader:
             admin.create_topic(self.topic)
             reader.assign([self.place])

@@ -1,4 +1,4 @@
-"""Consumer groups of clients that nobody here wrote: members come, leave, die, freeze; the broker dies."""
+"""Consumer groups of other projects' clients: members come, leave, die and freeze; the broker dies."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class GroupCase(_Case):
 
 
 class GroupContract(GroupCase):
-    """What holds for every client; each has a class below."""
+    """The tests that hold for every client; each has a class below."""
 
     def test_three(self) -> None:
         """Three share the partitions; when one leaves or dies others have its part, and nothing is lost."""
@@ -108,7 +108,7 @@ class GroupContract(GroupCase):
         self.settled(first, fourth)
 
     def test_resumes(self) -> None:
-        """Who comes when all have left begins where they stopped: they had committed."""
+        """A member that joins after all have left begins at their committed offsets."""
         first = self.join()
         self.settled(first)
         self.send()
@@ -130,7 +130,7 @@ class GroupContract(GroupCase):
         self.settled(first, second)
 
     def test_static(self) -> None:
-        """A static member that comes back within its session has its part at once, and nobody rebalances."""
+        """A static member that comes back within its session gets its part at once, without a rebalance."""
         first = self.join(LONG_SESSION_MS, instance_id="one")
         second = self.join(LONG_SESSION_MS, instance_id="two")
         self.settled(first, second)
@@ -141,7 +141,7 @@ class GroupContract(GroupCase):
         self.assertEqual((again.owned, first.rebalances), (parts, rebalances))
 
     def test_broker_dies(self) -> None:
-        """When the broker is killed and comes back the group goes on as it was, without a rebalance."""
+        """The group continues without a rebalance when the broker is killed and comes back."""
         members = [self.join(session_ms=LONG_SESSION_MS) for _ in range(3)]
         self.settled(*members)
         self.send()

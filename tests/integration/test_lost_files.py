@@ -36,7 +36,7 @@ class LostFilesTests(SynchronousTestCase):
         return sorted(glob.glob(os.path.join(self.path, "damaged-0", f"*{suffix}")))
 
     def crash(self) -> None:
-        """Let the last stop have been a crash at which nothing was known to be on the disk."""
+        """Make the last stop look like a crash with nothing known to be on the disk."""
         for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.path, name))

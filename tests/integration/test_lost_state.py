@@ -64,7 +64,7 @@ class LostStateTests(SynchronousTestCase):
         self.logs = self.content()
 
     def is_on_record(self) -> bool:
-        """Whether the state has the place of every log: a copy of its file is looked at."""
+        """Return True if the state has the place of every log, read from a copy of its file."""
         copy = shutil.copy(self.database, self.mktemp())
         with contextlib.closing(sqlite3.connect(copy)) as database:
             query = "SELECT count(*), count(directory_id) FROM partitions"
@@ -72,7 +72,7 @@ class LostStateTests(SynchronousTestCase):
         return bool(every == placed == 2 * len(TOPICS) + 3) and not any(self.side_files().values())
 
     def side_files(self) -> dict[str, int]:
-        """What SQLite keeps beside the state, with the sizes."""
+        """Return the files that SQLite keeps beside the state, with their sizes."""
         return {path: os.path.getsize(path) for path in glob.glob(f"{self.database}-*")}
 
     def start(self, **settings: str) -> None:
@@ -90,7 +90,7 @@ class LostStateTests(SynchronousTestCase):
         return cluster
 
     def refused(self) -> str:
-        """What a broker says that does not start; no log has changed by that."""
+        """Start a broker that must not start; return what it says, and check that no log has changed."""
         said = str(self.assertRaises(BrokerDidNotStart, self.start))
         self.assertIn("kafkatx log adopt", said)
         self.assertIn("no log was changed", said)

@@ -65,7 +65,7 @@ def fetch(client: RawClient, *groups: str) -> list[tuple[int, Any]]:
 
 class ClientTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Have a topic of two partitions."""
+        """Create a topic of two partitions."""
         self.bootstrap = shared_broker().bootstrap
         self.topic = new_topic()
         self.group = f"group-{self.topic}"
@@ -167,7 +167,7 @@ class ExpiryTests(SynchronousTestCase):
 
 class KillTests(SynchronousTestCase):
     def test_kill(self) -> None:
-        """What was acknowledged before kill -9 is there after it, of every group, and after a clean stop."""
+        """Commits acknowledged before kill -9 are there after it, for every group, and after a clean stop."""
         groups = [f"group-{n}" for n in range(100)]
         with tempfile.TemporaryDirectory() as data_dir:
             broker = EmbeddedBroker(data_dir=data_dir, run_in="process")

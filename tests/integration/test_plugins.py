@@ -56,7 +56,7 @@ class DistributionCase(SynchronousTestCase):
         )
 
     def install_for_brokers(self) -> None:
-        """Have the brokers of this test find the distribution."""
+        """Make the brokers of this test find the distribution."""
         before = os.environ.get("PYTHONPATH")
         os.environ["PYTHONPATH"] = os.pathsep.join([str(self.installed), str(ROOT)])
         self.addCleanup(_restore, "PYTHONPATH", before)

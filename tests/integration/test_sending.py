@@ -57,7 +57,7 @@ class Sending(End):
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Let the reactor run until *condition* is true; the test's timeout ends what never is."""
+    """Run the reactor until *condition* is true; the test's timeout ends an endless wait."""
     while not condition():
         await deferLater(reactor, 0.002)
 
@@ -101,7 +101,7 @@ class LoopbackTestCase(TestCase):
         return SharedFile(path, os.O_RDONLY)
 
     async def received(self, client: End, size: int) -> bytes:
-        """What the client has when it has *size* bytes."""
+        """Receive *size* bytes and return them."""
         await until(lambda: len(client.received) >= size)
         return bytes(client.received)
 
@@ -130,7 +130,7 @@ class SocketSenderTests(LoopbackTestCase):
         self.assertIsInstance(server.sender, SocketSender)
 
     async def test_small_reply_leaves_at_once(self) -> None:
-        """What the socket takes is sent before send() returns, without the transport's buffer."""
+        """Bytes that the socket accepts are sent before send() returns, without the transport's buffer."""
         server, client = await self.connect()
         server.sender.send([b"reply"])
         self.assertFalse(server.sender.busy)
@@ -138,7 +138,7 @@ class SocketSenderTests(LoopbackTestCase):
         self.assertEqual(await self.received(client, 5), b"reply")
 
     async def test_others_get_their_turn(self) -> None:
-        """Of a long slice only some is sent at a time, though the socket takes more: others wait behind."""
+        """A long slice is sent in parts, although the socket accepts more: others are waiting."""
         server, client = await self.connect()
         sizes: list[int] = []
 

@@ -1,4 +1,4 @@
-"""The broker as a Twisted service: how it starts and stops inside of somebody's application."""
+"""The broker as a Twisted service: how it starts and stops inside another application."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class ServiceTests(TestCase):
             await deferLater(reactor, 0.002)
 
     async def test_waits_for_the_logs(self) -> None:
-        """Who connects while the logs are being opened is answered when they are."""
+        """A client that connects while the logs are being opened is answered when they are."""
         listener = self.free_listener()
         service = self.make(listeners=listener)
         service.startService()
@@ -144,7 +144,7 @@ class ServiceTests(TestCase):
         self.assertTrue(service.started.called)
 
     async def test_settings_change(self) -> None:
-        """What changes while it runs reaches connections and the cleaner's round, not only handlers."""
+        """Settings that change while it runs reach connections and the cleaner's round, not only handlers."""
         service = await self.started()
         changed = {"max.connections": "7", "log.cleaner.backoff.ms": "250"}
         await service.broker.coordinator.alter_broker_configs("", lambda _: changed)
@@ -227,7 +227,7 @@ class ServiceTests(TestCase):
         await self.started()
 
     async def test_stopped_by_who_is_told(self) -> None:
-        """Whoever waits for the start may stop the broker in answer to it, however it went."""
+        """A callback that waits for the start may stop the broker, however the start went."""
         first = await self.started()
         for service in (
             self.make(log_dirs=self.data_dir + "-2"),

@@ -118,7 +118,7 @@ def attack(address: tuple[str, int], frames: Iterator[bytes]) -> list[Attacker]:
 
 
 def keep_all_output(broker: EmbeddedBroker) -> deque[str]:
-    """Let a broker that is not started yet keep every line that it will log; gives them."""
+    """Make a broker that is not started yet keep every line that it will log, and return the lines."""
     process = broker._run
     assert isinstance(process, _Process)
     process._lines = deque()

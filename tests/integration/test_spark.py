@@ -27,7 +27,7 @@ DEADLINE_S = 30.0
 
 
 class SparkTestCase(SynchronousTestCase):
-    """A cluster, and a topic's name that nobody has used."""
+    """A cluster, and an unused topic name."""
 
     def setUp(self) -> None:
         """Connect."""
@@ -63,7 +63,7 @@ class SparkTestCase(SynchronousTestCase):
         return [bytes(row.value) for row in rows]
 
     def refused(self, **options: str) -> str:
-        """What a query that cannot be run says."""
+        """Return the message of a query that cannot be run."""
         from pyspark.errors import PySparkException
 
         return str(self.assertRaises(PySparkException, lambda: self.load(**options).collect()))
@@ -200,7 +200,7 @@ class OffsetTests(SparkTestCase):
         self.assertEqual(self.values(startingOffsets=offsets, endingOffsets=offsets), [])
 
     def test_fixed_when_planned(self) -> None:
-        """What is written after a query was planned is not in it; the next query has it."""
+        """Records written after a query was planned are not in it; the next query has them."""
         self.create()
         self.write([b"a"])
         planned = plan(self.load())
@@ -254,7 +254,7 @@ class TaskTests(SparkTestCase):
         self.assertEqual(self.load().count(), 300_060)
 
     def reader(self) -> Any:
-        """What Spark asks for partitions, without Spark."""
+        """Return the partitions that Spark would plan, without Spark."""
         source = KafkaSource({"kafka.bootstrap.servers": self.bootstrap, "subscribe": self.topic})
         return source.reader(source.schema())
 
@@ -308,7 +308,7 @@ class RetentionTests(SparkTestCase):
         self.addCleanup(self.cluster.close)
 
     def test_aged_out(self) -> None:
-        """What retention has taken is data loss where it was asked for by offset, and no matter otherwise."""
+        """Records deleted by retention are data loss if asked for by offset, and ignored otherwise."""
         self.create(segment_bytes="100000", retention_bytes="200000")
         for _ in range(20):
             self.write([b"x" * 1000] * 50)
@@ -348,7 +348,7 @@ class ErrorTests(SparkTestCase):
         self.assertNotIn(self.topic, [topic.name for topic in Admin(self.cluster).list_topics()])
 
     def test_no_broker(self) -> None:
-        """Where no broker answers the message names the address."""
+        """The message names the address when no broker answers."""
         self.bootstrap = "127.0.0.1:1"
         self.assertIn("127.0.0.1:1", self.refused())
 

@@ -80,7 +80,7 @@ class AccessLogTests(SynchronousTestCase):
         self.assertEqual(self.facts(self.ingest(data)), expected)
 
     def test_real_log(self) -> None:
-        """Every fact of a real server's log, counted by somebody else with another tool."""
+        """Every fact of a real server's log is as counted by another tool."""
         data = real_log()
         if data is None:
             # Told of in the closing line of the tests; the small log above stands for it.

@@ -135,7 +135,7 @@ class Background:
             self._outcome.append(error)
 
     def result(self) -> Any:
-        """What the call returns; if it raises, what it raised."""
+        """Return the result of the call, or the exception that it raised."""
         self._thread.join(DEADLINE_S)
         (outcome,) = self._outcome
         if isinstance(outcome, Exception):

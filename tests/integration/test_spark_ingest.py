@@ -53,7 +53,7 @@ def produce(cluster: Cluster, topic: str, lines: Sequence[bytes]) -> None:
 
 
 def options(topic: str, to: str, **given: Any) -> IngestOptions:
-    """Of one topic."""
+    """Return the options for one topic."""
     return IngestOptions(ClientSettings(shared_broker().bootstrap), Subscribe((topic,)), to, **given)
 
 
@@ -89,7 +89,7 @@ class IngestCase(SynchronousTestCase):
         )
 
     def check_part(self, lines: Sequence[bytes]) -> int:
-        """What is there so far is there once; how many rows that are."""
+        """Check that every row is there once; return the number of rows."""
         rows = list(visible(self.to))
         places = Counter((row["partition"], row["offset"]) for row in rows)
         self.assertEqual(len(places), len(rows))
@@ -168,7 +168,7 @@ class SparkTests(IngestCase):
         self.assertEqual(frame.select(*columns).exceptAll(source.select(*columns)).count(), 0)
 
     def test_between_commit_and_publishing(self) -> None:
-        """When a commit is there and its files are not in place yet, read_table has all of it."""
+        """read_table has all of a commit whose files are not in place yet."""
         lines = log_lines()[:300]
         topic = produced(lines[:200])
         spark = shared_spark()

@@ -1,4 +1,4 @@
-"""What a worker holds does not grow with what it reads."""
+"""The memory of a worker does not grow with the size of the partition."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class SinkTestCase(SynchronousTestCase):
         return {"kafka.bootstrap.servers": self.bootstrap, **named}
 
     def refused(self, frame: Any, mode: str | None = "append", **options: str) -> str:
-        """What is said of a write that fails."""
+        """Return the message of a write that fails."""
         from pyspark.errors import PySparkException
 
         return str(self.assertRaises(PySparkException, self.write, frame, mode, **options))
@@ -109,7 +109,7 @@ class BatchTests(SinkTestCase):
         self.assertEqual(self.codec(), Codec.ZSTD)
 
     def codec(self) -> Codec:
-        """That of the first batch in the log."""
+        """Return the header of the first batch in the log."""
         folder = os.path.join(shared_broker().data_dir or "", f"{self.topic}-0")
         with open(os.path.join(folder, f"{0:020d}.log"), "rb") as log:
             return parse_header(log.read(100)).codec
@@ -162,7 +162,7 @@ class BatchTests(SinkTestCase):
         self.assertIn("above kafka.max.request.size", said)
 
     def test_failed_delivery(self) -> None:
-        """What the broker refuses fails the write, with topic, partition and cause."""
+        """Records that the broker rejects fail the write, with topic, partition and cause."""
         small = self.create(1, max_message_bytes="1000")
         said = self.refused(self.frame("repeat('x', 2000) value"), topic=small)
         self.assertIn(f"{small} [0]: a message of 2000 bytes is above the topic's max.message.bytes", said)

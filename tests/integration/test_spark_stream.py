@@ -62,13 +62,13 @@ class StreamTestCase(SparkTestCase):
         return self.batches
 
     def fails(self, frame: Any) -> str:
-        """What a query that cannot run says."""
+        """Return the message of a query that cannot run."""
         from pyspark.errors import PySparkException
 
         return str(self.assertRaises(PySparkException, self.run_query, frame))
 
     def values(self, **options: str) -> list[bytes]:
-        """What all batches have had, in any order of the batches' partitions."""
+        """Return the offsets of all batches, in any order of their partitions."""
         return sorted(value for batch in self.batches for value in batch)
 
     def wait_for(self, ready: Callable[[], bool]) -> None:
@@ -194,7 +194,7 @@ class DataLossTests(StreamTestCase):
         self.assertIn(lost, spark_log().read_text(errors="replace"))
 
     def test_made_anew(self) -> None:
-        """So does a topic that is deleted and created again; it is then read from its beginning."""
+        """A topic that is deleted and created again ends the query, or is then read from its beginning."""
         self.create()
         self.write([b"0", b"1", b"2"])
         self.run_query(self.stream(startingOffsets="earliest"))
@@ -271,7 +271,7 @@ class ErrorTests(StreamTestCase):
         self.assertNotIn(self.topic, [topic.name for topic in Admin(self.cluster).list_topics()])
 
     def fails_anywhere(self, options: dict[str, str]) -> str:
-        """What is said when it is loaded or when it is run."""
+        """Return the message from loading or from running it."""
         from pyspark.errors import PySparkException
 
         return str(self.assertRaises(PySparkException, lambda: self.run_query(self.stream(**options))))

@@ -143,7 +143,7 @@ def parsed(lines: list[bytes]) -> list[tuple[str, datetime, str]]:
 
 
 def counted_by_day(lines: list[bytes]) -> list[str]:
-    """What busiest_clients.py prints."""
+    """Run busiest_clients.py and return its output."""
     days: dict[str, Counter[str]] = {}
     for client, moment, _ in parsed(lines):
         days.setdefault(f"{moment.astimezone(timezone.utc):%Y-%m-%d}", Counter())[client] += 1
@@ -155,7 +155,7 @@ def counted_by_day(lines: list[bytes]) -> list[str]:
 
 
 def count_visits(lines: list[bytes]) -> int:
-    """How often a client came back after more than half an hour, or for the first time."""
+    """Count the visits: a client's return after more than half an hour, or its first hit."""
     last: dict[str, datetime] = {}
     visits = 0
     for client, moment, _ in sorted(parsed(lines), key=lambda hit: hit[1]):
@@ -166,7 +166,7 @@ def count_visits(lines: list[bytes]) -> int:
 
 
 def count_pairs(lines: list[bytes]) -> int:
-    """How many (page, image) pairs of one client lie within ten seconds, the image not before the page."""
+    """Count the (page, image) pairs of a client within ten seconds, the image not before the page."""
     pages: dict[str, list[datetime]] = {}
     images: dict[str, list[datetime]] = {}
     for client, moment, path in parsed(lines):
@@ -255,7 +255,7 @@ class StreamsTests(SynchronousTestCase):
         self.assertEqual(rows(join_table(hits, names, ["client"], how="left_anti")), [("b",)])
 
     def test_no_shuffle(self) -> None:
-        """What is counted in partitions is not shuffled; it is whole where a partition holds all of a key."""
+        """Counts within partitions need no shuffle; they are complete where a partition has all of a key."""
         hits = self.frame(*[(n, f"c{n % 3}", n) for n in range(30)]).repartition(2, "client")
         counted = in_partitions(hits, ["client"], sums=["bytes"])
         plan = counted._jdf.queryExecution().executedPlan().toString()

@@ -24,7 +24,7 @@ class TransactionTests(SynchronousTestCase):
         self.addCleanup(self.broker.stop)
 
     def warnings(self, client_id: str) -> int:
-        """How many lines of the log tell of this client."""
+        """Count the lines of the log about this client."""
         return sum("transactions" in line and client_id in line for line in self.broker.output().splitlines())
 
     def test_librdkafka(self) -> None:

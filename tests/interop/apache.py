@@ -16,7 +16,7 @@ def java(main_class: str, *arguments: str) -> list[str]:
 
 
 def run(main_class: str, *arguments: str) -> str:
-    """What a program prints.
+    """Run a program and return its output.
 
     :raises AssertionError: it failed.
     """
@@ -29,5 +29,5 @@ def run(main_class: str, *arguments: str) -> str:
 
 
 def dump(paths: list[str], *arguments: str) -> str:
-    """What Kafka's own dump tool says of some files."""
+    """Run Kafka's own dump tool on some files and return its output."""
     return run("kafka.tools.DumpLogSegments", "--files", ",".join(paths), *arguments)

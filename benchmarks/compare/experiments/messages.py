@@ -37,7 +37,7 @@ def _produced(
 
 
 def _batch_of(place: Place, messages: int) -> Metrics:
-    """The paper's producer: 200 B, so many messages a batch, nobody waits for a flush."""
+    """Produce as in the paper: 200 B, *messages* in a batch, no wait for a flush."""
     count = place.count(2_000_000 if messages > 1 else 400_000)
     properties = {"linger.ms": 5 if messages > 1 else 0, "batch.num.messages": messages, "acks": 1}
     return _produced(place, count, 200, properties, messages)

@@ -21,7 +21,7 @@ CONSUMED_COLUMNS = 10
 
 
 class Told(NamedTuple):
-    """What a tool says of itself."""
+    """Read the figures that a tool prints."""
 
     messages: int
     seconds: float

@@ -1,4 +1,4 @@
-"""Where a cell is measured, and the measures that most experiments share."""
+"""A running system that is measured, and the measures that most experiments share."""
 
 from __future__ import annotations
 

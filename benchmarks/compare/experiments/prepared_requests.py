@@ -1,4 +1,4 @@
-"""What the broker does for a client that costs next to nothing: the second measure of (a) to (e)."""
+"""Requests made beforehand, by a client that costs next to nothing: the second measure of (a) to (e)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KEPT = {
 
 
 def wanted(place: Place) -> bool:
-    """Whether a system is measured so: it is to be, speaks Kafka's protocol, and keeps what it is sent."""
+    """Return True if a system speaks Kafka's protocol and keeps what it is sent."""
     return place.system.kafka and place.system.keeps
 
 

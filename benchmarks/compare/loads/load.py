@@ -19,7 +19,7 @@ def begin(core: int | None, command: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def end(load: subprocess.Popen[str]) -> Mapping[str, float]:
-    """What a load measured: the names are those that ``load.c`` prints.
+    """Wait for a load and return its figures by the names that ``load.c`` prints.
 
     :raises RuntimeError: it failed, or messages were lost.
     """

@@ -36,7 +36,7 @@ OPTIONS = (
     "--add-exports=jdk.xml.dom/org.w3c.dom.html=ALL-UNNAMED",
     "--add-exports=jdk.naming.rmi/com.sun.jndi.url.rmi=ALL-UNNAMED",
 )
-# conf/activemq.xml as distributed, but for the address, the folder, and nobody waiting for the disk
+# conf/activemq.xml as distributed, but for the address, the folder, and no wait for the disk
 CONFIGURATION = """\
 <beans xmlns="http://www.springframework.org/schema/beans"
   xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
@@ -65,7 +65,7 @@ def configuration(folder: str, port: int) -> str:
 
 
 def command(folder: str) -> list[str]:
-    """What its start script runs, as the user who asks for it."""
+    """Return the command of its start script, for the current user."""
     places = {"home": HOME, "base": folder, "conf": folder, "data": os.path.join(folder, "data")}
     return [
         "java",
@@ -85,7 +85,7 @@ class ActiveMq(System):
     kafka = False
 
     def missing(self) -> str | None:
-        """As System says."""
+        """Implement System."""
         if not os.path.exists(MAIN_JAR):
             return "there is no ActiveMQ; on Debian: apt-get install activemq default-jdk-headless"
         try:
@@ -102,7 +102,7 @@ class ActiveMq(System):
         return f"{found[1] if found else 'unknown'} (Java {java.version()})"
 
     def settings(self) -> str:
-        """What is not said by the package."""
+        """Return the changes to the package's configuration."""
         return (
             "-Xms512M -Xmx512M and activemq.xml as distributed, but for journalDiskSyncStrategy=never;"
             " persistent messages sent one by one, asynchronously;"
@@ -110,15 +110,15 @@ class ActiveMq(System):
         )
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
-        """As System says."""
+        """Implement System."""
         with open(os.path.join(folder, "activemq.xml"), "w") as file:
             file.write(configuration(folder, port))
         server = Server(command(folder), log_path(folder), core, {})
-        server.wait_for(says(port, b"", b"ActiveMQ"), START_S)  # it greets whoever connects
+        server.wait_for(says(port, b"", b"ActiveMQ"), START_S)  # it greets each client that connects
         return server
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
     ) -> list[str]:
-        """As System says."""
+        """Implement System."""
         return openwire.command(port, arguments)

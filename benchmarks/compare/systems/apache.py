@@ -82,7 +82,7 @@ class Apache(System):
         return f"{names[0][len('kafka-clients-') : -len('.jar')]} (Java {java.version()})"
 
     def settings(self) -> str:
-        """What its own start script and configuration file say."""
+        """Return the description of its start script and configuration file."""
         return "KRaft; -Xmx1G -Xms1G and G1 as in kafka-server-start.sh; server.properties as distributed"
 
     def command(self, main_class: str, *arguments: str, options: tuple[str, ...] = ()) -> list[str]:
@@ -90,7 +90,7 @@ class Apache(System):
         return ["java", *options, "-cp", f"{self.jars}/*", main_class, *arguments]
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
-        """As System says."""
+        """Implement System."""
         path = os.path.join(folder, "server.properties")
         controller = free_port()
         addresses = {
@@ -123,15 +123,15 @@ class Apache(System):
         kafka_topics.delete_topic(port, topic)
 
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
-        """As System says."""
+        """Implement System."""
         kafka_topics.create_topic(port, topic, partitions)
 
     def delete_topic(self, port: int, topic: str) -> None:
-        """As System says."""
+        """Implement System."""
         kafka_topics.delete_topic(port, topic)
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
     ) -> list[str]:
-        """As System says."""
+        """Implement System."""
         return librdkafka.command(port, arguments, properties)

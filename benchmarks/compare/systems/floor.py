@@ -30,7 +30,7 @@ class Floor(System):
     only_topic = "t"
 
     def missing(self) -> str | None:
-        """As System says."""
+        """Implement System."""
         return None if floor_path() else "floor.py is not there; KAFKATX_FLOOR may name it"
 
     def version(self) -> str:
@@ -42,7 +42,7 @@ class Floor(System):
         return "one topic of one partition; no errors, groups, retention or recovery"
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
-        """As System says."""
+        """Implement System."""
         environment = {"TMPDIR": folder}
         server = Server([sys.executable, str(floor_path()), str(port)], log_path(folder), core, environment)
         server.wait_for(serves_kafka(port), START_S)
@@ -51,5 +51,5 @@ class Floor(System):
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
     ) -> list[str]:
-        """As System says. It has no Fetch v4, without which Debian's librdkafka makes no record batches."""
+        """Implement System. It has no Fetch v4, without which Debian's librdkafka makes no record batches."""
         return librdkafka.command(port, arguments, properties, bundled=True)

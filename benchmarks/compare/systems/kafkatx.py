@@ -39,7 +39,7 @@ class Kafkatx(System):
         return "its defaults"
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
-        """As System says."""
+        """Implement System."""
         # bytecode is kept, as for any user: an environment that forbids it compiles a checkout at each start
         environment = {"PYTHONDONTWRITEBYTECODE": ""}
         if self._tree is not None:  # python -c looks where it runs first
@@ -50,15 +50,15 @@ class Kafkatx(System):
         return server
 
     def create_topic(self, port: int, topic: str, partitions: int) -> None:
-        """As System says."""
+        """Implement System."""
         kafka_topics.create_topic(port, topic, partitions)
 
     def delete_topic(self, port: int, topic: str) -> None:
-        """As System says."""
+        """Implement System."""
         kafka_topics.delete_topic(port, topic)
 
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
     ) -> list[str]:
-        """As System says."""
+        """Implement System."""
         return librdkafka.command(port, arguments, properties)

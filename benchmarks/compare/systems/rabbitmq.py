@@ -23,7 +23,7 @@ START_FRAME = b"\x01\x00\x00"
 
 
 def environment(folder: str, port: int, distribution_port: int, mapper_port: int) -> dict[str, str]:
-    """What its start script reads: all that it keeps is in one folder, and all its ports are its own."""
+    """Return the environment of its start script: one folder for all files, ports of its own."""
     return {
         "HOME": folder,  # where Erlang puts its cookie
         "ERL_CRASH_DUMP": os.path.join(folder, "erl_crash.dump"),
@@ -43,13 +43,13 @@ def environment(folder: str, port: int, distribution_port: int, mapper_port: int
 
 
 class RabbitMq(System):
-    """A node of its own, with the defaults: no plugins, and whoever is on this machine is ``guest``."""
+    """A node of its own with the defaults: no plugins, and local clients are ``guest``."""
 
     name = "rabbitmq"
     kafka = False
 
     def missing(self) -> str | None:
-        """As System says."""
+        """Implement System."""
         if not os.path.exists(SERVER) or shutil.which("epmd") is None:
             return "there is no RabbitMQ; on Debian: apt-get install rabbitmq-server"
         try:
@@ -66,14 +66,14 @@ class RabbitMq(System):
         return f"{found[1] if found else 'unknown'} (Erlang {erlang})"
 
     def settings(self) -> str:
-        """What is not said by the package."""
+        """Return the changes to the package's configuration."""
         return (
             "its defaults; a durable classic queue; persistent messages sent one by one, all confirmed,"
             " up to 10,000 under way; a consumer that prefetches 1,000 and acknowledges 100 at a time"
         )
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
-        """As System says."""
+        """Implement System."""
         given = environment(folder, port, free_port(), free_port())
         for name in ("RABBITMQ_CONFIG_FILE", "RABBITMQ_CONF_ENV_FILE", "RABBITMQ_ENABLED_PLUGINS_FILE"):
             with open(given[name], "w") as file:
@@ -85,5 +85,5 @@ class RabbitMq(System):
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
     ) -> list[str]:
-        """As System says."""
+        """Implement System."""
         return amqp.command(port, arguments)

@@ -43,11 +43,11 @@ class Sink(System):
         return "a program in C"
 
     def settings(self) -> str:
-        """What it is."""
+        """Return its description."""
         return "keeps nothing: about what the client can do"
 
     def start(self, folder: str, port: int, core: int | None) -> Server:
-        """As System says."""
+        """Implement System."""
         server = Server([program(), str(port)], log_path(folder), core, {})
         server.wait_for(serves_kafka(port), START_S)
         return server
@@ -55,5 +55,5 @@ class Sink(System):
     def load_command(
         self, port: int, arguments: Sequence[object], properties: Mapping[str, object]
     ) -> list[str]:
-        """As System says."""
+        """Implement System."""
         return librdkafka.command(port, arguments, properties)

@@ -1,4 +1,4 @@
-"""What the runner asks of a system."""
+"""The interface between the runner and a system."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class System(Protocol):
 
     @abstractmethod
     def missing(self) -> str | None:
-        """Why it cannot be measured on this machine; None: it can. Fetches what it needs."""
+        """Return the reason why it cannot be measured on this machine, or None. Fetches what it needs."""
 
     @abstractmethod
     def version(self) -> str:
@@ -41,7 +41,7 @@ class System(Protocol):
 
     @abstractmethod
     def settings(self) -> str:
-        """How it is configured, in a line."""
+        """Return its configuration in one line."""
 
     @abstractmethod
     def start(self, folder: str, port: int, core: int | None) -> Server:
@@ -107,5 +107,5 @@ def says(port: int, first: bytes, answer: bytes) -> Callable[[], bool]:
 
 
 def log_path(folder: str) -> str:
-    """Where a server's output goes."""
+    """Return the path of a server's output."""
     return os.path.join(folder, "server.log")

@@ -57,7 +57,7 @@ def comparable(rows: list[Any]) -> list[str]:
 
 class SameAnswerTests(SynchronousTestCase):
     def tables(self, options: dict[str, str]) -> list[Any]:
-        """What both sources make of the same options."""
+        """Return the answers of both sources to the same options."""
         made = []
         for source in ("kafka", "kafkatx"):
             reader = session().read.format(source).options(**options)
@@ -99,7 +99,7 @@ class SameAnswerTests(SynchronousTestCase):
         self.compare(166 + 67 + 200, subscribe="same-a", startingOffsetsByTimestamp=times)
 
     def test_min_partitions(self) -> None:
-        """As many tasks, and nothing lost at their seams."""
+        """The number of tasks is the same, and nothing is lost at their seams."""
         options = {"subscribe": "same-a", "minPartitions": "7"}
         theirs, ours = self.tables(options)
         self.assertEqual(theirs.rdd.getNumPartitions(), ours.rdd.getNumPartitions())
@@ -113,7 +113,7 @@ class SameAnswerTests(SynchronousTestCase):
         self.assertEqual(ours, comparable(self.tables({"subscribe": "same-a"})[1].collect()))
 
     def streamed(self, source: str) -> list[str]:
-        """What ``Trigger.AvailableNow`` reads of a topic."""
+        """Return the rows that ``Trigger.AvailableNow`` reads of a topic."""
         options = {"subscribe": "same-a", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "170"}
         reader = session().readStream.format(source).options(**options)
         table = reader.option("kafka.bootstrap.servers", shared_broker().bootstrap).load()

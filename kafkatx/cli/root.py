@@ -1,7 +1,7 @@
-"""The group of commands, and what the process ends with.
+"""The root command ``kafkatx``, its commands, and the exit codes.
 
-Exit codes: 0 done (also when the reader of our output went away), 1 an error told in one line,
-2 the command line was wrong, 130 interrupted.
+Exit codes: 0 success (also if the reader of stdout has gone), 1 an error, printed as one line, 2 a wrong
+command line, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,13 +18,19 @@ import click
 from kafkatx import __version__
 from kafkatx.cli.bench.bench import bench
 from kafkatx.cli.broker.plugins import plugins
+from kafkatx.cli.cluster.cluster import cluster
 from kafkatx.cli.cluster.configs import configs
+from kafkatx.cli.cluster.logdirs import logdirs
+from kafkatx.cli.cluster.offsets import offsets
+from kafkatx.cli.cluster.records import records
 from kafkatx.cli.cluster.topics import topics
 from kafkatx.cli.groups.groups import groups
 from kafkatx.cli.log.log import log
 from kafkatx.cli.messages.consume import consume
 from kafkatx.cli.messages.produce import produce
 from kafkatx.cli.messages.tail import tail
+from kafkatx.cli.options.cluster import group_options
+from kafkatx.cli.options.kafka_names import Commands
 from kafkatx.cli.output.terminal import say
 from kafkatx.cli.pipeline.audit import audit
 from kafkatx.cli.pipeline.ingest import ingest
@@ -35,16 +41,16 @@ LONGEST_SHOWN = 100
 INTERRUPTED = 130
 
 
-class Root(click.Group):
-    """The group; ends quietly when the reader of stdout has gone, as ``| head`` does."""
+class Root(Commands):
+    """The root command; it ends without an error if the reader of stdout has gone, as ``| head`` does."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; click itself would exit with 1 on a broken pipe."""
+        """Run the command. Click itself would exit with 1 on a broken pipe."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # The interpreter flushes stdout once more at its end: let that go nowhere.
+            # The interpreter flushes stdout once more at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 0
         return result
@@ -53,14 +59,26 @@ class Root(click.Group):
 @click.group(
     cls=Root,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="A broker is started by `twistd -n kafkatx`, or `make run` in a checkout.",
+    epilog="""\b
+Examples:
+  kafkatx topics create orders -p 3
+  echo hello | kafkatx produce orders
+  kafkatx consume orders --exit
+  kafkatx -b broker1:9092 groups describe --all
+A broker is started by `twistd -n kafkatx`.
+""",
 )
+@group_options(hidden=False)
 @click.version_option(__version__, "-V", "--version", message="kafkatx %(version)s")
 def kafkatx() -> None:
-    """Talk to a Kafka broker: topics, messages, consumer groups, settings; look after its logs."""
+    """Talk to a Kafka cluster: topics, messages, consumer groups, settings; check the files of a log."""
 
 
+kafkatx.add_command(cluster)
 kafkatx.add_command(topics)
+kafkatx.add_command(offsets)
+kafkatx.add_command(records)
+kafkatx.add_command(logdirs)
 kafkatx.add_command(produce)
 kafkatx.add_command(consume)
 kafkatx.add_command(tail)
@@ -74,10 +92,10 @@ kafkatx.add_command(plugins)
 
 
 def run(arguments: Sequence[str] | None, closed: Sequence[str] = ()) -> int:
-    """Run a command line; whatever goes wrong is told in one line.
+    """Run a command line and return its exit code; an error is printed as one line.
 
-    :param arguments: those of the process if None.
-    :param closed: the standard streams that were closed when the process started.
+    :param arguments: None stands for those of the process.
+    :param closed: names of the standard streams that were closed when the process started.
     """
     try:
         result = kafkatx.main(arguments, prog_name="kafkatx", standalone_mode=False)
@@ -105,7 +123,7 @@ def run(arguments: Sequence[str] | None, closed: Sequence[str] = ()) -> int:
 
 
 def _unicode_text(error: UnicodeError) -> str:
-    """What to say of text that has no encoding: an argument that was not UTF-8 comes as surrogates."""
+    """Return the message for text that cannot be encoded: an argument that was not UTF-8 has surrogates."""
     if isinstance(error, UnicodeEncodeError):
         return f"{error.object[:LONGEST_SHOWN]} is not UTF-8 text: give names and values in UTF-8"
     return str(error)

@@ -12,9 +12,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx import __version__
 from kafkatx.cli import main
 from kafkatx.cli.cluster import topics
-from kafkatx.cli.messages import consume, produce
+from kafkatx.cli.messages import consume, partition_copy, produce
 from kafkatx.cli.options import cluster
-from kafkatx.cli.output import terminal
 from kafkatx.errors import KafkaTXError
 from kafkatx.records.builder import build_values
 from tests.blocking.fakes import FakeCluster, Log
@@ -72,7 +71,7 @@ class MainTests(CommandCase):
         for arguments, reason in (
             (["nonsense"], "nonsense"),
             (["consume", "t", "-o", "x"], "give beginning, end"),
-            (["consume", "t", "-f", "%z"], "'%z' stands for nothing"),
+            (["consume", "t", "-f", "%z"], "'%z' is unknown"),
             (["consume", "t", "-J", "-f", "%s"], "exclude each other"),
             (["consume", "t", "-p", "7"], "has no partition 7: it has 0 to 1"),
             (["topics", "create", "x", "-c", "nope"], "give NAME=VALUE"),
@@ -231,42 +230,7 @@ class ConsumeTests(CommandCase):
 
     def test_large_output(self) -> None:
         """Output beyond the buffer is written in order and whole."""
-        self.patch(consume, "WRITE_BYTES", 3)
+        self.patch(partition_copy, "WRITE_BYTES", 3)
         for _ in range(5):
             self.fake.topics["t"][1].append(build_values([b"z"] * 3, 1))
         self.assertEqual(self.printed("-e", "-p", "1"), b"x\ny\n" + b"z\n" * 15)
-
-
-class ProgressBarTests(SynchronousTestCase):
-    def setUp(self) -> None:
-        """A clock, and stderr in memory."""
-        self.now = 0.0
-        self.err = Terminal(tty=True)
-        self.patch(sys, "stderr", self.err)
-
-    def bar(self, enabled: bool | None = None) -> terminal.ProgressBar:
-        """A bar of 100 steps."""
-        return terminal.ProgressBar("work", 100, clock=lambda: self.now, enabled=enabled)
-
-    def test_short_work(self) -> None:
-        """Work that is done at once shows nothing."""
-        with self.bar() as bar:
-            bar.advance(100)
-        self.assertEqual(self.err.text(), "")
-
-    def test_long_work(self) -> None:
-        """Work that lasts shows how far it is."""
-        with self.bar() as bar:
-            for _ in range(4):
-                self.now += 0.3
-                bar.advance(25)
-            self.assertIn("work", self.err.text())
-            self.assertIn("75/100", self.err.text())
-
-    def test_not_a_terminal(self) -> None:
-        """Nothing is drawn where nobody looks."""
-        self.err.tty = False
-        with self.bar() as bar:
-            self.now = 10
-            bar.advance(50)
-        self.assertEqual(self.err.text(), "")

@@ -84,6 +84,7 @@ class Fetcher:
         replies are held at a time.
     :param retry_timeout_s: how long errors in a row are borne; the cluster's ``timeout_s`` if None.
         A partition with an end that lies beyond its log is waited for as long.
+    :param idle_s: stop after this long without a record, although brokers answer; None: never.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Fetcher:
         min_bytes: int = 1,
         isolation_level: int = 0,
         retry_timeout_s: float | None = None,
+        idle_s: float | None = None,
         wait: Callable[[Sequence[Channel], float], int] = first_readable,
     ) -> None:
         self.topic = topic
@@ -105,6 +107,9 @@ class Fetcher:
         self._max_wait_ms = max_wait_ms
         self._min_bytes = min_bytes
         self._isolation_level = isolation_level
+        self._idle_s = idle_s
+        if idle_s is not None:
+            self._max_wait_ms = min(max_wait_ms, max(1, int(idle_s * 1000)))
         self._limit_s = cluster.timeout_s if retry_timeout_s is None else retry_timeout_s
         self._retry_deadline = RetryDeadline(self._limit_s, cluster.backoff, cluster.clock, cluster.sleep)
         self._first_readable = wait
@@ -123,11 +128,16 @@ class Fetcher:
         :raises ConnectionFailed: no broker could be reached for ``retry_timeout_s``.
         """
         try:
+            moved_at = self._cluster.clock()
             while self._cursors:
                 got, error = self._round()
                 yield from got
                 if error is not None:
                     self._recover(error)
+                elif got:
+                    moved_at = self._cluster.clock()
+                elif self._idle_s is not None and self._cluster.clock() - moved_at >= self._idle_s:
+                    return
         finally:
             self.close()
 

@@ -9,7 +9,8 @@ import click
 
 from kafkatx.cli.messages.produce import ACKS, CODECS
 from kafkatx.cli.options.cluster import client_settings, cluster_options, pairs
-from kafkatx.cli.output.terminal import ProgressBar, show, show_json
+from kafkatx.cli.output.progress import ProgressBar
+from kafkatx.cli.output.terminal import show, show_json
 
 if TYPE_CHECKING:
     from kafkatx.cli.bench.measure import Measured

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from kafkatx.cli.bench.measure import Measured
-from kafkatx.cli.output.terminal import ProgressBar
+from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.client.consumer.consumer import Consumer
 from kafkatx.client.producer.producer import Producer
 from kafkatx.errors import KafkaTXError

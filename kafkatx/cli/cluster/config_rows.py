@@ -1,10 +1,10 @@
-"""How ``kafkatx configs`` shows settings and quotas: tables for a person, lines or JSON for a program."""
+"""The forms in which ``kafkatx configs`` shows settings and quotas: tables, lines or JSON."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkatx.cli.output.terminal import interactive, print_rows, print_table, show, show_json
 
@@ -13,20 +13,21 @@ if TYPE_CHECKING:
     from kafkatx.clientcore.admin.quotas import EntityQuotas
 
 HIDDEN = "(hidden)"
-"""What is shown for the value of a sensitive setting, which brokers do not tell."""
+"""Shown for the value of a sensitive setting, which brokers keep secret."""
 
 
-def print_entries(entries: Iterable[ConfigEntry], as_json: bool) -> None:
-    """Settings: name, value, and whose it is."""
+def print_entries(entries: Iterable[ConfigEntry], as_json: bool, header: bool) -> None:
+    """Print settings: name, value, and where the value comes from."""
     if as_json:
         for entry in entries:
             show_json(_json_entry(entry))
         return
+    columns = ["setting", "value", "set for"]
     rows = [(entry.name, _value(entry), _words(entry.source)) for entry in entries]
     if not interactive(sys.stdout):
-        print_rows(rows)
+        print_rows(rows, columns if header else ())
     elif rows:
-        print_table(["setting", "value", "set for"], rows)
+        print_table(columns, rows)
     else:
         show("nothing is set: all settings have their defaults")
 
@@ -36,11 +37,11 @@ def _value(entry: ConfigEntry) -> str:
 
 
 def _words(source: Source) -> str:
-    """Whose setting it is: ``topic``, ``broker``, ``broker defaults``, ``static`` (the broker's file), ..."""
+    """Return where a value comes from: ``topic``, ``broker``, ``broker defaults``, ``static`` (its file)."""
     return source.name.lower().replace("_", " ")
 
 
-def _json_entry(entry: ConfigEntry) -> dict[str, Any]:
+def _json_entry(entry: ConfigEntry) -> dict[str, object]:
     return {
         "name": entry.name,
         "value": entry.value,
@@ -52,8 +53,8 @@ def _json_entry(entry: ConfigEntry) -> dict[str, Any]:
     }
 
 
-def print_quotas(found: Iterable[EntityQuotas], names: tuple[str, ...], as_json: bool) -> None:
-    """Quotas: name, value, and whose it is; only those called *names*, if there are any."""
+def print_quotas(found: Iterable[EntityQuotas], names: tuple[str, ...], as_json: bool, header: bool) -> None:
+    """Print quotas: name, value, and whose they are; only those called *names*, if there are any."""
     from kafkatx.clientcore.admin.quotas import entity_text
 
     quotas = [
@@ -66,10 +67,11 @@ def print_quotas(found: Iterable[EntityQuotas], names: tuple[str, ...], as_json:
         for name, value, entity in quotas:
             show_json({"name": name, "value": value, "entity": entity})
         return
+    columns = ["quota", "value#", "set for"]
     rows = [(name, f"{value:.15g}", entity_text(entity)) for name, value, entity in quotas]
     if not interactive(sys.stdout):
-        print_rows(rows)
+        print_rows(rows, columns if header else ())
     elif rows:
-        print_table(["quota", "value#", "set for"], rows)
+        print_table(columns, rows)
     else:
         show("there are no quotas")

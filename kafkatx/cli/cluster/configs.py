@@ -2,117 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kafkatx.cli.cluster.config_rows import print_entries, print_quotas
-from kafkatx.cli.options.cluster import changes_text, check_changes, cluster_options, connect, pairs
+from kafkatx.cli.options.cluster import (
+    changes_text,
+    check_changes,
+    cluster_options,
+    connect,
+    group_options,
+    pairs,
+)
+from kafkatx.cli.options.entities import chosen, entity_options
+from kafkatx.cli.options.kafka_names import Commands, refused
+from kafkatx.cli.options.listing import listing_options
 from kafkatx.cli.output.terminal import say
 
 if TYPE_CHECKING:
     from kafkatx.clientcore.admin.configs import ConfigEntry, Resource
 
-F = TypeVar("F", bound=Callable[..., Any])
+_KINDS = "there are topics, brokers, client ids, users and addresses"
+_UNSUPPORTED = {
+    "--group": _KINDS,
+    "--client-metrics": _KINDS,
+    "--broker-logger": _KINDS,
+    "--add-config-file": "give each setting as --set NAME=VALUE",
+    "--bootstrap-controller": "name a broker: --bootstrap-server HOST:PORT",
+    "--zookeeper": "name a broker: --bootstrap-server HOST:PORT",
+}
 
-_ENTITY_TYPES = {"client_id": "client-id", "user": "user", "ip": "ip"}
-"""The parameters that name clients, and what Kafka calls these types."""
 
-_WHOSE = (
-    click.option("-t", "--topic", metavar="TOPIC", help="Settings of this topic."),
-    click.option("--broker", metavar="ID", type=click.IntRange(min=0), help="Settings of this broker."),
-    click.option("--broker-defaults", is_flag=True, help="Settings of all brokers without their own."),
-    click.option("--client-id", metavar="NAME", help="Quotas of clients of this id."),
-    click.option("--client-id-defaults", is_flag=True, help="Quotas of each client id without its own."),
-    click.option("--user", metavar="NAME", help="Quotas of this user."),
-    click.option("--user-defaults", is_flag=True, help="Quotas of each user without its own."),
-    click.option("--ip", metavar="ADDRESS", help="Quotas of this address."),
-    click.option("--ip-defaults", is_flag=True, help="Quotas of each address without its own."),
+@click.group(
+    cls=Commands,
+    actions={"--describe": "describe", "--alter": "alter"},
+    epilog="""\b
+Examples:
+  kafkatx configs describe --topic orders
+  kafkatx configs alter --topic orders --set retention.ms=3600000
+  kafkatx configs alter --client-id batch --set producer_byte_rate=1048576
+  kafkatx configs describe --quotas
+""",
 )
-
-
-def _whose(command: F) -> F:
-    """Add the options that say whose settings or quotas are meant; they are passed by their names."""
-    for option in reversed(_WHOSE):
-        command = option(command)
-    return command
-
-
-def _resource(whose: Mapping[str, Any]) -> Resource | None:
-    """The topic or broker that is meant; None if it is clients.
-
-    :raises click.UsageError: nothing is named, or two things.
-    """
-    from kafkatx.clientcore.admin.configs import Resource, ResourceType
-
-    found = []
-    if whose["topic"] is not None:
-        found.append(Resource(ResourceType.TOPIC, whose["topic"]))
-    if whose["broker"] is not None:
-        found.append(Resource(ResourceType.BROKER, str(whose["broker"])))
-    if whose["broker_defaults"]:
-        found.append(Resource(ResourceType.BROKER, ""))
-    if len(found) + bool(_entity(whose)) + bool(whose.get("all_quotas")) != 1:
-        raise click.UsageError(
-            "say whose: one of --topic, --broker, --broker-defaults; or clients (--client-id)"
-        )
-    return found[0] if found else None
-
-
-def _entity(whose: Mapping[str, Any]) -> dict[str, str | None]:
-    """The clients that are meant, as :data:`kafkatx.clientcore.admin.quotas.Entity`.
-
-    :raises click.UsageError: a name and the defaults of the same type are given.
-    """
-    entity: dict[str, str | None] = {}
-    for parameter, entity_type in _ENTITY_TYPES.items():
-        if whose[parameter] is not None and whose[f"{parameter}_defaults"]:
-            raise click.UsageError(f"--{entity_type} and --{entity_type}-defaults exclude each other")
-        if whose[parameter] is not None or whose[f"{parameter}_defaults"]:
-            entity[entity_type] = whose[parameter]
-    return entity
-
-
-@click.group()
+@group_options()
 def configs() -> None:
     """Show and change the settings of topics and brokers, and the quotas of clients."""
 
 
-@configs.command()
+@configs.command(epilog="Example: kafkatx configs describe --topic orders --all retention.ms")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@_whose
-@click.option("--quotas", "all_quotas", is_flag=True, help="The quotas of all clients that have some.")
-@click.option("-a", "--all", "every", is_flag=True, help="Also the settings that have their default.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@entity_options
+@click.option("--quotas", "all_quotas", is_flag=True, help="Show the quotas of all clients that have some.")
+@click.option("-a", "--all", "every", is_flag=True, help="Show the settings that have their defaults, too.")
+@listing_options
+@refused(_UNSUPPORTED)
 @cluster_options
 def describe(
     names: tuple[str, ...],
+    all_quotas: bool,
     every: bool,
     as_json: bool,
+    header: bool,
     bootstrap: str,
     timeout: float,
     **whose: Any,
 ) -> None:
     """Show the settings that were made, or those called NAME; of clients, their quotas.
 
-    A line a setting if the output is not a terminal: name, value, and whose it is, divided by tabs.
+    \b
+    Into a pipe, a line for each setting, with tabs between the fields:
+      name value set-for
     """
     from kafkatx.blocking.admin.configs import Configs
     from kafkatx.blocking.admin.quotas import Quotas
 
-    resource, entity = _resource(whose), _entity(whose)
+    wanted = chosen(whose, all_quotas)
     with connect(bootstrap, timeout) as cluster:
-        if resource is None:
-            print_quotas(Quotas(cluster).describe(entity or None), names, as_json)
+        if wanted.resource is None:
+            print_quotas(Quotas(cluster).describe(wanted.entity or None), names, as_json, header)
             return
-        entries = Configs(cluster).describe(resource, synonyms=as_json)
-    _check_names(resource, entries, names)
-    print_entries(_chosen(entries.values(), names, every), as_json)
+        entries = Configs(cluster).describe(wanted.resource, synonyms=as_json)
+    _check_names(wanted.resource, entries, names)
+    print_entries(_matching(entries.values(), names, every), as_json, header)
 
 
 def _check_names(resource: Resource, entries: Mapping[str, ConfigEntry], names: Iterable[str]) -> None:
-    """Tell of a name that is mistyped; of the defaults of all brokers only those that are set are known."""
+    """Refuse unknown names. Of the defaults of all brokers only those that are set are known.
+
+    :raises click.UsageError: a name is unknown.
+    """
     for name in names:
         if name not in entries and resource.name:
             from difflib import get_close_matches
@@ -122,7 +103,7 @@ def _check_names(resource: Resource, entries: Mapping[str, ConfigEntry], names: 
             raise click.UsageError(f"{resource} has no setting {name!r}{advice}")
 
 
-def _chosen(entries: Iterable[ConfigEntry], names: tuple[str, ...], every: bool) -> list[ConfigEntry]:
+def _matching(entries: Iterable[ConfigEntry], names: tuple[str, ...], every: bool) -> list[ConfigEntry]:
     from kafkatx.clientcore.admin.configs import Source
 
     if names:
@@ -130,49 +111,71 @@ def _chosen(entries: Iterable[ConfigEntry], names: tuple[str, ...], every: bool)
     return [entry for entry in entries if every or entry.source is not Source.DEFAULT]
 
 
-@configs.command()
-@_whose
-@click.option("-s", "--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set this; repeatable.")
-@click.option("-d", "--delete", "deleted", metavar="NAME", multiple=True, help="Undo this; repeatable.")
-@click.option("--dry-run", is_flag=True, help="Only have the broker judge it.")
+def _added(ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> list[str]:
+    """Split kafka-configs.sh's ``a=1,b=[2,3]`` at the commas outside of brackets, and drop the brackets."""
+    parts = [part for text in texts for part in re.split(r",(?![^\[\]]*\])", text) if part]
+    return [re.sub(r"=\[([^\[\]]*)\]$", r"=\1", part) for part in parts]
+
+
+def _removed(ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> list[str]:
+    """Split kafka-configs.sh's ``a,b``."""
+    return [part for text in texts for part in text.split(",") if part]
+
+
+@configs.command(
+    epilog="""\b
+Examples:
+  kafkatx configs alter --topic orders --set retention.ms=3600000
+  kafkatx configs alter --topic orders --delete retention.ms --dry-run
+"""
+)
+@entity_options
+@click.option(
+    "-s", "--set", "settings", metavar="NAME=VALUE", multiple=True, help="Setting to make; repeatable."
+)
+@click.option(
+    "-d", "--delete", "deleted", metavar="NAME", multiple=True, help="Setting to take back; repeatable."
+)
+@click.option("--add-config", "added", multiple=True, hidden=True, callback=_added)
+@click.option("--delete-config", "removed", multiple=True, hidden=True, callback=_removed)
+@click.option("--dry-run", is_flag=True, help="Have the broker check the change, and make none.")
+@refused(_UNSUPPORTED)
 @cluster_options
 def alter(
     settings: tuple[str, ...],
     deleted: tuple[str, ...],
+    added: list[str],
+    removed: list[str],
     dry_run: bool,
     bootstrap: str,
     timeout: float,
     **whose: Any,
 ) -> None:
-    """Change settings or quotas: all that is named, or on an error nothing.
-
-    \b
-      kafkatx configs alter --topic clicks --set retention.ms=3600000 --delete cleanup.policy
-      kafkatx configs alter --client-id batch --set producer_byte_rate=1048576
-    """
+    """Change settings or quotas: all that are named or, after an error, none."""
     from kafkatx.blocking.admin.configs import Configs
     from kafkatx.blocking.admin.quotas import Quotas
     from kafkatx.clientcore.admin.quotas import entity_text
 
-    values = dict(pairs("--set", settings))
-    if not values and not deleted:
+    values = dict(pairs("--set", [*settings, *added]))
+    undone = (*deleted, *removed)
+    if not values and not undone:
         raise click.UsageError("there is nothing to change: give --set NAME=VALUE or --delete NAME")
-    check_changes(values, deleted)
-    resource, entity = _resource(whose), _entity(whose)
+    check_changes(values, undone)
+    wanted = chosen(whose)
     with connect(bootstrap, timeout) as cluster:
-        if resource is None:
-            Quotas(cluster).alter(entity, _numbers(values), deleted, dry_run)
+        if wanted.resource is None:
+            Quotas(cluster).alter(wanted.entity, _numbers(values), undone, dry_run)
         else:
-            Configs(cluster).alter(resource, values, deleted, dry_run)
-    whom = entity_text(entity) if resource is None else str(resource)
-    done = changes_text(values, deleted)
+            Configs(cluster).alter(wanted.resource, values, undone, dry_run)
+    whom = entity_text(wanted.entity) if wanted.resource is None else str(wanted.resource)
+    done = changes_text(values, undone)
     say(f"{whom}: could have {done}; nothing was changed" if dry_run else f"{whom}: {done}")
 
 
 def _numbers(values: Mapping[str, str]) -> dict[str, float]:
-    """Quotas are numbers.
+    """Return quotas as numbers.
 
-    :raises click.UsageError: a value is none.
+    :raises click.UsageError: a value is not a number.
     """
     found = {}
     for name, text in values.items():

@@ -2,41 +2,73 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
-
 import click
 
-from kafkatx.cli.options.cluster import changes_text, check_changes, cluster_options, connect, pairs
-from kafkatx.cli.output.terminal import interactive, print_rows, print_table, say, show_json
+from kafkatx.cli.cluster.topic_rows import print_descriptions, print_topics
+from kafkatx.cli.options.cluster import (
+    changes_text,
+    check_changes,
+    cluster_options,
+    connect,
+    group_options,
+    pairs,
+)
+from kafkatx.cli.options.kafka_names import Commands, Option, accepted, names_argument, refused
+from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.output.terminal import confirm, say
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.names import printable
 
-if TYPE_CHECKING:
-    from kafkatx.clientcore.admin.topics import TopicDescription
-    from kafkatx.clientcore.metadata import TopicMetadata
+_ACTIONS = {f"--{name}": name for name in ("create", "list", "describe", "alter", "delete")}
+
+_BY_STATE = "`kafkatx cluster --json` tells leader, replicas and in-sync replicas of every partition"
+_UNSUPPORTED_FILTERS = {
+    **dict.fromkeys(
+        (
+            "--under-replicated-partitions",
+            "--unavailable-partitions",
+            "--under-min-isr-partitions",
+            "--at-min-isr-partitions",
+        ),
+        _BY_STATE,
+    ),
+    "--topics-with-overrides": "`kafkatx topics describe --json` tells the settings of every topic",
+    "--topic-id": "name the topic; `kafkatx topics list --json` tells the ids",
+    "--replica-assignment": "the cluster chooses the brokers of each partition",
+}
 
 
-@click.group()
+@click.group(
+    cls=Commands,
+    actions=_ACTIONS,
+    epilog="""\b
+Examples:
+  kafkatx topics create orders -p 6 -c retention.ms=86400000
+  kafkatx topics list --json
+  kafkatx topics describe orders
+  kafkatx topics alter orders -p 12
+  kafkatx topics delete orders --yes
+""",
+)
+@group_options()
 def topics() -> None:
     """Create, list, describe, alter and delete topics."""
 
 
-@topics.command()
-@click.argument("name")
+@topics.command(epilog="Example: kafkatx topics create orders -p 6 -c cleanup.policy=compact")
+@names_argument("name", "--topic")
 @click.option(
     "-p",
     "--partitions",
     type=click.IntRange(min=1),
-    default=None,
-    help="How many partitions; else the broker's num.partitions.",
+    help="Number of partitions; by default the broker's num.partitions.",
 )
 @click.option(
     "-r",
     "--replication",
+    cls=Option,
+    aliases=["--replication-factor"],
     type=click.IntRange(min=1),
-    default=None,
-    help="How many replicas; else the broker's default.replication.factor.",
+    help="Number of replicas; by default the broker's default.replication.factor.",
 )
 @click.option(
     "-c",
@@ -44,9 +76,10 @@ def topics() -> None:
     "configs",
     metavar="NAME=VALUE",
     multiple=True,
-    help="A setting; repeatable.",
+    help="Setting of the topic, retention.ms=60000 say; repeatable.",
 )
-@click.option("--if-not-exists", is_flag=True, help="Be content if there is a topic of this name.")
+@click.option("--if-not-exists", is_flag=True, help="Succeed if the topic exists.")
+@refused(_UNSUPPORTED_FILTERS)
 @cluster_options
 def create(
     name: str,
@@ -67,117 +100,88 @@ def create(
         except RequestError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS or not if_not_exists:
                 raise
-            say(f"topic {name} is there already")
+            say(f"topic {name} exists already")
         else:
             say(f"created topic {name}")
 
 
-@topics.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-@click.option("--internal", is_flag=True, help="Also the topics that the cluster keeps for itself.")
+@topics.command("list", epilog="Example: kafkatx topics list --internal --json")
+@listing_options
+@click.option("--internal", is_flag=True, help="List internal topics, too, such as __consumer_offsets.")
+@accepted("--exclude-internal")
+@refused({"--topic": "give the names to `kafkatx topics describe`", **_UNSUPPORTED_FILTERS})
 @cluster_options
-def list_command(as_json: bool, internal: bool, bootstrap: str, timeout: float) -> None:
-    """List the topics; one name a line if the output is not a terminal."""
+def list_command(as_json: bool, header: bool, internal: bool, bootstrap: str, timeout: float) -> None:
+    """List the topics.
+
+    Into a pipe each line is the name of a topic. At a terminal it also has the number of partitions and of
+    replicas.
+    """
     from kafkatx.blocking import Admin
 
     with connect(bootstrap, timeout) as cluster:
         found = Admin(cluster).list_topics(internal)
-    if as_json:
-        for topic in found:
-            show_json(_summary(topic))
-    elif interactive(sys.stdout):
-        rows = [(t.name, len(t.partitions), _replicas(t), "yes" if t.internal else "") for t in found]
-        print_table(["topic", "partitions#", "replicas#", "internal"], rows)
-    else:
-        print_rows([topic.name] for topic in found)
+    print_topics(found, as_json, header)
 
 
-def _replicas(topic: TopicMetadata) -> int:
-    return max((len(partition.replicas) for partition in topic.partitions.values()), default=0)
-
-
-def _summary(topic: TopicMetadata) -> dict[str, Any]:
-    return {
-        "topic": topic.name,
-        "topic_id": str(topic.topic_id),
-        "partitions": len(topic.partitions),
-        "replicas": _replicas(topic),
-        "internal": topic.internal,
-    }
-
-
-@topics.command()
-@click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, with every setting.")
+@topics.command(epilog="Example: kafkatx topics describe orders payments --json")
+@names_argument("names", "--topic", metavar="[NAME]...", nargs=-1)
+@listing_options
+@click.option("--if-exists", is_flag=True, hidden=True)
+@accepted("--exclude-internal")
+@refused(_UNSUPPORTED_FILTERS)
 @cluster_options
-def describe(name: str, as_json: bool, bootstrap: str, timeout: float) -> None:
-    """Show the partitions of the topic NAME, their offsets, and the settings made for it."""
+def describe(
+    names: tuple[str, ...], as_json: bool, header: bool, if_exists: bool, bootstrap: str, timeout: float
+) -> None:
+    """Show the partitions of topics, their offsets, and the settings made for the topics.
+
+    Without NAME all topics but internal ones are shown.
+
+    \b
+    Into a pipe: a line for each partition, with tabs between the fields:
+      partition leader leader-epoch replicas in-sync-replicas earliest latest
+    then a line for each setting: name=value. Unless exactly one NAME is given,
+    each line begins with the topic's name.
+    """
     from kafkatx.blocking import Admin
+    from kafkatx.clientcore.errors import UnknownTopic
 
     with connect(bootstrap, timeout) as cluster:
-        topic = Admin(cluster).describe_topic(name)
-    if as_json:
-        show_json(_description(topic))
-        return
-    rows = [
-        (
-            p.metadata.partition,
-            p.metadata.leader,
-            p.metadata.leader_epoch,
-            _ids(p.metadata.replicas),
-            _ids(p.metadata.isr),
-            p.earliest,
-            p.latest,
-        )
-        for p in topic.partitions
-    ]
-    settings = [(entry.name, entry.value) for entry in topic.configs.values() if entry.overridden]
-    if not interactive(sys.stdout):
-        print_rows(rows)
-        print_rows([f"{key}={value}"] for key, value in settings)
-        return
-    columns = ["partition#", "leader#", "epoch#", "replicas", "in sync", "earliest#", "latest#"]
-    print_table(columns, rows, f"{topic.name}, id {topic.topic_id}")
-    if settings:
-        print_table(["setting", "value"], settings)
+        admin = Admin(cluster)
+        found = []
+        for name in names or [topic.name for topic in admin.list_topics()]:
+            try:
+                found.append(admin.describe_topic(name))
+            except UnknownTopic:
+                if names and not if_exists:
+                    raise  # else it was deleted after it was listed
+    print_descriptions(found, as_json, header, named=len(names) != 1)
 
 
-def _ids(ids: tuple[int, ...]) -> str:
-    return ",".join(map(str, ids))
-
-
-def _description(topic: TopicDescription) -> dict[str, Any]:
-    return {
-        "topic": topic.name,
-        "topic_id": str(topic.topic_id),
-        "internal": topic.internal,
-        "partitions": [
-            {
-                "partition": p.metadata.partition,
-                "leader": p.metadata.leader,
-                "leader_epoch": p.metadata.leader_epoch,
-                "replicas": list(p.metadata.replicas),
-                "isr": list(p.metadata.isr),
-                "earliest": p.earliest,
-                "latest": p.latest,
-            }
-            for p in topic.partitions
-        ],
-        "configs": {entry.name: entry.value for entry in topic.configs.values()},
-    }
-
-
-@topics.command()
-@click.argument("name")
-@click.option("-p", "--partitions", type=click.IntRange(min=1), help="Have so many partitions in all.")
-@click.option("-c", "--config", "configs", metavar="NAME=VALUE", multiple=True, help="Set this; repeatable.")
-@click.option("-d", "--delete-config", "deleted", metavar="NAME", multiple=True, help="Undo it; repeatable.")
+@topics.command(epilog="Example: kafkatx topics alter orders -p 12 -c retention.ms=3600000")
+@names_argument("name", "--topic")
+@click.option("-p", "--partitions", type=click.IntRange(min=1), help="New number of partitions in all.")
+@click.option(
+    "-c", "--config", "configs", metavar="NAME=VALUE", multiple=True, help="Setting to make; repeatable."
+)
+@click.option(
+    "-d",
+    "--delete-config",
+    "deleted",
+    metavar="NAME",
+    multiple=True,
+    help="Setting to take back to its default; repeatable.",
+)
+@click.option("--if-exists", is_flag=True, hidden=True)
+@refused(_UNSUPPORTED_FILTERS)
 @cluster_options
 def alter(
     name: str,
     partitions: int | None,
     configs: tuple[str, ...],
     deleted: tuple[str, ...],
+    if_exists: bool,
     bootstrap: str,
     timeout: float,
 ) -> None:
@@ -189,34 +193,44 @@ def alter(
     from kafkatx.blocking import Admin
     from kafkatx.blocking.admin.configs import Configs
     from kafkatx.clientcore.admin.configs import Resource, ResourceType
+    from kafkatx.clientcore.errors import UnknownTopic
 
     values = dict(pairs("--config", configs))
     if partitions is None and not values and not deleted:
         raise click.UsageError("there is nothing to change: give --partitions, --config or --delete-config")
     check_changes(values, deleted)
     with connect(bootstrap, timeout) as cluster:
-        if values or deleted:
-            Configs(cluster).alter(Resource(ResourceType.TOPIC, name), values, deleted)
-            say(f"topic {name}: {changes_text(values, deleted)}")
-        if partitions is not None:
-            Admin(cluster).create_partitions(name, partitions)
-            say(f"topic {name}: has {partitions} partitions now")
+        try:
+            if values or deleted:
+                Configs(cluster).alter(Resource(ResourceType.TOPIC, name), values, deleted)
+                say(f"topic {name}: {changes_text(values, deleted)}")
+            if partitions is not None:
+                Admin(cluster).create_partitions(name, partitions)
+                say(f"topic {name}: has {partitions} partitions now")
+        except UnknownTopic:
+            if not if_exists:
+                raise
 
 
-@topics.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@topics.command(epilog="Example: kafkatx topics delete orders payments --yes")
+@names_argument("names", "--topic", metavar="NAME...", nargs=-1, required=True)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--if-exists", is_flag=True, help="Succeed if a topic does not exist.")
 @cluster_options
-def delete(names: tuple[str, ...], yes: bool, bootstrap: str, timeout: float) -> None:
+def delete(names: tuple[str, ...], yes: bool, if_exists: bool, bootstrap: str, timeout: float) -> None:
     """Delete topics with all their messages."""
     from kafkatx.blocking import Admin
+    from kafkatx.clientcore.errors import UnknownTopic
 
-    if not yes:
-        if not interactive(sys.stdin):
-            raise click.UsageError("nobody can be asked here: give --yes")
-        click.confirm(printable(f"Delete {', '.join(names)} with all messages?"), abort=True, err=True)
+    confirm(f"Delete {', '.join(names)} with all messages?", yes)
     with connect(bootstrap, timeout) as cluster:
         admin = Admin(cluster)
         for name in names:
-            admin.delete_topic(name)
-            say(f"deleted topic {name}")
+            try:
+                admin.delete_topic(name)
+            except UnknownTopic:
+                if not if_exists:
+                    raise
+                say(f"there is no topic {name}")
+            else:
+                say(f"deleted topic {name}")

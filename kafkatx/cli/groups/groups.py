@@ -9,11 +9,12 @@ import click
 
 from kafkatx.cli.groups import rows as group_rows
 from kafkatx.cli.groups.reset import reset
-from kafkatx.cli.options.cluster import cluster_options, connect
+from kafkatx.cli.options.cluster import cluster_options, connect, group_options
+from kafkatx.cli.options.kafka_names import Commands, Option, accepted, names_argument, refused
+from kafkatx.cli.options.listing import listing_options
 from kafkatx.cli.options.scope import parse_scope, scope_options
-from kafkatx.cli.output.terminal import interactive, print_rows, print_table, say, show_json
+from kafkatx.cli.output.terminal import confirm, hint, interactive, print_rows, print_table, say, show_json
 from kafkatx.errors import RequestError
-from kafkatx.names import printable
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
@@ -24,7 +25,24 @@ if TYPE_CHECKING:
 FAILED = 1
 
 
-@click.group()
+@click.group(
+    cls=Commands,
+    actions={
+        "--list": "list",
+        "--describe": "describe",
+        "--delete": "delete",
+        "--delete-offsets": "delete --offsets-only",
+        "--reset-offsets": "reset",
+    },
+    epilog="""\b
+Examples:
+  kafkatx groups list --state Stable
+  kafkatx groups describe billing
+  kafkatx groups reset billing --to-earliest --execute
+  kafkatx groups delete billing --yes
+""",
+)
+@group_options()
 def groups() -> None:
     """List, describe and delete consumer groups; set their offsets."""
 
@@ -32,50 +50,78 @@ def groups() -> None:
 groups.add_command(reset)
 
 
-@groups.command("list")
-@click.option("-s", "--state", "states", multiple=True, help="Only groups in this state; repeatable.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@groups.command("list", epilog="Example: kafkatx groups list --state Empty --json")
+@click.option(
+    "-s",
+    "--state",
+    "states",
+    multiple=True,
+    is_flag=False,
+    flag_value="",
+    metavar="STATE",
+    help="State of the groups to list: Stable, Empty, ...; repeatable.",
+)
+@listing_options
+@refused({"--type": "the third column is the type of the group"})
 @cluster_options
-def list_command(states: tuple[str, ...], as_json: bool, bootstrap: str, timeout: float) -> None:
+def list_command(
+    states: tuple[str, ...], as_json: bool, header: bool, bootstrap: str, timeout: float
+) -> None:
     """List the groups.
 
-    A line a group if the output is not a terminal: name, state, type, protocol type, divided by tabs.
+    \b
+    Into a pipe, a line for each group, with tabs between the fields (- is none):
+      group state type protocol-type
     """
     from kafkatx.blocking.admin.groups import Groups
 
+    wanted = {state.strip().casefold() for text in states for state in text.split(",") if state}
     with connect(bootstrap, timeout) as cluster:
-        wanted = {state.casefold() for state in states}
         found = [g for g in Groups(cluster).listings() if not wanted or g.state.casefold() in wanted]
+    columns = ["group", "state", "type", "protocol type"]
     if as_json:
+        names = [column.replace(" ", "_") for column in columns]
         for group in found:
-            names = ("group", "state", "type", "protocol_type")
-            fields = dict(zip(names, _columns(group, ""), strict=True))
-            show_json(fields)
-    elif interactive(sys.stdout):
-        print_table(["group", "state", "type", "protocol"], [_columns(group, "") for group in found])
-    else:
-        print_rows(_columns(group, group_rows.NONE) for group in found)
+            show_json(dict(zip(names, _columns(group, ""), strict=True)))
+    elif not interactive(sys.stdout):
+        print_rows([_columns(group, group_rows.NONE) for group in found], columns if header else ())
+    elif found:
+        print_table(columns, [_columns(group, "") for group in found])
+    if not found:
+        hint("there are no groups" + (" in that state" if wanted else ""))
 
 
 def _columns(group: GroupListing, none: str) -> tuple[str, ...]:
     return (group.group_id, group.state or none, group.type, group.protocol_type or none)
 
 
-@groups.command()
-@click.argument("names", metavar="GROUP...", nargs=-1)
-@click.option("-a", "--all", "every", is_flag=True, help="All groups.")
-@click.option("-m", "--members", is_flag=True, help="The members in place of the partitions.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a group, with everything.")
+@groups.command(epilog="Example: kafkatx groups describe billing --members")
+@names_argument("names", "--group", metavar="GROUP...", nargs=-1)
+@click.option(
+    "-a", "--all", "every", cls=Option, aliases=["--all-groups"], is_flag=True, help="Describe all groups."
+)
+@click.option("-m", "--members", is_flag=True, help="Show the members in place of the partitions.")
+@listing_options
+@accepted("--offsets", "--verbose")
+@refused({"--state": "`kafkatx groups list` shows the states"})
 @cluster_options
 def describe(
-    names: tuple[str, ...], every: bool, members: bool, as_json: bool, bootstrap: str, timeout: float
+    names: tuple[str, ...],
+    every: bool,
+    members: bool,
+    as_json: bool,
+    header: bool,
+    bootstrap: str,
+    timeout: float,
 ) -> None:
-    """Show how far groups have come, partition by partition, and who reads what.
+    """Show the offsets and the lag of groups in each partition, and their members.
+
+    With --json there is one object for each group, with everything.
 
     \b
-    If the output is not a terminal, a line a partition, divided by tabs (- is none):
+    Into a pipe, a line for each partition, with tabs between the fields (- is none):
       group topic partition committed end lag member-id host client-id
-    and with --members a line a member:
+    and with --members a line for each member:
       group member-id instance-id client-id host count partitions
     """
     from kafkatx.blocking.admin.groups import Groups
@@ -90,58 +136,63 @@ def describe(
         for name in [group.group_id for group in found.listings()] if every else names:
             group = found.describe(name)
             if group.state != DEAD:
-                _print_group(group, progress(cluster, group), members, as_json)
+                _print_group(group, progress(cluster, group), members, as_json, header)
+                header = False  # once
             elif not every:  # a listed one was deleted meanwhile, or is of a type that has no offsets
                 raise UnknownGroup(name)
 
 
-def _print_group(group: GroupDescription, rows: list[Progress], members: bool, as_json: bool) -> None:
+def _print_group(
+    group: GroupDescription, rows: list[Progress], members: bool, as_json: bool, header: bool
+) -> None:
     if as_json:
         group_rows.print_json(group, rows)
     elif interactive(sys.stdout):
         (group_rows.print_members if members else group_rows.print_progress)(group, rows)
     elif members:
-        group_rows.print_member_lines(group)
+        group_rows.print_member_lines(group, header)
     else:
-        group_rows.print_progress_lines(group, rows)
+        group_rows.print_progress_lines(group, rows, header)
 
 
-@groups.command()
-@click.argument("names", metavar="GROUP...", nargs=-1, required=True)
+@groups.command(epilog="Example: kafkatx groups delete billing -t orders --yes")
+@names_argument("names", "--group", metavar="GROUP...", nargs=-1, required=True)
 @scope_options
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--offsets-only", is_flag=True, hidden=True)
+@refused({"--all-groups": "name the groups; `kafkatx groups list` lists them"})
 @cluster_options
 def delete(
     names: tuple[str, ...],
     topics: tuple[str, ...],
     partitions: tuple[int, ...],
     yes: bool,
+    offsets_only: bool,
     bootstrap: str,
     timeout: float,
 ) -> int:
-    """Delete groups with all their offsets; with --topic only the offsets for that.
+    """Delete groups with all their offsets, or with --topic only their offsets in that topic.
 
-    A group must have no members; for --topic, none that reads it. Exit code 1: a group is left.
+    A group must not have members; for --topic, none that reads it. Exit code 1: a group is left.
     """
     wanted = parse_scope(topics, partitions)
+    if offsets_only and not wanted:
+        raise click.UsageError("--delete-offsets: give --topic, too")
     what = "the offsets in " + ", ".join(topics) + " of groups " if topics else "groups "
-    if not yes:
-        if not interactive(sys.stdin):
-            raise click.UsageError("nobody can be asked here: give --yes")
-        click.confirm(printable(f"Delete {what}{', '.join(names)}?"), abort=True, err=True)
+    confirm(f"Delete {what}{', '.join(names)}?", yes)
     left = 0
     with connect(bootstrap, timeout) as cluster:
         for name in names:
             try:
                 say(_delete_one(cluster, name, wanted))
-            except RequestError as error:  # one group's; what keeps us from all of them ends the command
+            except RequestError as error:  # one group's; other errors end the command
                 left += 1
                 say(f"kafkatx: {error}")
     return FAILED if left else 0
 
 
 def _delete_one(cluster: Cluster, name: str, wanted: dict[str, set[int]]) -> str:
-    """Delete one group or what is wanted of it; tell what was done."""
+    """Delete one group, or its offsets in *wanted*; return a line about it."""
     from kafkatx.blocking.admin.groups import Groups
 
     found = Groups(cluster)

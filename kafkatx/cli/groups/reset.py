@@ -1,4 +1,4 @@
-"""``kafkatx groups reset``: where a group goes on reading."""
+"""``kafkatx groups reset``: set the offsets of a group."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import click
 
 from kafkatx.cli.groups.rows import print_moves
 from kafkatx.cli.options.cluster import cluster_options, connect
+from kafkatx.cli.options.kafka_names import accepted, names_argument, refused
+from kafkatx.cli.options.listing import listing_options
 from kafkatx.cli.options.scope import parse_scope, scope_options
 from kafkatx.cli.options.times import BadTime, parse_duration, parse_time
 from kafkatx.cli.output.terminal import interactive, say
@@ -19,21 +21,37 @@ if TYPE_CHECKING:
     from kafkatx.blocking.admin.reset import Move, Target
 
 
-@click.command()
-@click.argument("name", metavar="GROUP")
-@click.option("--to-earliest", is_flag=True, help="To the first message that there is.")
-@click.option("--to-latest", is_flag=True, help="To the end: only what comes from now on.")
-@click.option("--to-offset", metavar="OFFSET", type=click.IntRange(min=0), help="To this offset.")
+_UNSUPPORTED = {
+    "--all-groups": "reset one group after another; `kafkatx groups list` lists them",
+    "--to-current": "without it offsets stay as they are; --json prints them",
+    "--from-file": "give --to-offset for each partition",
+    "--export": "use --json",
+}
+
+
+@click.command(
+    epilog="Example: kafkatx groups reset billing --to-datetime 2026-11-21T10:00:00Z -t orders --execute"
+)
+@names_argument("name", "--group", metavar="GROUP")
+@click.option("--to-earliest", is_flag=True, help="Go to the first message.")
+@click.option("--to-latest", is_flag=True, help="Go to the end: read only new messages.")
+@click.option("--to-offset", metavar="OFFSET", type=click.IntRange(min=0), help="Go to this offset.")
 @click.option(
     "--to-datetime",
     metavar="TIME",
-    help="To the first message since 2026-11-21T10:00:00+01:00; UTC if no offset is given.",
+    help="Go to the first message at or after a time: 2026-11-21T10:00:00+01:00; without an offset UTC.",
 )
-@click.option("--by-duration", metavar="P1DT2H3M4S", help="To the first so long ago.")
-@click.option("--shift-by", metavar="COUNT", type=int, help="So many on, or back if negative.")
+@click.option(
+    "--by-duration", metavar="DURATION", help="Go to the first message of the last P1DT2H3M4S, or PT90S."
+)
+@click.option("--shift-by", metavar="COUNT", type=int, help="Go COUNT offsets forward, or back if negative.")
 @scope_options
-@click.option("--execute/--dry-run", default=False, help="Do it, or only show it. [default: --dry-run]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option(
+    "--execute/--dry-run", default=False, help="Set the offsets, or only show them.  [default: dry-run]"
+)
+@listing_options
+@accepted("--all-topics")
+@refused(_UNSUPPORTED)
 @cluster_options
 def reset(
     name: str,
@@ -41,17 +59,18 @@ def reset(
     partitions: tuple[int, ...],
     execute: bool,
     as_json: bool,
+    header: bool,
     bootstrap: str,
     timeout: float,
     **where: Any,
 ) -> None:
-    """Show where GROUP would go on reading, and with --execute let it.
+    """Show the offsets that GROUP would get, and with --execute set them.
 
-    Without --topic: wherever it has committed an offset. The group must have no members. A place before the
-    first message or beyond the end becomes that.
+    Without --topic that is for all partitions with a committed offset. The group must not have members. An
+    offset before the first message or beyond the end becomes the nearest one that exists.
 
     \b
-    A line a partition if the output is not a terminal, divided by tabs (- is none):
+    Into a pipe, a line for each partition, with tabs between the fields (- is none):
       topic partition old-offset new-offset lag
     """
     from kafkatx.blocking.admin.reset import carry_out, plan
@@ -61,14 +80,14 @@ def reset(
         moves = plan(cluster, name, target, scope)
         if execute:
             carry_out(cluster, name, moves)
-    print_moves(moves, as_json, interactive(sys.stdout))
+    print_moves(moves, as_json, interactive(sys.stdout), header)
     _tell(name, moves, execute)
 
 
 def _target(where: Mapping[str, Any]) -> Target:
-    """What the options say; of them one is given.
+    """Return the target that the options name.
 
-    :raises click.UsageError: none is, or several, or it is no time.
+    :raises click.UsageError: not exactly one is given, or its time is wrong.
     """
     from kafkatx.blocking.admin.reset import Kind, Target
 
@@ -92,7 +111,7 @@ def _target(where: Mapping[str, Any]) -> Target:
 
 
 def _tell(name: str, moves: list[Move], execute: bool) -> None:
-    """Say on stderr what the table does not."""
+    """Say on stderr which offsets were out of range, and if anything was changed."""
     for move in moves:
         if move.new != move.asked:
             at = f"{move.at.topic} [{move.at.partition}]"

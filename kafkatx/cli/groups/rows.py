@@ -1,4 +1,4 @@
-"""How ``kafkatx groups`` shows groups: tables for a person, lines divided by tabs or JSON for a program."""
+"""The forms in which ``kafkatx groups`` shows groups: tables for a person, lines or JSON for a program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkatx.cli.output.terminal import print_rows, print_table, show, show_json
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 BAR_CELLS = 12
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _UUID_TAIL = re.compile(r"(?<=[0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-"""What follows the first eight digits of a UUID: in a table they are enough."""
+"""The rest of a UUID after its first eight digits, which are enough in a table."""
 
 NONE = "-"
-"""What stands for something that there is not, in lines for a program."""
+"""Printed for a missing field in lines for a program."""
 
 
 def bar(value: int, largest: int, cells: int = BAR_CELLS) -> str:
-    """A bar of *value* where *largest* fills all cells; what is not nothing can be seen."""
+    """Return a bar for *value*, where *largest* fills all cells; a value above 0 is always visible."""
     if value <= 0 or largest <= 0:
         return ""
     eighths = max(1, value * cells * 8 // largest)
@@ -34,7 +34,7 @@ def bar(value: int, largest: int, cells: int = BAR_CELLS) -> str:
 
 
 def number_ranges(numbers: Iterable[int]) -> str:
-    """``0-2,5`` for 0, 1, 2, 5."""
+    """Return ``0-2,5`` for 0, 1, 2, 5."""
     spans = []
     # A number and its place in the order differ by the same amount all through a run.
     for _, run in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
@@ -44,7 +44,7 @@ def number_ranges(numbers: Iterable[int]) -> str:
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """The partitions' numbers, topic by topic."""
+    """Return the numbers of the partitions by topic."""
     topics: defaultdict[str, list[int]] = defaultdict(list)
     for topic, number in partitions:
         topics[topic].append(number)
@@ -52,17 +52,17 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 def partitions_text(partitions: Iterable[TopicPartition]) -> str:
-    """``t:0-2,5 u:0``."""
+    """Return ``t:0-2,5 u:0`` for these partitions."""
     return " ".join(f"{topic}:{number_ranges(numbers)}" for topic, numbers in by_topic(partitions).items())
 
 
 def total_lag(rows: Iterable[Progress]) -> int:
-    """How much the group has to read in all, as far as is known."""
+    """Return the number of records that the group has not read, as far as it is known."""
     return sum(row.lag for row in rows if row.lag is not None)
 
 
 def headline(group: GroupDescription, rows: Sequence[Progress]) -> str:
-    """One line that tells how the group is."""
+    """Return one line about the state of a group."""
     count = len(group.members)
     members = "no members" if not count else "1 member" if count == 1 else f"{count:,} members"
     node = group.coordinator
@@ -78,7 +78,7 @@ def headline(group: GroupDescription, rows: Sequence[Progress]) -> str:
 
 
 def print_progress(group: GroupDescription, rows: Sequence[Progress]) -> None:
-    """For a person: partitions, offsets and lag with a bar, and who reads them."""
+    """Draw a table of partitions, offsets and lag with a bar, and members."""
     show(headline(group, rows))
     if not rows:
         return
@@ -87,12 +87,12 @@ def print_progress(group: GroupDescription, rows: Sequence[Progress]) -> None:
         (*_offsets(row, ""), bar(row.lag or 0, largest), _reader(row.member) if row.member else "")
         for row in rows
     ]
-    columns = ["topic", "partition#", "committed#", "end#", "lag#", "", "member"]
+    columns = ["topic", "partition#", "committed#", "end#", "lag#", "|", "member"]
     print_table(columns, table)
 
 
 def _reader(member: Member) -> str:
-    """A member in few words that no other member has: ``client-6f70c33c /10.0.0.7``."""
+    """Return a short text that only this member has: ``client-6f70c33c /10.0.0.7``."""
     name = member.instance_id or _UUID_TAIL.sub("", member.member_id)
     return f"{name} {member.host}"
 
@@ -103,19 +103,22 @@ def _offsets(row: Progress, none: str) -> tuple[object, ...]:
     return (row.at.topic, row.at.partition, committed, end, lag)
 
 
-def print_progress_lines(group: GroupDescription, rows: Iterable[Progress]) -> None:
-    """For a program, in the order of Apache Kafka's own tool.
+def print_progress_lines(group: GroupDescription, rows: Iterable[Progress], header: bool) -> None:
+    """Print a line for each partition, in the order of Apache Kafka's own tool.
 
     Group, topic, partition, committed offset, end, lag, member id, host, client id.
     """
+    table = []
     for row in rows:
         member = row.member
         who = (NONE, NONE, NONE) if member is None else (member.member_id, member.host, member.client_id)
-        print_rows([(group.group_id, *_offsets(row, NONE), *who)])
+        table.append((group.group_id, *_offsets(row, NONE), *who))
+    columns = ("group", "topic", "partition", "committed", "end", "lag", "member_id", "host", "client_id")
+    print_rows(table, columns if header else ())
 
 
 def print_members(group: GroupDescription, rows: Sequence[Progress]) -> None:
-    """For a person: the members and what each has."""
+    """Draw a table of members and their assignments."""
     show(headline(group, rows))
     table = [
         (m.member_id, m.instance_id or "", m.host, len(m.partitions), partitions_text(m.partitions))
@@ -125,26 +128,30 @@ def print_members(group: GroupDescription, rows: Sequence[Progress]) -> None:
         print_table(["member", "instance", "host", "partitions#", "assignment"], table)
 
 
-def print_member_lines(group: GroupDescription) -> None:
-    """For a program: group, member id, instance id, client id, host, how many partitions, which."""
+def print_member_lines(group: GroupDescription, header: bool) -> None:
+    """Print a line for each member: group, ids, host, number of partitions, partitions."""
+    columns = ("group", "member_id", "instance_id", "client_id", "host", "count", "partitions")
     print_rows(
-        (
-            group.group_id,
-            m.member_id,
-            m.instance_id or NONE,
-            m.client_id,
-            m.host,
-            len(m.partitions),
-            partitions_text(m.partitions) or NONE,
-        )
-        for m in group.members
+        [
+            (
+                group.group_id,
+                m.member_id,
+                m.instance_id or NONE,
+                m.client_id,
+                m.host,
+                len(m.partitions),
+                partitions_text(m.partitions) or NONE,
+            )
+            for m in group.members
+        ],
+        columns if header else (),
     )
 
 
 def print_json(group: GroupDescription, rows: Sequence[Progress]) -> None:
-    """All that is known, in one object."""
+    """Print all that is known of a group as one object."""
     node = group.coordinator
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "group": group.group_id,
         "state": group.state,
         "type": group.type,
@@ -169,7 +176,7 @@ def print_json(group: GroupDescription, rows: Sequence[Progress]) -> None:
     show_json(fields)
 
 
-def _json_offset(row: Progress) -> dict[str, Any]:
+def _json_offset(row: Progress) -> dict[str, object]:
     return {
         "topic": row.at.topic,
         "partition": row.at.partition,
@@ -181,17 +188,17 @@ def _json_offset(row: Progress) -> dict[str, Any]:
     }
 
 
-def print_moves(moves: Iterable[Move], as_json: bool, at_terminal: bool) -> None:
-    """The plan of a reset: topic, partition, old offset, new offset, lag."""
+def print_moves(moves: Iterable[Move], as_json: bool, at_terminal: bool, header: bool = False) -> None:
+    """Print the plan of a reset: topic, partition, old offset, new offset, lag."""
     if as_json:
         for move in moves:
             fields = {"topic": move.at.topic, "partition": move.at.partition}
-            fields |= {"old": move.old, "new": move.new, "lag": move.lag}
-            show_json(fields)
+            show_json(fields | {"old": move.old, "new": move.new, "lag": move.lag})
         return
     none = "" if at_terminal else NONE
+    columns = ["topic", "partition#", "old#", "new#", "lag#"]
     table = [(*move.at, none if move.old is None else move.old, move.new, move.lag) for move in moves]
     if at_terminal:
-        print_table(["topic", "partition#", "old#", "new#", "lag#"], table)
+        print_table(columns, table)
     else:
-        print_rows(table)
+        print_rows(table, columns if header else ())

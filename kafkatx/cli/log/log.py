@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafkatx.cli.output.terminal import ProgressBar, interactive, say, show, show_json
+from kafkatx.cli.output.progress import ProgressBar
+from kafkatx.cli.output.terminal import interactive, say, show, show_json
 
 if TYPE_CHECKING:
     from kafkatx.log.inspect.faults import Fault

@@ -1,10 +1,10 @@
-"""How ``kafkatx log dump`` writes rows: tables for a person, lines for a program.
+"""The forms in which ``kafkatx log dump`` prints rows: tables for a person, lines or JSON for programs.
 
-A plain line is the row's kind and ``name=value`` pairs, divided by tabs; what a row has not is left out.
-Bytes are ``"text"`` with JSON's escapes if they are UTF-8, else ``x'00ff'``; a null is ``null``.
+A plain line is the row's kind and ``name=value`` pairs with tabs between them; fields without a value are
+left out. Bytes are ``"text"`` with JSON's escapes if they are UTF-8, else ``x'00ff'``; a null is ``null``.
 
-A JSON line is an object with ``kind`` and the row's fields. Bytes that are not UTF-8 stand in hexadecimal
-under another name: ``value_hex`` for ``value``. Headers are a list of objects with ``name`` and ``value``.
+A JSON line is an object with ``kind`` and the row's fields. Bytes that are not UTF-8 are base64 under another
+name: ``value_base64`` for ``value``. Headers are a list of objects with ``name`` and ``value``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
-from kafkatx.cli.output.terminal import json_escaped, print_table, show, show_json
+from kafkatx.cli.output.terminal import json_bytes, json_escaped, print_table, show, show_json
 from kafkatx.names import printable
 
 if TYPE_CHECKING:
@@ -35,21 +35,12 @@ def _as_json(row: Row, kind: str) -> dict[str, Any]:
     fields: dict[str, Any] = {"kind": kind}
     for name, value in row._asdict().items():
         if name == "headers":
-            fields[name] = [{"name": header} | _json_bytes("value", data) for header, data in value]
+            fields[name] = [{"name": header} | json_bytes("value", data) for header, data in value]
         elif isinstance(value, bytes):
-            fields |= _json_bytes(name, value)
+            fields |= json_bytes(name, value)
         else:
             fields[name] = value
     return fields
-
-
-def _json_bytes(name: str, data: bytes | None) -> dict[str, str | None]:
-    if data is None:
-        return {name: None}
-    try:
-        return {name: data.decode()}
-    except UnicodeDecodeError:
-        return {f"{name}_hex": data.hex()}
 
 
 def print_lines(rows: Iterable[Row], kinds: dict[type, str]) -> None:

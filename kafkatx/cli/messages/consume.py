@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
-from typing import IO, TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from kafkatx.cli.messages.group_consume import consume_group
-from kafkatx.cli.options.cluster import client_settings, cluster_options, connect
+from kafkatx.cli.messages.partition_copy import copy
+from kafkatx.cli.options.cluster import client_settings, cluster_options, connect, pairs
+from kafkatx.cli.options.kafka_names import Option, names_argument, refused
 from kafkatx.cli.options.positions import BEGINNING, END, BadPosition, Position, parse, resolve
+from kafkatx.cli.output.console import BadProperty, ConsoleRenderer
 from kafkatx.cli.output.renderer import (
     BadFormat,
     Clean,
@@ -21,34 +25,82 @@ from kafkatx.cli.output.renderer import (
     as_is,
     unescape,
 )
-from kafkatx.cli.output.terminal import ProgressBar, interactive, readable, stdout_bytes
+from kafkatx.cli.output.terminal import hint, interactive, readable, stdout_bytes
 
 if TYPE_CHECKING:
-    from kafkatx.blocking import Cluster
-    from kafkatx.blocking.consumer.fetcher import Chunk
-
-WRITE_BYTES = 1 << 20
+    from kafkatx.clientcore.metadata import TopicMetadata
 
 FORMAT_HELP = """\b
+Examples:
+  kafkatx consume orders --exit
+  kafkatx consume orders -o -10 -c 10 -f '%k: %s\\n'
+  kafkatx consume --group billing orders payments
+\b
 The letters of FORMAT (kcat's):
   %t topic      %p partition       %o offset
   %k key        %K key's length    %s value      %S value's length
   %T timestamp in ms               %h headers    %R value's length, binary
   %% \\n \\r \\t \\xNN
 \b
-The positions of -o:
-  beginning  end  OFFSET  -COUNT (the last ones)
+The values of POSITION:
+  beginning  end  OFFSET  -COUNT (the last COUNT messages)
   s@MS (start at a time in ms)     e@MS (stop before it)
 """
 
+_CLIENT = "this command has no settings of the client library; `kafkatx bench consumer -X` has them"
+_BYTES = "keys and values are printed as bytes; `kafkatx ingest --decode` decodes them"
+_UNSUPPORTED = {
+    "--include": "use `kafkatx tail --regex REGEX`",
+    "--whitelist": "use `kafkatx tail --regex REGEX`",
+    "--consumer-property": _CLIENT,
+    "--command-property": _CLIENT,
+    "--consumer.config": _CLIENT,
+    "--consumer-config": _CLIENT,
+    "--command-config": _CLIENT,
+    "--formatter": "use --format, --json or --property",
+    "--formatter-config": "use --format, --json or --property",
+    "--key-deserializer": _BYTES,
+    "--value-deserializer": _BYTES,
+    "--isolation-level": "kafkatx has no transactions: all messages are committed",
+    "--skip-message-on-error": "a message cannot be wrong: it is printed as bytes",
+    "--enable-systest-events": "it is for the tests of Apache Kafka",
+}
+
+
+@attrs.frozen
+class Output:
+    """The options that say how messages are printed.
+
+    :ivar properties: those of kafka-console-consumer.sh, if there are any.
+    """
+
+    format_text: str | None
+    key_delimiter: str | None
+    delimiter: str
+    properties: Sequence[tuple[str, str]] = ()
+
+    def renderer(self, topic: str, clean: Clean | None = None) -> Renderer:
+        """Return the renderer of one topic; *clean* as for :func:`renderer`.
+
+        :raises click.UsageError: the format or a property is wrong.
+        """
+        try:
+            if self.properties:
+                return ConsoleRenderer(dict(self.properties), clean_at_terminal(clean))
+            return renderer(topic, self.format_text, self.key_delimiter, self.delimiter, clean)
+        except BadFormat as error:
+            raise click.UsageError(f"--format {error}") from error
+        except BadProperty as error:
+            raise click.UsageError(f"--property {error}") from error
+
 
 @click.command(epilog=FORMAT_HELP)
-@click.argument("topics", nargs=-1, required=True, metavar="TOPIC...")
+@names_argument("topics", "--topic", nargs=-1, required=True, metavar="TOPIC...")
 @click.option(
     "-G",
     "--group",
     metavar="GROUP",
-    help="Join this group: share the topics with its other members, and commit what is printed.",
+    help="Consumer group to join: its members share the topics, and what is printed is committed.",
 )
 @click.option(
     "-o",
@@ -56,70 +108,101 @@ The positions of -o:
     "positions",
     metavar="POSITION",
     multiple=True,
-    help="Where to start; see below. Else: beginning.",
+    help="Position to start at, see below; by default the beginning.",
 )
-@click.option("-c", "--count", type=click.IntRange(min=0), help="Stop after so many messages.")
-@click.option("-e", "--exit", "stop_at_end", is_flag=True, help="Stop at the end that there is now.")
+@click.option("--from-beginning", is_flag=True, hidden=True)
+@click.option(
+    "-c",
+    "--count",
+    cls=Option,
+    aliases=["--max-messages"],
+    type=click.IntRange(min=0),
+    help="Number of messages to stop after.",
+)
+@click.option("-e", "--exit", "stop_at_end", is_flag=True, help="Stop at the present end of the topic.")
+@click.option(
+    "--idle",
+    "idle_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Time without a message to stop after.",
+)
+@click.option("--timeout-ms", type=click.IntRange(min=1), hidden=True)
 @click.option(
     "-p",
     "--partition",
     "wanted",
     type=click.IntRange(min=0),
     multiple=True,
-    help="Only this; repeatable.",
+    help="Partition to read; repeatable. By default all.",
 )
-@click.option("-f", "--format", "format_text", metavar="FORMAT", help="How to print a message: see below.")
-@click.option("-J", "--json", "as_json", is_flag=True, help="One JSON object a message.")
-@click.option("-K", "--key-delimiter", metavar="SEP", help="Print the key and this before each value.")
-@click.option("-D", "--delimiter", metavar="SEP", default="\\n", help="Print this after each message. [\\n]")
+@click.option("-f", "--format", "format_text", metavar="FORMAT", help="Format of a message, see below.")
+@click.option("-J", "--json", "as_json", is_flag=True, help="Print one JSON object a message.")
+@click.option("-K", "--key-delimiter", metavar="SEP", help="Print the key and SEP before each value.")
+@click.option(
+    "-D",
+    "--delimiter",
+    metavar="SEP",
+    default="\\n",
+    help="Text to print after each message.  [default: \\n]",
+)
+@click.option(
+    "--property", "properties", cls=Option, aliases=["--formatter-property"], multiple=True, hidden=True
+)
 @click.option(
     "--audit-interval-ms",
     metavar="MS",
     type=click.IntRange(0, 86_400_000),
     default=0,
-    help="With a group: announce so often how much was printed, for kafkatx audit --group.",
+    help="With a group: how often the number of printed messages is announced, for kafkatx audit --group.",
 )
-@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Where that is announced.")
+@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Topic of the announcements.")
+@refused(_UNSUPPORTED)
 @cluster_options
 def consume(
     topics: tuple[str, ...],
     group: str | None,
     positions: tuple[str, ...],
+    from_beginning: bool,
     count: int | None,
     stop_at_end: bool,
+    idle_s: float | None,
+    timeout_ms: int | None,
     wanted: tuple[int, ...],
     format_text: str | None,
     as_json: bool,
     key_delimiter: str | None,
     delimiter: str,
+    properties: tuple[str, ...],
     audit_interval_ms: int,
     audit_topic: str,
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Print the messages of TOPIC: of all partitions, as they come, and those still to come.
+    """Print the messages of TOPIC: from the beginning, and then new ones until Ctrl-C.
 
-    With a group there may be several topics, and -o (beginning or end) says where to start in what the group
-    has not committed yet.
+    With a group there may be several topics. Reading goes on where the group has committed; -o (beginning or
+    end) says where to start in partitions without a committed offset.
     """
     topic = topics[0]
     try:
-        start, stop_ms = parse(positions)
-        rows = renderer(topic, format_text, key_delimiter, delimiter)
+        start, stop_ms = parse([*positions, *(["beginning"] if from_beginning else [])])
     except BadPosition as error:
         raise click.UsageError(f"--offset {error}") from error
-    except BadFormat as error:
-        raise click.UsageError(f"--format {error}") from error
-    if as_json and format_text is not None:
-        raise click.UsageError("--json and --format exclude each other")
+    if as_json and (format_text is not None or properties):
+        raise click.UsageError(
+            f"--json and --{'format' if format_text is not None else 'property'} exclude each other"
+        )
+    output = Output(format_text, key_delimiter, delimiter, pairs("--property", properties))
+    rows = output.renderer(topic)
+    if timeout_ms is not None:
+        idle_s = timeout_ms / 1000
     if group is not None:
         _check_group(start, stop_ms, wanted)
-        make = (
-            None if as_json else partial(renderer, format_text=format_text, key=key_delimiter, end=delimiter)
-        )
+        make: Callable[[str], Renderer] | None = None if as_json else output.renderer
         audit = {"audit.interval.ms": audit_interval_ms, "audit.topic": audit_topic}
         settings = {**client_settings(bootstrap, timeout), "group.id": group, **audit}
-        consume_group(settings, topics, start == END, make, count, stop_at_end, stdout_bytes())
+        consume_group(settings, topics, start == END, make, count, stop_at_end, stdout_bytes(), idle_s)
         return
     if audit_interval_ms:
         raise click.UsageError("--audit-interval-ms: only a group's members announce what they read (-G)")
@@ -127,22 +210,37 @@ def consume(
         raise click.UsageError("several topics: only a group reads them (-G), or `kafkatx tail`")
     with connect(bootstrap, timeout) as cluster:
         state = cluster.topic(topic)
-        missing = set(wanted) - set(state.partitions)
-        if missing:
-            known = len(state.partitions)
-            raise click.UsageError(f"topic {topic} has no partition {min(missing)}: it has 0 to {known - 1}")
+        partitions = _partitions(state, wanted)
         if as_json:
             rows = JsonRenderer(topic, {p: partition.leader for p, partition in state.partitions.items()})
-        partitions = sorted(set(wanted)) or list(state.partitions)
         ranges = resolve(cluster, topic, partitions, start, stop_ms, stop_at_end)
-        if count != 0:
-            copy(cluster, topic, ranges, rows, count, stdout_bytes())
+        endless = any(end is None for _, end in ranges.values()) and count is None and idle_s is None
+        if endless and not positions and not from_beginning:
+            hint(
+                f"{topic} from its beginning, then new messages until Ctrl-C"
+                " (-e: stop at the end; -o end: only new messages)"
+            )
+        done = copy(cluster, topic, ranges, rows, count, stdout_bytes(), idle_s) if count != 0 else 0
+    if not done and count != 0:
+        hint(f"no messages in {topic}" if start == BEGINNING else f"no messages in {topic} from there on")
+
+
+def _partitions(topic: TopicMetadata, wanted: Sequence[int]) -> list[int]:
+    """Return the partitions to read.
+
+    :raises click.UsageError: the topic has no such partition.
+    """
+    missing = set(wanted) - set(topic.partitions)
+    if missing:
+        known = len(topic.partitions)
+        raise click.UsageError(f"topic {topic.name} has no partition {min(missing)}: it has 0 to {known - 1}")
+    return sorted(set(wanted)) or list(topic.partitions)
 
 
 def _check_group(start: Position, stop_ms: int | None, wanted: tuple[int, ...]) -> None:
-    """What a group decides cannot be asked for.
+    """Refuse options for what a group decides.
 
-    :raises click.UsageError: it is.
+    :raises click.UsageError: there is one.
     """
     if start not in (BEGINNING, END) or stop_ms is not None:
         raise click.UsageError(
@@ -152,85 +250,23 @@ def _check_group(start: Position, stop_ms: int | None, wanted: tuple[int, ...]) 
         raise click.UsageError("--partition and --group exclude each other: a group divides the partitions")
 
 
+def clean_at_terminal(clean: Clean | None) -> Clean:
+    """Return *clean*, or :func:`readable` for None, if stdout is a terminal; else bytes stay as they are."""
+    return (clean or readable) if interactive(sys.stdout) else as_is
+
+
 def renderer(
     topic: str, format_text: str | None, key: str | None, end: str, clean: Clean | None = None
 ) -> Renderer:
-    """How messages of a topic are printed: by the format, else (the key and its delimiter), value and end.
+    """Return the renderer of a topic: by the format, else (the key and its delimiter), value and end.
 
-    :param clean: what a record's bytes pass through on their way to a terminal; None: all but newlines and
-        tabs is escaped. Anywhere else bytes are printed as they are.
-    :raises BadFormat: a letter of the format stands for nothing.
+    :param clean: filter for records on their way to a terminal; None escapes all but newlines and tabs.
+    :raises BadFormat: a letter of the format is unknown.
     """
-    chosen = (clean or readable) if interactive(sys.stdout) else as_is
+    chosen = clean_at_terminal(clean)
     if format_text is not None:
         return FormatRenderer(format_text, topic, chosen)
     if key is None:
         return ValueRenderer(unescape(end), chosen)
     literal = [text.replace("%", "%%") for text in (key, end)]
     return FormatRenderer(f"%k{literal[0]}%s{literal[1]}", topic, chosen)
-
-
-def copy(
-    cluster: Cluster,
-    topic: str,
-    ranges: dict[int, tuple[int, int | None]],
-    rows: Renderer,
-    count: int | None,
-    out: IO[bytes],
-) -> None:
-    """Fetch, render and write until the ranges are read or *count* messages are written.
-
-    :raises BrokenPipeError: the reader of *out* has gone.
-    """
-    from kafkatx.blocking.consumer.fetcher import Fetcher
-
-    left = count
-    total = _total(ranges, count)
-    enabled = None if total is not None and not interactive(sys.stdout) else False
-    with ProgressBar(f"from {topic}", total, enabled=enabled) as bar:
-        for chunk in Fetcher(cluster, topic, ranges).chunks():
-            written = _write_chunk(chunk, ranges[chunk.partition], rows, left, out)
-            out.flush()
-            bar.advance(written)
-            if left is not None:
-                left -= written
-                if not left:
-                    return
-
-
-def _write_chunk(
-    chunk: Chunk, wanted: tuple[int, int | None], rows: Renderer, left: int | None, out: IO[bytes]
-) -> int:
-    """Write at most *left* messages of a chunk, batch by batch; return how many it were."""
-    from kafkatx.clientcore.consumer.columns import Columns, append_batch
-    from kafkatx.records.conversion import batches
-
-    written, pieces, size = 0, [], 0
-    for span in batches(chunk.data):
-        columns = Columns.empty()
-        append_batch(
-            chunk.data[span.position : span.position + span.size], columns, with_headers=rows.wants_headers
-        )
-        columns.trim(0, *wanted)
-        if left is not None:
-            columns.truncate(left - written)
-        written += len(columns.offsets)
-        pieces.append(rows.render(chunk.partition, columns))
-        size += len(pieces[-1])
-        if size >= WRITE_BYTES or written == left:
-            out.write(b"".join(pieces))
-            pieces, size = [], 0
-        if written == left:
-            break
-    out.write(b"".join(pieces))
-    return written
-
-
-def _total(ranges: dict[int, tuple[int, int | None]], count: int | None) -> int | None:
-    """How many messages there are to come, if that is known; with compaction there may be fewer."""
-    total = 0
-    for start, end in ranges.values():
-        if end is None:
-            return count
-        total += max(0, end - start)
-    return total if count is None else min(total, count)

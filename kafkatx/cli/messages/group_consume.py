@@ -1,15 +1,17 @@
-"""``kafkatx consume -G``: print a group's share of topics."""
+"""``kafkatx consume -G``: print the partitions that a consumer group assigns."""
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
+from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.records import MakeRenderer, Rows
-from kafkatx.cli.output.terminal import ProgressBar, interactive
+from kafkatx.cli.output.terminal import interactive
 from kafkatx.cli.process.signals import Stop, die
 
 if TYPE_CHECKING:
@@ -19,17 +21,17 @@ if TYPE_CHECKING:
 
 MOST_RECORDS = 10_000
 LOOK_MS = 100
-"""So long nothing has come before it is looked whether this is the end, or somebody wants it to be."""
+"""Without records it checks this often for the end of the partitions, for signals and for the idle time."""
 
 
 class _Joined:
-    """A rebalance listener that knows whether the group has said which partitions are ours."""
+    """A rebalance listener that knows if this consumer has an assignment."""
 
     def __init__(self) -> None:
         self.known = threading.Event()
 
     def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
-        """It has, be it none."""
+        """Note that there is an assignment, even an empty one."""
         self.known.set()
 
 
@@ -41,15 +43,18 @@ def consume_group(
     count: int | None,
     stop_at_end: bool,
     out: IO[bytes],
+    idle_s: float | None = None,
 ) -> None:
-    """Join the group, print what it gives, commit what is printed.
+    """Join the group, print the records that it assigns, commit what is printed.
 
-    Ctrl-C and SIGTERM are taken when what was given is printed. Raised anywhere, they might come when records
-    are given and not yet printed, and closing would commit those; or when they are printed, and nobody knows
-    it. A second signal, when the reader of *out* is stuck say, ends the process, which commits nothing more.
+    Ctrl-C and SIGTERM take effect when all records that were returned are printed. In between, closing would
+    commit records that are not printed, or miss some that are. A second signal (the reader of *out* may be
+    stuck) ends the process without another commit.
 
-    :param at_end: where the group has no offset, begin at the end.
-    :param count: stop after so many messages; *stop_at_end* when the ends of all our partitions are reached.
+    :param at_end: start at the end of partitions without a committed offset.
+    :param make: None prints JSON.
+    :param count: stop after so many messages; *stop_at_end* at the ends of all assigned partitions.
+    :param idle_s: stop after this long without a message.
     :raises UnknownTopic: one of them is not there.
     :raises KeyboardInterrupt: a signal asked for the end; what is printed is committed.
     :raises BrokenPipeError: the reader of *out* has gone; what it may not have seen is not committed.
@@ -69,6 +74,7 @@ def consume_group(
         _check(topics, Admin(beside=consumer))
         consumer.subscribe(topics, listener=joined)
         rows = Rows(consumer, make)
+        moved_at = time.monotonic()
         with stop.listening():
             while left is None or left > 0:
                 if stop.event.is_set():
@@ -80,7 +86,12 @@ def consume_group(
                     written = sum(map(len, found.values()))
                     bar.advance(written)
                     left = None if left is None else left - written
-                elif stop_at_end and joined.known.is_set() and _ended(consumer):
+                    moved_at = time.monotonic()
+                elif not joined.known.is_set():
+                    moved_at = time.monotonic()
+                elif idle_s is not None and time.monotonic() - moved_at >= idle_s:
+                    return
+                elif stop_at_end and _ended(consumer):
                     return
 
 
@@ -96,7 +107,7 @@ def _check(topics: Sequence[str], admin: Admin) -> None:
 def write(
     consumer: Consumer, found: Mapping[TopicPartition, list[Record]], rows: Rows, out: IO[bytes]
 ) -> None:
-    """Print records; if that fails the group gets them again."""
+    """Print records; if that fails, they are not committed."""
     from kafkatx.client.consumer.iterators import rewind
 
     try:
@@ -108,7 +119,7 @@ def write(
 
 
 def _ended(consumer: Consumer) -> bool:
-    """Whether everything in our partitions has been handed out."""
+    """Return True if all records of the assigned partitions were returned."""
     from kafkatx.clientcore.errors import NotAssigned
 
     with suppress(NotAssigned):  # a rebalance meanwhile

@@ -1,20 +1,23 @@
-"""``kafkatx produce``: each line a message."""
+"""``kafkatx produce``: write lines as messages."""
 
 from __future__ import annotations
 
 import os
 import select
 import stat
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from kafkatx.cli.messages.lines import LineFormat, line_blocks
 from kafkatx.cli.options.cluster import cluster_options, connect, pairs
+from kafkatx.cli.options.kafka_names import Option, accepted, names_argument, refused
+from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.renderer import unescape
-from kafkatx.cli.output.terminal import ProgressBar, say
-from kafkatx.errors import KafkaTXError
+from kafkatx.cli.output.terminal import hint, interactive, say
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster, Writer
@@ -22,32 +25,74 @@ if TYPE_CHECKING:
     from kafkatx.blocking.producer.writer import Partitioner
 
 READ_BYTES = 800_000
-"""Lines of 100 bytes and more, so read, fill one batch of the writer."""
+"""Read at once: lines of 100 bytes and more then fill a batch of the writer."""
 
-LONGEST_LINE_BYTES = 128 << 20
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 
 
-@click.command()
-@click.argument("topic")
+_CLIENT = "this command has no settings of the client library; `kafkatx bench producer -X` has them"
+_RETRIES = "sending is repeated for four times --timeout"
+_UNSUPPORTED = {
+    "--producer-property": _CLIENT,
+    "--command-property": _CLIENT,
+    "--producer.config": _CLIENT,
+    "--producer-config": _CLIENT,
+    "--command-config": _CLIENT,
+    "--reader-config": "give each property as --property NAME=VALUE",
+    "--line-reader": "lines are values, or keys and values with --key-separator",
+    "--batch-size": "batches are as large as the input allows",
+    "--max-memory-bytes": "memory is bounded already",
+    "--max-partition-memory-bytes": "memory is bounded already",
+    "--max-block-ms": _RETRIES,
+    "--message-send-max-retries": _RETRIES,
+    "--retry-backoff-ms": _RETRIES,
+    "--metadata-expiry-ms": "metadata is asked for when it is needed",
+    "--socket-buffer-size": "the system chooses the size of socket buffers",
+    "--request-timeout-ms": "use --timeout SECONDS",
+}
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  echo hello | kafkatx produce orders
+  kafkatx produce orders orders.txt --key-separator : --compression zstd
+"""
+)
+@names_argument("topic", "--topic")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
 @click.option(
-    "-K", "--key-separator", metavar="SEP", help="Each line is KEY, SEP, value; without SEP it has no key."
+    "-K",
+    "--key-separator",
+    metavar="SEP",
+    help="Text between key and value of a line; a line without it has no key.",
 )
 @click.option(
     "-z",
     "--compression",
+    cls=Option,
+    aliases=["--compression-codec"],
     type=click.Choice(CODECS),
     default="none",
     show_default=True,
-    help="Codec.",
+    help="Codec of the batches.",
 )
 @click.option(
-    "-p", "--partition", type=click.IntRange(min=0), help="Put all into one partition; else by the key."
+    "-p",
+    "--partition",
+    type=click.IntRange(min=0),
+    help="Partition for all messages; by default the key decides.",
 )
 @click.option(
-    "-a", "--acks", type=click.Choice(list(ACKS)), default="all", show_default=True, help="Whom to wait for."
+    "-a",
+    "--acks",
+    cls=Option,
+    aliases=["--request-required-acks"],
+    type=click.Choice(list(ACKS)),
+    default="all",
+    show_default=True,
+    help="Acknowledgements to wait for: 0 (none), 1 (the leader's), all (those of the in-sync replicas).",
 )
 @click.option(
     "-H",
@@ -55,25 +100,34 @@ ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
     "headers",
     metavar="NAME=VALUE",
     multiple=True,
-    help="A header for each; repeatable.",
+    help="Header of each message; repeatable.",
 )
-@click.option("--partitioner", metavar="NAME", default="default", show_default=True, help="A plugin.")
+@click.option(
+    "--partitioner", metavar="NAME", default="default", show_default=True, help="Partitioner plugin to use."
+)
+@click.option(
+    "--property", "properties", cls=Option, aliases=["--reader-property"], multiple=True, hidden=True
+)
 @click.option(
     "--audit-interval-ms",
     metavar="MS",
     type=click.IntRange(0, 86_400_000),
     default=0,
-    help="Announce so often how much was written, for kafkatx audit.",
+    help="How often the number of written messages is announced, for kafkatx audit; 0: never.",
 )
-@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Where that is announced.")
-@click.option("--audit-server", metavar="NAME", default="", help="Name of this server; else the host's.")
+@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Topic of the announcements.")
+@click.option(
+    "--audit-server", metavar="NAME", default="", help="Name of this server; by default the host's."
+)
 @click.option(
     "--audit-server-header",
     metavar="HEADER",
     default="",
-    help="A header of this name for each, with the server's name.",
+    help="Name of a header for each message, with the name of this server.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No summary, no progress bar.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no summary and no progress bar.")
+@accepted("--sync")
+@refused(_UNSUPPORTED)
 @cluster_options
 def produce(
     topic: str,
@@ -84,6 +138,7 @@ def produce(
     acks: str,
     headers: tuple[str, ...],
     partitioner: str,
+    properties: tuple[str, ...],
     audit_interval_ms: int,
     audit_topic: str,
     audit_server: str,
@@ -95,16 +150,14 @@ def produce(
     """Write the lines of FILE, or of stdin, to TOPIC.
 
     Each line is a message, without its newline; an empty line is an empty message. Bytes are taken as they
-    are. The topic is created if the broker creates topics.
+    are. The topic is created if it does not exist and the broker allows that.
     """
     from kafkatx.blocking import Writer
     from kafkatx.clientcore.audit.server_header import make_stamp
 
     chosen = _partitioner(partitioner)
     header_list: list[tuple[str, bytes | None]] = [(n, os.fsencode(v)) for n, v in pairs("--header", headers)]
-    separator = None if key_separator is None else unescape(key_separator)
-    if separator == b"":
-        raise click.UsageError("--key-separator: it is empty")
+    lines_are = line_format(key_separator, pairs("--property", properties))
     stamp = make_stamp(audit_server_header, audit_server)
     started = time.monotonic()
     with (
@@ -124,76 +177,83 @@ def produce(
     ):
         fd = source.fileno()
         size = _size(fd)
+        known = _known(cluster, topic, typed=os.isatty(fd))
         enabled = None if not quiet and size is not None else False
         with ProgressBar(f"to {topic}", size, in_bytes=True, enabled=enabled) as bar:
-            for lines in line_blocks(lambda: os.read(fd, READ_BYTES), bar.advance):
-                send(writer, lines, separator, partition, header_list)
+            for block in line_blocks(lambda: os.read(fd, READ_BYTES), bar.advance):
+                send(writer, block, lines_are, partition, header_list)
                 if size is None and not select.select([fd], [], [], 0)[0]:
-                    writer.flush()  # a pipe that pauses: what came is not kept waiting
+                    writer.flush()  # the pipe pauses: its lines are sent at once
             writer.flush()
+        if not known and writer.totals.records:
+            count = len(cluster.partitions(topic))
+            hint(f"created topic {topic} with {count} partition{'s' if count != 1 else ''}")
     if not quiet:
         seconds = time.monotonic() - started
         say(f"{writer.totals.records} messages, {writer.totals.bytes} bytes in {seconds:.3f} s to {topic}")
 
 
+def _known(cluster: Cluster, topic: str, typed: bool) -> bool:
+    """Return True if the topic exists, or if nobody is there to be told that it is created.
+
+    :param typed: lines come from a terminal: tell how to end them.
+    """
+    if typed:
+        hint("a message a line; Ctrl-D at the start of a line ends")
+    if not interactive(sys.stderr):
+        return True
+    found = cluster.metadata([topic]).topics.get(topic)
+    return found is not None and found.usable
+
+
+def line_format(key_separator: str | None, properties: Sequence[tuple[str, str]]) -> LineFormat:
+    """Return the format of the lines, from ``--key-separator`` or Kafka's properties of its console producer.
+
+    :raises click.UsageError: the separator is empty, or a property is not known.
+    """
+    given = dict(properties)
+    separator = None if key_separator is None else unescape(key_separator)
+    key_required = False
+    if given.pop("parse.key", "false").lower() == "true":
+        separator = unescape(given.get("key.separator", "\\t")) if separator is None else separator
+        key_required = given.pop("ignore.error", "false").lower() != "true"
+    given.pop("key.separator", None)
+    marker = given.pop("null.marker", None)
+    if given:
+        name = next(iter(given))
+        raise click.UsageError(
+            f"--property {name}: there are parse.key, key.separator, ignore.error and null.marker"
+            + ("; --header gives each message the same headers" if "headers" in name else "")
+        )
+    if separator == b"":
+        raise click.UsageError("--key-separator: it is empty")
+    return LineFormat(separator, key_required, None if marker is None else unescape(marker))
+
+
 def send(
     writer: Writer,
     lines: list[bytes],
-    separator: bytes | None,
+    lines_are: LineFormat,
     partition: int | None,
     headers: list[tuple[str, bytes | None]],
 ) -> None:
-    """Give lines to the writer, all at once where they are nothing but values."""
-    if separator is None and not headers:
+    """Give lines to the writer, all at once if they are nothing but values."""
+    if lines_are.plain and not headers:
         writer.send_values(lines, partition)
         return
     for line in lines:
-        key: bytes | None = None
-        value = line
-        if separator is not None:
-            head, found, tail = line.partition(separator)
-            if found:
-                key, value = head, tail
+        key, value = lines_are.parse(line)
         writer.send(value, key, partition, headers)
 
 
-def line_blocks(read: Callable[[], bytes], advance: Callable[[float], None]) -> Iterator[list[bytes]]:
-    """Split what *read* gives into lines without their newlines; yield many at a time.
-
-    The last line needs no newline. Each byte is copied a fixed number of times, however long a line is.
-
-    :param read: gives the next bytes, none at the end.
-    :param advance: told how many bytes were read.
-    :raises KafkaTXError: a line is longer than any broker takes.
-    """
-    unfinished: list[bytes] = []
-    unfinished_bytes = 0
-    while data := read():
-        advance(len(data))
-        head, newline, rest = data.partition(b"\n")
-        unfinished.append(head)
-        unfinished_bytes += len(head)
-        if not newline:
-            if unfinished_bytes > LONGEST_LINE_BYTES:
-                raise KafkaTXError(f"a line is longer than {LONGEST_LINE_BYTES} bytes: is it text at all?")
-            continue
-        lines = rest.split(b"\n")
-        last = lines.pop()
-        lines.insert(0, b"".join(unfinished))
-        unfinished, unfinished_bytes = [last], len(last)
-        yield lines
-    if unfinished_bytes:
-        yield [b"".join(unfinished)]
-
-
 def _size(fd: int) -> int | None:
-    """The size of a regular file; None for pipes and terminals, which may pause."""
+    """Return the size of a regular file; None for pipes and terminals, which may pause."""
     status = os.fstat(fd)
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _auditor(cluster: Cluster, interval_ms: int, topic: str, server: str) -> Auditor | None:
-    """Who announces what was written; None: nobody."""
+    """Return the auditor that announces what was written; None if the interval is 0."""
     if not interval_ms:
         return None
     from kafkatx.blocking.producer.audit import Announcer
@@ -202,9 +262,9 @@ def _auditor(cluster: Cluster, interval_ms: int, topic: str, server: str) -> Aud
 
 
 def _partitioner(name: str) -> Partitioner | None:
-    """The plugin of this name; None stands for the default one, which the writer has by itself.
+    """Return the plugin of this name; None for the default, which the writer has by itself.
 
-    :raises SettingError: there is none.
+    :raises SettingError: there is no such plugin.
     """
     if name == "default":
         return None

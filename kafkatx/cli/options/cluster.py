@@ -1,4 +1,4 @@
-"""Options that every command has, and the cluster that they name."""
+"""Options that every command has: the cluster to talk to, and how long to wait for it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
@@ -14,6 +15,16 @@ DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 CONNECT_TIMEOUT_S = 10.0
 
 F = TypeVar("F", bound=Callable[..., Any])
+V = TypeVar("V")
+
+
+def _last(ctx: click.Context, option: click.Parameter, value: V) -> V:
+    """Return the option's last value on the command line, before or after the command; else *value*."""
+    key = f"kafkatx.{option.name}"
+    if ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
+        ctx.meta[key] = value  # the contexts of a command line share it
+    found: V = ctx.meta.get(key, value)
+    return found
 
 
 def cluster_options(command: F) -> F:
@@ -27,7 +38,8 @@ def cluster_options(command: F) -> F:
         envvar="KAFKATX_BOOTSTRAP",
         show_default=True,
         show_envvar=True,
-        help="Brokers to ask first.",
+        callback=_last,
+        help="Addresses of some brokers of the cluster.",
     )
     timeout = click.option(
         "--timeout",
@@ -35,9 +47,38 @@ def cluster_options(command: F) -> F:
         type=click.FloatRange(min=0, min_open=True),
         default=30.0,
         show_default=True,
-        help="How long a broker may keep silent.",
+        callback=_last,
+        help="Time to wait for a broker's reply.",
     )
     return bootstrap(timeout(command))
+
+
+def group_options(hidden: bool = True) -> Callable[[F], F]:
+    """Accept the same two options before the command of a group, too; the last one on the line wins."""
+    bootstrap = click.option(
+        "-b",
+        "--bootstrap-server",
+        "bootstrap",
+        metavar="HOST:PORT,...",
+        hidden=hidden,
+        expose_value=False,
+        callback=_last,
+        help="Addresses of some brokers of the cluster; may also follow the command.",
+    )
+    timeout = click.option(
+        "--timeout",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0, min_open=True),
+        hidden=hidden,
+        expose_value=False,
+        callback=_last,
+        help="Time to wait for a broker's reply; may also follow the command.",
+    )
+
+    def decorate(command: F) -> F:
+        return bootstrap(timeout(command))
+
+    return decorate
 
 
 def connect(bootstrap: str, timeout_s: float) -> Cluster:

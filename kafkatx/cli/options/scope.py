@@ -18,7 +18,7 @@ def scope_options(command: F) -> F:
         "topics",
         metavar="TOPIC[:N,...]",
         multiple=True,
-        help="Only this topic, or these partitions of it; repeatable.",
+        help="Topic, or partitions of it; repeatable.",
     )
     partitions = click.option(
         "-p",
@@ -26,27 +26,27 @@ def scope_options(command: F) -> F:
         "partitions",
         type=click.IntRange(min=0),
         multiple=True,
-        help="Only this partition of the topic; repeatable.",
+        help="Partition of the topic; repeatable.",
     )
     return topics(partitions(command))
 
 
 def parse_scope(topics: Iterable[str], partitions: Iterable[int]) -> dict[str, set[int]]:
-    """The topics that are meant, and of each the partitions; an empty set means all of them.
+    """Return the partitions of each topic that are meant; an empty set stands for all of a topic.
 
-    :raises click.UsageError: a partition is no number, or there is no one topic that *partitions* are of.
+    :raises click.UsageError: a partition is not a number, or *partitions* come without exactly one topic.
     """
     found: dict[str, set[int]] = {}
     for text in topics:
         name, colon, numbers = text.partition(":")  # no topic has a colon in its name
         chosen = found.setdefault(name, set())
         if not name or (colon and not all(map(_is_partition, numbers.split(",")))):
-            raise click.UsageError(f"--topic {text}: give TOPIC or TOPIC:0,1,2")
+            raise click.UsageError(f"{text}: give TOPIC or TOPIC:0,1,2")
         if colon:
             chosen.update(map(int, numbers.split(",")))
     extra = set(partitions)
     if extra and len(found) != 1:
-        raise click.UsageError("--partition needs exactly one --topic; else write --topic TOPIC:0,1")
+        raise click.UsageError("--partition needs exactly one topic; for several write TOPIC:0,1")
     for chosen in found.values():
         chosen.update(extra)
     return found

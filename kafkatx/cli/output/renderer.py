@@ -1,4 +1,4 @@
-"""How ``kafkatx consume`` writes messages: kcat's format letters, and its JSON envelope.
+"""The forms in which ``kafkatx consume`` prints messages: values, kcat's format letters, kcat's JSON.
 
 ====  =========================================================================
 %t    topic
@@ -22,9 +22,9 @@ import json
 import os
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from kafkatx.cli.output.terminal import json_escaped
+from kafkatx.cli.output.terminal import json_bytes, json_escaped
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Columns
@@ -38,41 +38,44 @@ _TOKEN = re.compile(rb"%(.?)|" + _ESCAPE.pattern, re.DOTALL)
 
 
 Clean = Callable[[bytes], bytes]
-"""What a record's bytes pass through at a terminal, which could take them for commands."""
+"""A filter for the bytes of records, which a terminal could take for commands."""
+
+_Column = Callable[[int, "Columns"], list[bytes]]
+"""Returns a field of each record, given the partition and the records."""
 
 
 def as_is(data: bytes) -> bytes:
-    """The same bytes: to a file or another program."""
+    """Return the same bytes, for a file or another program."""
     return data
 
 
 class BadFormat(ValueError):
-    """A format string has a letter that stands for nothing."""
+    """A format string has an unknown letter."""
 
 
 class Renderer(Protocol):
-    """Turns the records of one partition into the bytes to be printed."""
+    """Turns the records of one partition into the bytes that are printed."""
 
     wants_headers: bool
 
     def render(self, partition: int, columns: Columns) -> bytes:
-        """All rows of *columns*, in order."""
+        """Return all rows of *columns*, in order."""
 
 
 def unescape(text: str) -> bytes:
-    r"""The bytes of an argument; ``\n``, ``\r``, ``\t``, ``\xNN`` and ``\\`` as kcat reads them."""
+    r"""Return the bytes of an argument, with kcat's ``\n``, ``\r``, ``\t``, ``\xNN`` and ``\\`` replaced."""
     return _ESCAPE.sub(lambda match: _escaped(match[1]), os.fsencode(text))
 
 
 def _escaped(what: bytes) -> bytes:
-    """What stands for a backslash and *what*."""
+    """Return the bytes that a backslash and *what* stand for."""
     if what[:1] == b"x" and len(what) > 1:
         return bytes([int(what[1:], 16)])
     return _ESCAPED.get(what, what)
 
 
 class ValueRenderer:
-    """Each value and a delimiter: what is printed if nothing else was asked for, and the fastest."""
+    """Each value and a delimiter: the default, and the fastest."""
 
     wants_headers = False
 
@@ -81,7 +84,7 @@ class ValueRenderer:
         self._clean = clean
 
     def render(self, partition: int, columns: Columns) -> bytes:
-        """All values, a null as nothing."""
+        """Return all values; a null is empty."""
         values = [value or b"" for value in columns.values]
         if self._clean is not as_is:
             values = list(map(self._clean, values))
@@ -90,12 +93,12 @@ class ValueRenderer:
 
 
 class FormatRenderer:
-    """Rows by a format string."""
+    """A format string with kcat's letters."""
 
     def __init__(self, text: str, topic: str, clean: Clean = as_is) -> None:
         """Compile the format.
 
-        :param clean: what everything passes through but the format's own text.
+        :param clean: applied to everything but the format's own text.
         :raises BadFormat: a letter after ``%`` is not in the table above.
         """
         self._clean = clean
@@ -103,8 +106,8 @@ class FormatRenderer:
         self._parts = self._compile(text)
         self.wants_headers = _COLUMNS[b"h"] in self._parts
 
-    def _compile(self, text: str) -> list[bytes | Callable[[int, Columns], list[bytes]]]:
-        parts: list[bytes | Callable[[int, Columns], list[bytes]]] = []
+    def _compile(self, text: str) -> list[bytes | _Column]:
+        parts: list[bytes | _Column] = []
         raw = os.fsencode(text)
         at = 0
         for match in _TOKEN.finditer(raw):
@@ -120,12 +123,12 @@ class FormatRenderer:
                 parts.append(self._topic)
             else:
                 letter = os.fsdecode(match[0])
-                raise BadFormat(f"{letter!r} stands for nothing: there are %t %p %o %k %s %S %R %K %T %h %%")
+                raise BadFormat(f"{letter!r} is unknown: there are %t %p %o %k %s %S %R %K %T %h %%")
         parts.append(raw[at:])
         return [part for part in parts if part]
 
     def render(self, partition: int, columns: Columns) -> bytes:
-        """All rows, column after column of the format."""
+        """Return all rows."""
         rows = len(columns.offsets)
         pieces: list[bytes] = [b""] * (rows * len(self._parts))
         for index, part in enumerate(self._parts):
@@ -147,7 +150,7 @@ def _headers(headers: Headers) -> bytes:
     )
 
 
-_COLUMNS: dict[bytes, Callable[[int, Any], list[bytes]]] = {
+_COLUMNS: dict[bytes, _Column] = {
     b"p": lambda partition, columns: [b"%d" % partition] * len(columns.offsets),
     b"o": lambda partition, columns: [b"%d" % offset for offset in columns.offsets],
     b"k": lambda partition, columns: [key or b"" for key in columns.keys],
@@ -163,8 +166,8 @@ _COLUMNS: dict[bytes, Callable[[int, Any], list[bytes]]] = {
 class JsonRenderer:
     """A JSON object a line, with kcat's names.
 
-    Bytes that are not UTF-8 become lone surrogates, ``\\udc80`` to ``\\udcff``: Python's
-    ``surrogateescape`` turns them back.
+    If a key or value is not UTF-8, ``key_base64`` or ``payload_base64`` replaces ``key`` or ``payload``.
+    ``headers`` is a list of names and values in turn; a value that is not UTF-8 is ``{"base64": "..."}``.
 
     :param leaders: the broker that each partition was read from.
     """
@@ -176,7 +179,7 @@ class JsonRenderer:
         self._leaders = leaders
 
     def render(self, partition: int, columns: Columns) -> bytes:
-        """All rows."""
+        """Return all rows."""
         lines = [self._row(partition, *row) for row in zip(*columns, strict=True)]
         return json_escaped("".join(lines)).encode()
 
@@ -190,15 +193,17 @@ class JsonRenderer:
         value: bytes | None,
         headers: Headers,
     ) -> str:
-        row: dict[str, Any] = {"topic": self._topic, "partition": partition, "offset": offset}
+        row: dict[str, object] = {"topic": self._topic, "partition": partition, "offset": offset}
         if timestamp >= 0:
             row |= {"tstype": TIMESTAMP_TYPES[timestamp_type], "ts": timestamp}
         row["broker"] = self._leaders.get(partition, -1)
         if headers:
-            row["headers"] = [text for name, data in headers for text in (name, _text(data))]
-        row |= {"key": _text(key), "payload": _text(value)}
+            row["headers"] = [text for name, data in headers for text in (name, _header(data))]
+        row |= json_bytes("key", key) | json_bytes("payload", value)
         return json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode("utf-8", "surrogateescape")
+def _header(data: bytes | None) -> object:
+    """Return a header's value for JSON: text, null, or an object with ``base64``."""
+    found = json_bytes("", data)
+    return found[""] if "" in found else {"base64": found["_base64"]}

@@ -9,7 +9,8 @@ import click
 
 from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.times import BadTime, parse_time
-from kafkatx.cli.output.terminal import ProgressBar, say
+from kafkatx.cli.output.progress import ProgressBar
+from kafkatx.cli.output.terminal import say
 from kafkatx.errors import KafkaTXError
 
 if TYPE_CHECKING:

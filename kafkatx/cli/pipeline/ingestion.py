@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from kafkatx.cli.output.terminal import ProgressBar, interactive, print_rows, print_table, say
+from kafkatx.cli.output.progress import ProgressBar
+from kafkatx.cli.output.terminal import interactive, print_rows, print_table, say
 from kafkatx.cli.process.signals import Stop
 from kafkatx.errors import SettingError
 

@@ -88,7 +88,7 @@ class UsageTests(CommandCase):
             (["tail", "t", "-r", "t"], "give TOPIC..."),
             (["tail", "t", "-m", "("], "--match (: missing )"),
             (["tail", "-r", "("], "--regex (: missing )"),
-            (["tail", "t", "-f", "%z"], "'%z' stands for nothing"),
+            (["tail", "t", "-f", "%z"], "'%z' is unknown"),
             (["tail", "t", "-J", "-f", "%s"], "exclude each other"),
             (["consume", "t", "u"], "several topics"),
             (["consume", "-G", "g", "t", "-o", "5"], "beginning and end"),

@@ -28,4 +28,4 @@ class ScopeTests(SynchronousTestCase):
             self.assertIn("give TOPIC or TOPIC:0,1,2", str(error))
         for topics in ([], ["t", "u"]):
             error = self.assertRaises(click.UsageError, parse_scope, topics, [0])
-            self.assertIn("exactly one --topic", str(error))
+            self.assertIn("exactly one topic", str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 from hypothesis import given, settings
@@ -68,12 +69,12 @@ class ValueTests(SynchronousTestCase):
 
 class JsonTests(SynchronousTestCase):
     def test_envelope(self) -> None:
-        """The names are kcat's; what there is not is left out or null."""
+        """The names are kcat's; bytes that are not UTF-8 are base64; missing fields are left out or null."""
         first, second = JsonRenderer("topic", {3: 9}).render(3, ROWS).splitlines()
         self.assertEqual(
             first,
             b'{"topic":"topic","partition":3,"offset":5,"tstype":"logappend","ts":1700,"broker":9,'
-            b'"headers":["a","1","b",null],"key":"key","payload":"value\\udcff"}',
+            b'"headers":["a","1","b",null],"key":"key","payload_base64":"dmFsdWX/"}',
         )
         self.assertEqual(
             json.loads(second),
@@ -83,12 +84,22 @@ class JsonTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=100)
     @given(st.binary())
     def test_any_bytes(self, payload: bytes) -> None:
-        """Whatever the bytes, each row is one line of valid UTF-8 JSON from which they can be had back."""
+        """Each row is one line of valid UTF-8 without lone surrogates that has the bytes as text or base64."""
         columns = Columns([0], [0], [0], [None], [payload], [[]])
         line = JsonRenderer("t", {}).render(0, columns)
         self.assertEqual(line.count(b"\n"), 1)
-        text: str = json.loads(line.decode("utf-8"))["payload"]
-        self.assertEqual(text.encode("utf-8", "surrogateescape"), payload)
+        row = json.loads(line.decode("utf-8"))
+        json.dumps(row, ensure_ascii=False).encode("utf-8")
+        found = row["payload"].encode() if "payload" in row else base64.b64decode(row["payload_base64"])
+        self.assertEqual(found, payload)
+
+    def test_header(self) -> None:
+        """The value of a header that is not UTF-8 is an object with base64."""
+        columns = Columns([0], [0], [0], [b"\xfe"], [None], [[("h", b"\xff")]])
+        row = json.loads(JsonRenderer("t", {}).render(0, columns))
+        self.assertEqual(row["headers"], ["h", {"base64": "/w=="}])
+        self.assertEqual((row["key_base64"], row["payload"]), ("/g==", None))
+        self.assertNotIn("key", row)
 
 
 class UnescapeTests(SynchronousTestCase):

@@ -16,7 +16,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 
 import kafkatx.spark.ingest as ingest_package
-from kafkatx.cli.output.terminal import ProgressBar
+from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.pipeline import ingestion
 from kafkatx.errors import SettingError
 from kafkatx.spark import session

@@ -1,0 +1,150 @@
+"""``kafkatx cluster``: brokers, controller, topics and partitions, as ``kcat -L`` lists them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from kafkatx.cli.options.cluster import cluster_options, connect
+from kafkatx.cli.options.kafka_names import Option
+from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.output.terminal import hint, interactive, print_rows, print_table, show, show_json
+
+if TYPE_CHECKING:
+    from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
+
+NONE = "-"
+"""Printed for what the broker does not tell."""
+
+
+@click.command(epilog="Example: kafkatx cluster -t orders --json")
+@click.option(
+    "-t",
+    "--topic",
+    "topics",
+    cls=Option,
+    metavar="TOPIC",
+    multiple=True,
+    help="Show only this topic; repeatable.",
+)
+@listing_options
+@cluster_options
+def cluster(topics: tuple[str, ...], as_json: bool, header: bool, bootstrap: str, timeout: float) -> None:
+    """Show the cluster: its id, controller and brokers, and the leader and replicas of each partition.
+
+    With --json one object has everything.
+
+    \b
+    Into a pipe, with tabs between the fields (- stands for none):
+      cluster    cluster-id controller-id
+      broker     broker-id host port rack
+      partition  topic partition leader replicas in-sync-replicas error
+    """
+    from kafkatx.clientcore.errors import UnknownTopic
+    from kafkatx.errors import ErrorCode
+
+    with connect(bootstrap, timeout) as connection:
+        found = connection.metadata(sorted(set(topics)) or None)
+    shown = dict(sorted(found.topics.items()))
+    for name in topics:
+        if name not in shown or shown[name].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise UnknownTopic(name)
+    if as_json:
+        show_json(_as_json(found, shown))
+    elif interactive(sys.stdout):
+        _print_tables(found, shown)
+    else:
+        _print_lines(found, shown, header)
+
+
+def _as_json(found: ClusterMetadata, topics: Mapping[str, TopicMetadata]) -> dict[str, object]:
+    return {
+        "cluster_id": found.cluster_id,
+        "controller": found.controller_id,
+        "brokers": [
+            {"id": node.id, "host": node.host, "port": node.port, "rack": node.rack}
+            for _, node in sorted(found.brokers.items())
+        ],
+        "topics": [
+            {
+                "topic": topic.name,
+                "topic_id": str(topic.topic_id),
+                "internal": topic.internal,
+                "error": problem(topic.error),
+                "partitions": [
+                    {
+                        "partition": p.partition,
+                        "leader": p.leader,
+                        "leader_epoch": p.leader_epoch,
+                        "replicas": list(p.replicas),
+                        "isr": list(p.isr),
+                        "error": problem(p.error),
+                    }
+                    for p in topic.partitions.values()
+                ],
+            }
+            for topic in topics.values()
+        ],
+    }
+
+
+def problem(code: int) -> str | None:
+    """Return Kafka's name of an error code; None if there is no error."""
+    from kafkatx.errors import ErrorCode
+
+    return ErrorCode.of(code).name if code else None
+
+
+def _rows(
+    topics: Mapping[str, TopicMetadata], separator: str, fine: str = ""
+) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each partition, and one for a topic that has an error.
+
+    :param fine: printed as the error of a partition that has none.
+    """
+    for topic in topics.values():
+        if not topic.partitions:
+            yield (topic.name, NONE, NONE, NONE, NONE, problem(topic.error) or fine)
+        for p in topic.partitions.values():
+            replicas, isr = (separator.join(map(str, ids)) or NONE for ids in (p.replicas, p.isr))
+            yield (topic.name, p.partition, p.leader, replicas, isr, _state(p) or fine)
+
+
+def _state(partition: PartitionMetadata) -> str:
+    """Return what is wrong with a partition, in few words."""
+    if partition.leader < 0:
+        return problem(partition.error) or "NO_LEADER"
+    if len(partition.isr) < len(partition.replicas):
+        return "UNDER_REPLICATED"
+    return problem(partition.error) or ""
+
+
+def _print_tables(found: ClusterMetadata, topics: Mapping[str, TopicMetadata]) -> None:
+    controller = NONE if found.controller_id < 0 else found.controller_id
+    nodes = [
+        (node.id, f"{node.host}:{node.port}", node.rack or "") for _, node in sorted(found.brokers.items())
+    ]
+    print_table(
+        ["broker#", "address", "rack"], nodes, f"cluster {found.cluster_id or NONE}, controller {controller}"
+    )
+    if not topics:
+        hint("there are no topics: `kafkatx topics create NAME` creates one")
+        return
+    show("")
+    rows = list(_rows(topics, ", "))
+    print_table(["topic", "partition#", "leader#", "replicas", "in sync", "error"], rows)
+
+
+def _print_lines(found: ClusterMetadata, topics: Mapping[str, TopicMetadata], header: bool) -> None:
+    heading = ["kind", "cluster id", "controller"]
+    print_rows([("cluster", found.cluster_id or NONE, found.controller_id)], heading if header else ())
+    heading = ["kind", "broker", "host", "port", "rack"]
+    print_rows(
+        (("broker", n.id, n.host, n.port, n.rack or NONE) for _, n in sorted(found.brokers.items())),
+        heading if header else (),
+    )
+    heading = ["kind", "topic", "partition", "leader", "replicas", "in sync", "error"]
+    print_rows((("partition", *row) for row in _rows(topics, ",", NONE)), heading if header else ())

@@ -1,0 +1,136 @@
+"""The options of ``kafkatx configs`` that say whose settings or quotas are meant, ours and Kafka's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import click
+
+from kafkatx.cli.options.kafka_names import Option
+
+if TYPE_CHECKING:
+    from kafkatx.clientcore.admin.configs import Resource
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ENTITY_TYPES = {"client_id": "client-id", "user": "user", "ip": "ip"}
+"""The parameters that name clients, and Kafka's names of these types."""
+
+_KAFKA_TYPES = {
+    "topics": "topic",
+    "brokers": "broker",
+    "clients": "client_id",
+    "users": "user",
+    "ips": "ip",
+}
+"""Values of kafka-configs.sh's ``--entity-type``, and the parameters that they stand for."""
+
+_OPTIONS = (
+    click.option("-t", "--topic", metavar="TOPIC", help="Topic whose settings are meant."),
+    click.option(
+        "--broker", metavar="ID", type=click.IntRange(min=0), help="Broker whose settings are meant."
+    ),
+    click.option("--broker-defaults", is_flag=True, help="Settings of all brokers without their own."),
+    click.option(
+        "--client-id",
+        cls=Option,
+        aliases=["--client"],
+        metavar="NAME",
+        help="Client id whose quotas are meant.",
+    ),
+    click.option(
+        "--client-id-defaults",
+        cls=Option,
+        aliases=["--client-defaults"],
+        is_flag=True,
+        help="Quotas of each client id without its own.",
+    ),
+    click.option("--user", metavar="NAME", help="User whose quotas are meant."),
+    click.option("--user-defaults", is_flag=True, help="Quotas of each user without its own."),
+    click.option("--ip", metavar="ADDRESS", help="Address whose quotas are meant."),
+    click.option("--ip-defaults", is_flag=True, help="Quotas of each address without its own."),
+    click.option(
+        "--entity-type", "entity_types", type=click.Choice(list(_KAFKA_TYPES)), multiple=True, hidden=True
+    ),
+    click.option("--entity-name", "entity_names", multiple=True, hidden=True),
+    click.option("--entity-default", "entity_defaults", count=True, hidden=True),
+)
+
+
+def entity_options(command: F) -> F:
+    """Add the options; they are passed by their names, for :func:`chosen`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@attrs.frozen
+class Chosen:
+    """Whose settings or quotas are meant: a topic's or brokers' (*resource*), or clients' (*entity*).
+
+    :ivar entity: as :data:`kafkatx.clientcore.admin.quotas.Entity`; empty stands for all clients.
+    """
+
+    resource: Resource | None
+    entity: Mapping[str, str | None]
+
+
+def chosen(options: Mapping[str, Any], all_quotas: bool = False) -> Chosen:
+    """Return whose settings or quotas the options name.
+
+    :param all_quotas: the quotas of all clients may be meant.
+    :raises click.UsageError: not exactly one thing is named.
+    """
+    from kafkatx.clientcore.admin.configs import Resource, ResourceType
+
+    given = dict(options)
+    _translate(given)
+    resources = []
+    if given["topic"] is not None:
+        resources.append(Resource(ResourceType.TOPIC, given["topic"]))
+    if given["broker"] is not None:
+        resources.append(Resource(ResourceType.BROKER, str(given["broker"])))
+    if given["broker_defaults"]:
+        resources.append(Resource(ResourceType.BROKER, ""))
+    entity = _entity(given)
+    if len(resources) + bool(entity) + all_quotas != 1:
+        raise click.UsageError(
+            "say whose: one of --topic, --broker, --broker-defaults; or clients (--client-id)"
+        )
+    return Chosen(resources[0] if resources else None, entity)
+
+
+def _translate(given: dict[str, Any]) -> None:
+    """Replace Kafka's ``--entity-type`` and ``--entity-name`` or ``--entity-default``.
+
+    :raises click.UsageError: there is not one name or default for each type.
+    """
+    types, names, defaults = (given.pop(f"entity_{what}") for what in ("types", "names", "defaults"))
+    if len(types) != len(names) + defaults or (names and defaults):
+        raise click.UsageError("give --entity-name or --entity-default for each --entity-type")
+    for at, entity_type in enumerate(types):
+        parameter = _KAFKA_TYPES[entity_type]
+        if defaults:
+            if parameter == "topic":
+                raise click.UsageError("--entity-default: topics have no defaults of their own")
+            given[f"{parameter}_defaults"] = True
+        elif parameter == "broker" and not (names[at].isascii() and names[at].isdigit()):
+            raise click.UsageError(f"--entity-name {names[at]}: the id of a broker is a number")
+        else:
+            given[parameter] = names[at]
+
+
+def _entity(given: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the clients that are meant; None stands for the defaults of a type.
+
+    :raises click.UsageError: a name and the defaults of the same type are given.
+    """
+    entity: dict[str, str | None] = {}
+    for parameter, entity_type in _ENTITY_TYPES.items():
+        if given[parameter] is not None and given[f"{parameter}_defaults"]:
+            raise click.UsageError(f"--{entity_type} and --{entity_type}-defaults exclude each other")
+        if given[parameter] is not None or given[f"{parameter}_defaults"]:
+            entity[entity_type] = given[parameter]
+    return entity

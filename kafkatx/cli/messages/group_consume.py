@@ -89,9 +89,7 @@ def consume_group(
                     moved_at = time.monotonic()
                 elif not joined.known.is_set():
                     moved_at = time.monotonic()
-                elif idle_s is not None and time.monotonic() - moved_at >= idle_s:
-                    return
-                elif stop_at_end and _ended(consumer):
+                elif _is_idle(moved_at, idle_s) or (stop_at_end and _ended(consumer)):
                     return
 
 
@@ -116,6 +114,10 @@ def write(
     except BaseException:
         rewind(consumer.seek, found)
         raise
+
+
+def _is_idle(moved_at: float, idle_s: float | None) -> bool:
+    return idle_s is not None and time.monotonic() - moved_at >= idle_s
 
 
 def _ended(consumer: Consumer) -> bool:

@@ -84,7 +84,7 @@ class JsonTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=100)
     @given(st.binary())
     def test_any_bytes(self, payload: bytes) -> None:
-        """Each row is one line of valid UTF-8 without lone surrogates that has the bytes as text or base64."""
+        """Each row is one line of valid UTF-8 without lone surrogates, the bytes as text or base64."""
         columns = Columns([0], [0], [0], [None], [payload], [[]])
         line = JsonRenderer("t", {}).render(0, columns)
         self.assertEqual(line.count(b"\n"), 1)

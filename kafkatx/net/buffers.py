@@ -1,4 +1,4 @@
-"""Memory for what is read: kept by the process from one read to the next.
+"""Read buffers: their memory stays with the process from one read to the next.
 
 A read takes up to 1 MiB, a large request is joined out of several, and all of it is freed soon after. As
 soon as some MiB at the end of its heap are free, glibc's allocator gives them back to the system, and the
@@ -18,7 +18,7 @@ _USERS_OWN = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD
 
 
 def keep_freed_memory() -> bool:
-    """Have the allocator keep up to ``KEPT_BYTES``; say whether it does.
+    """Make the allocator keep up to ``KEPT_BYTES`` of freed memory; return True if it does.
 
     It does not where the C library is another one than glibc, or where the environment tells the allocator
     what to do. This is for a process of one's own: other libraries in it use the same allocator.

@@ -1,4 +1,4 @@
-"""Log lines that clients can cause: so many of a kind in a minute, then their number."""
+"""Log lines that clients can cause: a limited number of each kind per minute, then their count."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LimitedLog:
         self._clock = clock
         self._windows: dict[str, _Window] = {}
 
-    def warn(self, format: str, **values: Any) -> None:
+    def warn(self, format: str, **values: object) -> None:
         """Write a warning."""
         if self._may_write(format):
             self._log.warn(format, **values)

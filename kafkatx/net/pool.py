@@ -1,7 +1,8 @@
-"""Memory for requests that wait or are unfinished, of all connections together, and who may read on.
+"""The memory pool for waiting and unfinished requests of all connections together.
 
-When the pool is exhausted, connections in the middle of a request are read from in turns. A turn needs
-progress: while others wait, a connection that is slower than the least rate, or takes too long, is closed.
+While the pool is exhausted, connections in the middle of a request are read from in turns. A turn needs
+progress: while others wait, a connection that is slower than the minimum rate, or takes too long, is closed.
+It touches the clock only; connections ask it whether they may read.
 """
 
 from __future__ import annotations
@@ -15,54 +16,55 @@ import attrs
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 GRACE_S = 1.0
-"""A turn may go by for so long without a byte."""
+"""How long a turn may go without a byte."""
 
 CHECK_S = 1.0
-"""How often turns are looked at while the pool is exhausted."""
+"""How often the turns are checked while the pool is exhausted."""
 
 
 class Holder(Protocol):
-    """A connection."""
+    """A connection, as the pool sees it."""
 
     def reconsider(self) -> None:
-        """Ask :meth:`Pool.may_read` again: the answer may have changed."""
+        """Ask :meth:`MemoryPool.may_read` again: the answer may have changed."""
 
     def give_up(self, reason: str) -> None:
-        """Close: others wait for the memory that an unfinished request holds."""
+        """Close: other connections wait for the memory of its unfinished request."""
 
 
 @attrs.frozen
-class PoolLimits:
+class MemoryPoolLimits:
     """Limits of a pool (the settings' names in brackets)."""
 
-    most_bytes: int  #: queued.max.request.bytes; negative for no limit
-    least_bytes_s: float = 65536.0  #: kafkatx.request.min.bytes.per.second
-    most_turn_s: float = 60.0  #: kafkatx.request.turn.max.ms
+    max_bytes: int  #: queued.max.request.bytes; negative for no limit
+    min_bytes_s: float = 65536.0  #: kafkatx.request.min.bytes.per.second
+    max_turn_s: float = 60.0  #: kafkatx.request.turn.max.ms
 
 
 @attrs.define(eq=False)
 class _Turn:
     started_s: float
-    counted_bytes: int  # missing, of those that share the limit
+    counted_bytes: int  # of its missing bytes, those that count towards the limit
     received_bytes: int = 0
 
 
-class Pool:
-    """Bytes of requests that wait, and of those that are not complete yet (``queued.max.request.bytes``).
+class MemoryPool:
+    """Counts the bytes of waiting and of incomplete requests (``queued.max.request.bytes``).
 
     While the pool is exhausted, these unfinished requests are read further:
 
     *   the one that began first;
-    *   others, the shortest rest first, as long as their rests together fit into the limit: so a request of
-        usual size does not wait for a huge one.
+    *   others, in the order of their missing bytes, as long as these fit into the limit together: so a
+        request of usual size does not wait for a huge one.
 
-    Connections that hold nothing are read from throughout, in small pieces: a request that fits into one
-    costs nothing for long. A connection that begins its next request has had its turn and queues up again.
+    Connections that hold nothing are always read from, in small pieces: a request that fits into one piece
+    does not hold memory for long. A connection that begins its next request has had its turn and queues
+    again.
 
     :ivar exhausted: True if the connections hold as much as they may.
     """
 
-    def __init__(self, limits: PoolLimits, clock: IReactorTime, changed: Callable[[], None]) -> None:
+    def __init__(self, limits: MemoryPoolLimits, clock: IReactorTime, changed: Callable[[], None]) -> None:
         """Make a pool.
 
         :param changed: called after :attr:`exhausted` has changed.
@@ -81,20 +83,20 @@ class Pool:
         self.exhausted = False
 
     def may_read(self, holder: Holder) -> bool:
-        """True if *holder* may read now."""
+        """Return True if *holder* may read now."""
         return not self.exhausted or holder not in self._missing or holder in self._turns
 
     def hold(self, holder: Holder, held_bytes: int, missing_bytes: int) -> None:
-        """Note how much *holder* holds.
+        """Set how many bytes *holder* holds.
 
-        :param missing_bytes: what its unfinished request lacks; 0 if there is none, or if it is not to be
+        :param missing_bytes: how many bytes its unfinished request lacks; 0 if there is none, or if it is not
             read further for another reason.
         """
         self._held_bytes += held_bytes - self._held.pop(holder, 0)
         if held_bytes:
             self._held[holder] = held_bytes
         self._note_missing(holder, missing_bytes)
-        exhausted = 0 <= self._limits.most_bytes <= self._held_bytes
+        exhausted = 0 <= self._limits.max_bytes <= self._held_bytes
         if exhausted != self.exhausted:
             self.exhausted = exhausted
             (self._begin_turns if exhausted else self._end_turns)()
@@ -139,7 +141,7 @@ class Pool:
         self._checking = None
 
     def _grant(self) -> None:
-        """Give turns to those that can have one now."""
+        """Give turns to the holders that can have one now."""
         granted = []
         first = next(iter(self._missing), None)
         if first is not None and first not in self._turns:
@@ -148,7 +150,7 @@ class Pool:
         while shortest:
             missing_bytes, _, holder = shortest[0]
             waits = self._missing.get(holder) == missing_bytes and holder not in self._turns
-            if waits and self._turn_bytes + missing_bytes > self._limits.most_bytes:
+            if waits and self._turn_bytes + missing_bytes > self._limits.max_bytes:
                 break
             heappop(shortest)
             if waits:
@@ -162,7 +164,7 @@ class Pool:
         return holder
 
     def _check(self) -> None:
-        """While others wait, give up on the requests that do not come on in their turns."""
+        """Close connections that make no progress in their turns while others wait."""
         self._checking = self._clock.callLater(CHECK_S, self._check)
         if len(self._turns) == len(self._missing):
             return
@@ -171,10 +173,10 @@ class Pool:
             if not self.exhausted or len(self._turns) == len(self._missing):
                 return
             turn_s = now_s - turn.started_s
-            if turn_s > limits.most_turn_s:
-                holder.give_up(f"it took more than {limits.most_turn_s:g} s for a request")
-            elif turn.received_bytes < limits.least_bytes_s * (turn_s - GRACE_S):
+            if turn_s > limits.max_turn_s:
+                holder.give_up(f"it took more than {limits.max_turn_s:g} s for a request")
+            elif turn.received_bytes < limits.min_bytes_s * (turn_s - GRACE_S):
                 holder.give_up(
                     f"it sent {turn.received_bytes} bytes of a request in {turn_s:.0f} s, less than"
-                    f" {limits.least_bytes_s:g} a second,"
+                    f" {limits.min_bytes_s:g} a second,"
                 )

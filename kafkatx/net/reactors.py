@@ -1,53 +1,51 @@
-"""Reactors that are nobody's default: made, run in a thread or over an event loop, and given back.
+"""Reactors that are not the process's default, and monotonic clocks for reactors.
 
-And their clocks. Twisted's reactors time delayed calls by the wall clock: while that is set back an hour no
-call comes for an hour, and when it is set forward every session and every delivery ends at once.
-:func:`make_monotonic` mends that for a reactor that is ours; :class:`WallClock` is for those who need
-timestamps.
+Twisted's reactors time delayed calls by the wall clock: when that is set back an hour, no call comes for an
+hour, and when it is set forward, every session and every delivery times out at once. :func:`make_monotonic`
+fixes that for a reactor of our own; :class:`WallClock` is for code that needs timestamps.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.posixbase import PosixReactorBase
 from zope.interface import implementer
 
 
-def new_reactor() -> Any:
-    """A reactor of this platform's best kind, not installed as the process's own; its clock is monotonic."""
+def new_reactor() -> PosixReactorBase:
+    """Return a new reactor of this platform's best kind, not installed; its clock is monotonic."""
     try:
         from twisted.internet.epollreactor import EPollReactor as Reactor
     except ImportError:
         from twisted.internet.selectreactor import SelectReactor as Reactor
-    reactor = Reactor()
+    reactor: PosixReactorBase = Reactor()
     make_monotonic(reactor)
     return reactor
 
 
-def make_monotonic(reactor: Any) -> None:
+def make_monotonic(reactor: IReactorTime) -> None:
     """Time the delayed calls of *reactor* by the monotonic clock.
 
     The new clock goes on from where the old one is, so calls that already wait come when they are due. From
     then on ``reactor.seconds()`` tells durations, not the time of day. A second call does nothing.
 
-    Only for a reactor that is the caller's own: its calls and its ``seconds()`` change for everybody in the
-    process.
+    Use it for a reactor of the caller's own only: its calls and its ``seconds()`` change for all its users.
     """
     if "seconds" in vars(reactor):
         return
-    ahead_s: float = reactor.seconds() - time.monotonic()
+    ahead_s = reactor.seconds() - time.monotonic()
 
     def seconds() -> float:
         return time.monotonic() + ahead_s
 
-    reactor.seconds = seconds
+    vars(reactor)["seconds"] = seconds
     for call in reactor.getDelayedCalls():
-        call.seconds = seconds  # what reset() counts from
+        vars(call)["seconds"] = seconds  # what reset() counts from
 
 
 @implementer(IReactorTime)
@@ -64,22 +62,24 @@ class WallClock:
         """Return the seconds since the epoch."""
         return time.time()
 
-    def callLater(self, delay: float, callable: Callable[..., object], *args: Any, **kw: Any) -> IDelayedCall:
+    def callLater(
+        self, delay: float, callable: Callable[..., object], *args: object, **kw: object
+    ) -> IDelayedCall:
         """Call later, as the reactor does."""
         return self._reactor.callLater(delay, callable, *args, **kw)
 
-    def getDelayedCalls(self) -> Any:
+    def getDelayedCalls(self) -> Sequence[IDelayedCall]:
         """Return the reactor's delayed calls."""
         return self._reactor.getDelayedCalls()
 
 
-def spare_exit(reactor: Any) -> None:
-    """Let a process end although threads of this reactor's pool (which resolve names) wait for work."""
-    reactor.getThreadPool().threadFactory = partial(threading.Thread, daemon=True)
+def spare_exit(reactor: PosixReactorBase) -> None:
+    """Make the threads of this reactor's pool daemons, so that a process can end before they do."""
+    vars(reactor.getThreadPool())["threadFactory"] = partial(threading.Thread, daemon=True)
 
 
-def close_reactor(reactor: Any) -> None:
-    """Give back the files of a reactor that has ended: it was made to last as long as its process."""
+def close_reactor(reactor: PosixReactorBase) -> None:
+    """Close the files of a reactor that has stopped: Twisted leaves them open until the process ends."""
     for waker in list(reactor._internalReaders):
         waker.connectionLost(None)
     if hasattr(reactor, "_poller"):

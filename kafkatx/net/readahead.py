@@ -1,4 +1,4 @@
-"""What is to be sent from files is read into the page cache first, in a worker, where it is not there yet."""
+"""Read-ahead: slices of files are read into the page cache in a worker before they are sent."""
 
 from __future__ import annotations
 

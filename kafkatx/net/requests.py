@@ -1,4 +1,4 @@
-"""What the server's connections and the broker's dispatch agree on: who asks, and what an answer is."""
+"""The interface between the server's connections and the broker's dispatch. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Reply: TypeAlias = "list[Chunk] | None"
 
 
 class Staged:
-    """The answer to a produce request or an offset commit, due when the round's appends are written.
+    """The answer to a produce request or an offset commit, ready when the round's appends are written.
 
-    :ivar alone: no later request of the connection starts before this one is answered: it is to be staged
-        before them.
+    :ivar alone: True if no later request of the connection may start before this one is answered, because
+        its records must be staged before theirs.
     """
 
     __slots__ = ()
@@ -47,10 +47,10 @@ Answer: TypeAlias = "Reply | Staged | ExclusiveReply | Deferred[Reply]"
 
 
 class Requests(Protocol):
-    """Who answers: the broker's dispatch.
+    """The broker's dispatch: it answers requests.
 
-    :ivar ordered: how requests begin (their API key) whose order the log keeps: they may start while others
-        of them are unanswered. A tuple, for that is the fastest to look into; the most frequent comes first.
+    :ivar ordered: the first bytes (the API key) of requests whose order the log keeps: they may start while
+        others of them are unanswered. A tuple is the fastest to search; the most frequent comes first.
     """
 
     ordered: tuple[bytes, ...]
@@ -58,7 +58,7 @@ class Requests(Protocol):
     def answer(self, frame: memoryview, peer: Peer) -> Answer:
         """Answer one request.
 
-        :raises ProtocolViolation: the frame is no request; its connection must be closed.
+        :raises ProtocolViolation: the frame is not a request; its connection must be closed.
         """
 
     @property
@@ -71,18 +71,18 @@ class Requests(Protocol):
 
 
 def _nothing(reason: str) -> None:
-    """For a peer without a connection."""
+    """Do nothing: the peer has no connection."""
 
 
 @attrs.define(eq=False)
 class Peer:
-    """Who is at the other end, as handlers and log lines know it.
+    """The other end of a connection, as handlers and log lines know it.
 
-    :ivar throttle_time_ms: set by whoever answers, with an answer: for so long after it, nothing more is read
-        of the peer or served to it (KIP-219). The connection takes it, and sets it back to 0.
-    :ivar when_sent: called once when all replies up to now are sent, or the connection is gone.
-    :ivar rounds: gives a number that grows when the peer has taken something of its replies.
-    :ivar abort: closes the connection at once, with a line in the log that gives the reason.
+    :ivar throttle_time_ms: set with an answer: the connection mutes the peer for this long after it
+        (KIP-219), and sets it back to 0.
+    :ivar when_sent: called once when all replies up to now are sent, or the connection is closed.
+    :ivar rounds: returns a number that grows when the peer has read some of its replies.
+    :ivar abort: closes the connection at once and logs the reason.
     """
 
     host: str

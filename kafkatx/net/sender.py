@@ -1,12 +1,12 @@
 """Writes replies to a transport: bytes by ``send``, slices of files by ``sendfile``.
 
-On plain TCP the sender writes to the socket at once and bothers the transport only when the socket's
+On plain TCP the sender writes to the socket at once and involves the transport only when the socket's
 buffer is full: then it registers as a pull producer, and the transport calls ``resumeProducing`` when
 the socket is writable. So the transport's own write buffer is always empty, and nothing is copied into it.
 Elsewhere (TLS, a test's transport) slices are read in pieces and written as any producer would.
 
-No slice is sent, nor read, before it is in the page cache: :data:`Load` sees to that, in a worker. What was
-seen to be there a moment ago is not asked about again, unless the peer has kept us waiting since.
+No slice is sent, or read, before it is in the page cache: :data:`Load` reads it in a worker. A slice that was
+in the cache a moment ago is not checked again, unless the peer has kept the sender waiting since.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ WINDOW_BYTES = 1 << 20
 """How much of a slice is looked at, and loaded, at a time."""
 
 Load = Callable[[FileSlice], "Deferred[None] | None"]
-"""Has the first window of a slice read into the page cache: see :class:`kafkatx.net.readahead.ReadAhead`."""
+"""Reads the first window of a slice into the page cache: see :class:`kafkatx.net.readahead.ReadAhead`."""
 
 TURN_BYTES = 256 * 1024
 """How much of a file is sent before the other connections get their turn."""
 
 WARM_S = 1.0
-"""For how long what was seen in the page cache is taken to be there, seconds."""
+"""For how long a slice that was seen in the page cache is taken to be there, seconds."""
 
 COPIED_BYTES = 32 * 1024
-"""A slice of at most so many bytes is read and sent with what stands beside it: cheaper than three calls."""
+"""Slices up to this size are read and sent together with their neighbours: cheaper than three calls."""
 
 BROKEN = frozenset(
     {
@@ -73,11 +73,11 @@ MORE = getattr(socket, "MSG_MORE", 0)
 
 
 def in_memory(piece: FileSlice) -> None:
-    """For files that are never cold."""
+    """Return None: the file is never cold."""
 
 
 def make_sender(transport: ITransport, drained: Callable[[], None], load: Load = in_memory) -> PlainSender:
-    """The fastest sender that *transport* allows.
+    """Return the fastest sender that *transport* allows.
 
     :param drained: called when everything was handed to the socket after a wait.
     :param load: asked about a slice, and about what is left of it, before anything of it is sent.
@@ -92,7 +92,7 @@ def make_sender(transport: ITransport, drained: Callable[[], None], load: Load =
 class PlainSender:
     """Sends through ``transport.write``, a piece whenever the transport asks for more.
 
-    :ivar busy: not all is sent yet; for good once sending has failed.
+    :ivar busy: True while not all is sent; stays True once sending has failed.
     :ivar rounds: how often the peer has made room for more.
     """
 
@@ -122,7 +122,7 @@ class PlainSender:
         self._transport.registerProducer(self, False)  # type: ignore[attr-defined]
 
     def resumeProducing(self) -> None:
-        """The transport has room."""
+        """Send the next piece: the transport has room."""
         self._begin_round()
         if self._must_load(next((chunk for chunk in self._queue if isinstance(chunk, FileSlice)), None)):
             # a transport that found its producer idle would ask it again and again
@@ -148,9 +148,9 @@ class PlainSender:
         self._waiting_since_s = now_s
 
     def _must_load(self, first: FileSlice | None) -> bool:
-        """Whether the first slice is being read from the disk; :meth:`_loaded` goes on then."""
+        """Return True if the first slice is being read from the disk; :meth:`_loaded` goes on then."""
         if self._loading is None and first is not None and first.warm < min(first.size, TURN_BYTES):
-            if self._just_loaded:  # however short of memory the machine is: so it goes on
+            if self._just_loaded:  # so that it makes progress however short of memory the machine is
                 self._just_loaded = False
                 return False
             loading = self._load(first)
@@ -175,7 +175,7 @@ class PlainSender:
         self._wait()
 
     def _give_up(self, error: OSError) -> None:
-        """Break the connection off: after part of a reply nothing else can tell the peer."""
+        """Abort the connection: after part of a reply nothing else can tell the peer."""
         # connections break every day; a failing disk, or a file shorter than its slice (no errno), is news
         if error.errno not in BROKEN:
             peer = self._transport.getPeer()
@@ -207,7 +207,7 @@ class PlainSender:
             yield chunk
 
     def stopProducing(self) -> None:
-        """The connection is gone."""
+        """Drop what is queued: the connection is closed."""
         self._queue.clear()
         if self._loading is not None:
             self._loading.cancel()
@@ -232,7 +232,7 @@ class SocketSender(PlainSender):
             self._tcp.registerProducer(self, False)  # tries once more, then waits
 
     def resumeProducing(self) -> None:
-        """The socket is writable."""
+        """Go on sending: the socket is writable."""
         self._begin_round()
         if not self._pump() or self._loading is not None:
             return
@@ -271,7 +271,7 @@ class SocketSender(PlainSender):
         return True
 
     def _send_memory(self) -> bool:
-        """Send the chunks up to the next slice that is long or not warm in one call; say whether all went."""
+        """Send chunks in one call, up to the next long or cold slice; return True if all were sent."""
         queue = self._queue
         taken = [queue.popleft()]
         room = JOINED_BYTES - len(taken[0])
@@ -295,7 +295,7 @@ class SocketSender(PlainSender):
         return False
 
     def _put_back(self, taken: list[Chunk], left: int) -> None:
-        """Queue the last *left* bytes of some chunks again: what is in a file does not stay in memory."""
+        """Queue the last *left* bytes of some chunks again; those of files do not stay in memory."""
         for chunk in reversed(taken):
             sent = len(chunk) - left
             if sent > 0:
@@ -307,7 +307,7 @@ class SocketSender(PlainSender):
             left -= len(chunk)
 
     def _send_file(self, head: FileSlice) -> bool:
-        """Send some of the file slice at the head; say whether all of it went."""
+        """Send some of the file slice at the head; return True if all of it was sent."""
         window = min(head.size, TURN_BYTES)
         sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, window)
         if not sent:
@@ -320,7 +320,7 @@ class SocketSender(PlainSender):
 
 
 def _rest(piece: FileSlice, sent: int) -> FileSlice:
-    """What is left of a slice."""
+    """Return the rest of a slice."""
     return FileSlice(piece.file, piece.position + sent, piece.size - sent, piece.warm - sent)
 
 

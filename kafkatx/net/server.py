@@ -1,4 +1,7 @@
-"""The server: it makes connections, and keeps the limits that hold for all of them together."""
+"""The server: it accepts connections, and keeps the limits that hold for all of them together.
+
+It touches sockets and the clock. :mod:`kafkatx.net.connection` is one connection.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,16 @@ from twisted.logger import Logger
 
 from kafkatx.net.connection import KafkaConnection
 from kafkatx.net.limited_log import MOST_LINES, LimitedLog
-from kafkatx.net.pool import Pool, PoolLimits
+from kafkatx.net.pool import MemoryPool, MemoryPoolLimits
 from kafkatx.net.requests import Requests
 from kafkatx.net.sender import Load, in_memory
 
 KEPT_DESCRIPTORS = 256
-"""Of the files that the process may open (ulimit -n), so many are not for connections."""
+"""How many of the files that the process may open (ulimit -n) are not for connections."""
 
 
-def most_descriptors() -> int:
-    """How many open files connections may bring the process to: below its limit, for logs need files, too."""
+def max_descriptors() -> int:
+    """Return the highest file descriptor that a connection may have: logs need files, too."""
     try:
         import resource
 
@@ -36,7 +39,7 @@ def most_descriptors() -> int:
 
 @attrs.frozen
 class Limits:
-    """What connections may cost (the settings' names in brackets)."""
+    """Limits of connections (the settings' names in brackets)."""
 
     max_request_bytes: int  #: socket.request.max.bytes
     max_queued_bytes: int  #: queued.max.request.bytes; -1 for no limit
@@ -51,7 +54,7 @@ class Limits:
 
 
 class KafkaServerFactory(protocol.ServerFactory):
-    """Makes connections and keeps the limits that hold for all of them together.
+    """Accepts connections and keeps the limits that hold for all of them together.
 
     :param load: see :data:`kafkatx.net.sender.Load`.
     """
@@ -67,14 +70,16 @@ class KafkaServerFactory(protocol.ServerFactory):
         self.limits = limits
         self.clock = clock
         self.log = LimitedLog(self._log, clock, limits.log_lines)
-        self.most_descriptors = most_descriptors()
+        self.max_descriptors = max_descriptors()
         self.connections: set[KafkaConnection] = set()
-        pool = PoolLimits(limits.max_queued_bytes, limits.min_request_bytes_s, limits.max_turn_ms / 1000)
-        self.pool = Pool(pool, clock, self._reconsider)
+        pool_limits = MemoryPoolLimits(
+            limits.max_queued_bytes, limits.min_request_bytes_s, limits.max_turn_ms / 1000
+        )
+        self.pool = MemoryPool(pool_limits, clock, self._reconsider)
         self._per_ip: dict[str, int] = {}
 
     def buildProtocol(self, addr: IAddress | None) -> protocol.Protocol | None:
-        """A connection, or None where one more would be too many."""
+        """Return a connection, or None if there are too many."""
         host: str = getattr(addr, "host", "")
         count = self._per_ip.get(host, 0)
         for name, now, most in (
@@ -88,7 +93,7 @@ class KafkaServerFactory(protocol.ServerFactory):
         return KafkaConnection(self)
 
     def set_buffers(self, transport: Any) -> None:
-        """Give a connection's socket the buffers that the settings name."""
+        """Set the buffer sizes of a connection's socket."""
         for option, size in (
             (socket.SO_SNDBUF, self.limits.send_buffer_bytes),
             (socket.SO_RCVBUF, self.limits.receive_buffer_bytes),
@@ -97,7 +102,7 @@ class KafkaServerFactory(protocol.ServerFactory):
                 transport.getHandle().setsockopt(socket.SOL_SOCKET, option, size)
 
     def lost(self, connection: KafkaConnection) -> None:
-        """A connection has ended."""
+        """Forget a connection that has ended."""
         self.connections.discard(connection)
         host = connection.peer.host
         self._per_ip[host] -= 1
@@ -109,7 +114,7 @@ class KafkaServerFactory(protocol.ServerFactory):
             connection.reconsider()
 
     def close_idle(self) -> None:
-        """Close connections where nothing came or went for connections.max.idle.ms."""
+        """Close connections without traffic for connections.max.idle.ms."""
         most_s = self.limits.max_idle_ms / 1000
         for connection in [c for c in self.connections if c.idle_s() > most_s >= 0 and not c.serving]:
             connection.close_idle()

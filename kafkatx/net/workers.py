@@ -1,4 +1,4 @@
-"""Worker threads: what blocks runs here, one thread to a name, so that calls of one name keep their order."""
+"""Worker threads for blocking calls: one thread per name, so that calls of one name keep their order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ThreadWorkers:
         self._pools: dict[str, ThreadPool] = {}
 
     def __call__(self, name: str) -> Worker:
-        """The worker called *name*."""
+        """Return the worker called *name*."""
 
         def run(function: Callable[[], Any]) -> Deferred[Any]:
             return deferToThreadPool(self._reactor, self._pool(name), function)
@@ -36,7 +36,7 @@ class ThreadWorkers:
         return pool
 
     def stop(self) -> None:
-        """End every thread after what it has still to do."""
+        """Stop every thread after its queued calls."""
         pools, self._pools = self._pools, {}
         for pool in pools.values():
             pool.stop()

@@ -81,7 +81,7 @@ class DescriptorTests(ConnectionTestCase):
                 """Its number is the number of files that are open."""
                 return descriptor
 
-        self.factory.most_descriptors = 1000
+        self.factory.max_descriptors = 1000
         with capturedLogs() as events:
             for descriptor in (999, *[1000] * 50):
                 transport = Socket()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.net.pool import Pool, PoolLimits
+from kafkatx.net.pool import MemoryPool, MemoryPoolLimits
 
-LIMITS = PoolLimits(most_bytes=1000, least_bytes_s=100.0, most_turn_s=10.0)
+LIMITS = MemoryPoolLimits(max_bytes=1000, min_bytes_s=100.0, max_turn_s=10.0)
 
 
 class Connection:
     """A holder: a request of so many bytes, of which some came."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: MemoryPool) -> None:
         self.pool = pool
         self.missing_bytes = self.held_bytes = 0
         self.reason = ""
@@ -56,7 +56,7 @@ class PoolTestCase(SynchronousTestCase):
         """Make a pool of 1000 bytes that one huge request has exhausted."""
         self.clock = Clock()
         self.changes = 0
-        self.pool = Pool(LIMITS, self.clock, self.changed)
+        self.pool = MemoryPool(LIMITS, self.clock, self.changed)
         self.huge = self.connection().begin(10_000, 1000)
         self.assertTrue(self.pool.exhausted)
 

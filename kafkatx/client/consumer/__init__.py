@@ -1,1 +1,1 @@
-"""The consumer for Twisted programs."""
+"""The consumer for Twisted programs: fetching, positions, delivery of records; groups are in ``group``."""

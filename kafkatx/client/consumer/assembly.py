@@ -1,4 +1,7 @@
-"""What a consumer is made of, and how its parts work together."""
+"""The parts of a consumer, and the calls between them.
+
+The parts do not know each other: each gets callbacks from here.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from kafkatx.client.plugins import decoder
 from kafkatx.clientcore.consumer.completed_fetch import DecodeSettings
 from kafkatx.clientcore.consumer.fetch_buffer import FetchBuffer
 from kafkatx.clientcore.consumer.fetch_requests import FetchRequests
-from kafkatx.clientcore.consumer.partition_state import COMMITTED
+from kafkatx.clientcore.consumer.partition_state import COMMITTED, TopicPartitionState
 from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import consumer
@@ -29,14 +32,14 @@ from kafkatx.networkclient.cluster import Cluster
 from kafkatx.types import TopicPartition
 
 POLLS = 100
-"""How often within ``max.poll.interval.ms`` the membership hears, at most, that the application asks."""
+"""How often per ``max.poll.interval.ms``, at most, the membership hears of polls."""
 
 
 class ConsumerAssembly:
     """The parts of one consumer.
 
-    :ivar auditor: None where ``audit.interval.ms`` is 0.
-    :ivar membership: None where there is no ``group.id``.
+    :ivar auditor: None if ``audit.interval.ms`` is 0.
+    :ivar membership: None if there is no ``group.id``.
     """
 
     _log = Logger()
@@ -47,9 +50,11 @@ class ConsumerAssembly:
         self._processor: Processor | None = None
         self.membership: Membership | None = None
         self.auto_commit: AutoCommit | None = None
-        shelf = FetchBuffer(settings[consumer.READAHEAD_BYTES], settings[consumer.MAX_PARTITION_FETCH_BYTES])
+        buffer: FetchBuffer[TopicPartitionState] = FetchBuffer(
+            settings[consumer.READAHEAD_BYTES], settings[consumer.MAX_PARTITION_FETCH_BYTES]
+        )
         self.auditor = consumer_auditor(settings, cluster)
-        self.subscriptions = SubscriptionState(shelf, None if self.auditor is None else self.auditor.count)
+        self.subscriptions = SubscriptionState(buffer, None if self.auditor is None else self.auditor.count)
         self.subscriptions.on_error_raised = self.partitions_changed
         self.poller = Poller(self.reactor, self.subscriptions, self._on_poll)
         if settings[consumer.GROUP_ID] is not None:
@@ -70,7 +75,7 @@ class ConsumerAssembly:
             cluster,
             settings,
             self.subscriptions,
-            FetchRequests(settings, shelf, decoding),
+            FetchRequests(settings, buffer, decoding),
             self.poller.notify,
             self.offset_resolver.out_of_range,
             self.offset_resolver.validate_positions,
@@ -91,10 +96,10 @@ class ConsumerAssembly:
                 self.reactor, interval_ms, self.subscriptions, self.membership.commit
             )
 
-    # -- beginning and end
+    # -- start and end
 
     def start(self) -> None:
-        """Begin to join, to fetch and to commit."""
+        """Start to join the group, to fetch and to commit."""
         if self._started:
             return
         self._started = True
@@ -109,7 +114,7 @@ class ConsumerAssembly:
         self.partitions_changed()
 
     async def close(self, timeout_s: float) -> None:
-        """End: let the application finish, commit, leave the group."""
+        """Stop fetching, wait for the application to finish, commit, and leave the group."""
         until_s = self.reactor.seconds() + timeout_s
         self.poller.close()
         self.fetcher.stop()
@@ -118,7 +123,7 @@ class ConsumerAssembly:
         try:
             await ending
         except TimedOut:
-            self._log.warn("the consumer was not done within {seconds} s of its closing", seconds=timeout_s)
+            self._log.warn("the consumer was not closed cleanly within {seconds} s", seconds=timeout_s)
         finally:
             self.offset_resolver.close()
             if self.auto_commit is not None:
@@ -143,15 +148,15 @@ class ConsumerAssembly:
             await self.membership.leave()
 
     def process(self, processor: Processor) -> Deferred[None]:
-        """Have a processor give out the records; as :meth:`Processor.start`."""
+        """Start a processor; see :meth:`Processor.start`."""
         if self._processor is None or not self._processor.running:
             self._processor = processor
         return processor.start()
 
-    # -- what parts tell each other
+    # -- callbacks between parts
 
     def partitions_changed(self) -> None:
-        """Other positions are there, or they want other things than before."""
+        """Resolve offsets and fetch after partitions were assigned, unassigned, sought, paused or resumed."""
         if self._started:
             self.offset_resolver.resolve()
             self.fetcher.partitions_changed()
@@ -162,7 +167,7 @@ class ConsumerAssembly:
         self.poller.notify()
 
     def assign(self, places: Iterable[TopicPartition]) -> None:
-        """Have partitions that no group has given."""
+        """Assign partitions without a group."""
         self.subscriptions.add_partitions(places, COMMITTED)
         self.partitions_changed()
 
@@ -176,23 +181,23 @@ class ConsumerAssembly:
         await self.rebalance_callbacks.lost(places)
 
     def _failed(self, error: KafkaTXError) -> None:
-        self.poller.fail(error, for_good=True)
+        self.poller.fail(error, permanent=True)
 
-    # -- that the application lives
+    # -- max.poll.interval.ms
 
     def _on_poll(self, waiting: bool) -> None:
-        """The application asks for records, and gets some unless it has to wait."""
+        """Report that the application asks for records: it has to wait, or is given some."""
         self.report_activity(None if waiting else self.reactor.seconds())
 
     def report_activity(self, since: float | None) -> None:
-        """The application is at work since then; None: it waits."""
+        """Tell the membership since when the application has been processing records; None: it waits."""
         if self.membership is None:
             return
         waiting = since is None
         if waiting == self._waiting and (since is None or since - self._polled < self._poll_every_s):
             return
         if since is not None and self.reactor.seconds() - since >= self._poll_interval_s:
-            return  # the membership knows by itself
+            return  # the membership's own timer has expired
         self._waiting = waiting
         self._polled = float("-inf") if since is None else since
         self.membership.poll(waiting, since)

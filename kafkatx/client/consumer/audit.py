@@ -1,29 +1,30 @@
-"""Announces what a consumer handed out, through a producer of its own."""
+"""Audit of consumers: announces counts of processed records, through a producer of its own."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from kafkatx.client.producer.audit import AuditAnnouncer
 from kafkatx.client.producer.producer import Producer
 from kafkatx.clientcore.audit.counts import AuditCounter
 from kafkatx.clientcore.audit.server_header import server_name
 from kafkatx.clientcore.errors import ClientClosed
+from kafkatx.clientcore.producer.values import RecordMetadata
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer
 from kafkatx.errors import SettingError
 from kafkatx.networkclient.cluster import Cluster
 
-PATIENCE_S = 10.0
-"""How long the last announcements may hold up the end of a consumer."""
+CLOSE_TIMEOUT_S = 10.0
+"""The longest that the last announcements may delay the close of a consumer."""
 
 _PRODUCER: dict[str, object] = {
-    "enable.idempotence": False,  # readers know an event that is there twice
+    "enable.idempotence": False,  # readers of the audit topic drop duplicate events
     "linger.ms": 0,
     "request.timeout.ms": 10_000,
     "max.block.ms": 10_000,
@@ -32,9 +33,10 @@ _PRODUCER: dict[str, object] = {
 
 
 class ConsumerAuditor:
-    """Counts for one consumer of a group.
+    """Counts the records of one consumer of a group.
 
-    Its producer shares the consumer's connections, and asks nothing of brokers before something is announced.
+    Its producer shares the consumer's connections, and sends no request before there is something to
+    announce.
     """
 
     _log = Logger()
@@ -59,16 +61,16 @@ class ConsumerAuditor:
         self._auditor.count_times(topic, times_ms)
 
     def start(self) -> None:
-        """From now on announce by time; the cluster is connected."""
+        """Start the periodic announcements; the cluster must be connected."""
         values = {**_PRODUCER, common.CLIENT_ID.name: self._client_id}
         self._producer = Producer(values, cluster=self._cluster)
         self._producer.start().addErrback(self._failed)
         self._auditor.start()
 
     async def close(self, timeout_s: float) -> None:
-        """Announce what was counted since the last time, and end.
+        """Announce the remaining counts and close the producer.
 
-        :param timeout_s: how long it may take; it takes no more than :data:`PATIENCE_S`.
+        :param timeout_s: the longest time this may take; never more than :data:`CLOSE_TIMEOUT_S`.
         """
         if self._producer is None:
             return
@@ -76,23 +78,23 @@ class ConsumerAuditor:
         producer, self._producer = self._producer, None
         self._auditor.stop()
         try:
-            await producer.close(min(timeout_s, PATIENCE_S))
+            await producer.close(min(timeout_s, CLOSE_TIMEOUT_S))
         except Exception:
             self._log.failure("the producer of a consumer's audit could not be closed")
 
-    def _put(self, topic: str, key: bytes, value: bytes) -> Deferred[Any]:
+    def _put(self, topic: str, key: bytes, value: bytes) -> Deferred[RecordMetadata]:
         if self._producer is None:
             raise ClientClosed("the consumer is closed")
         return self._producer.send(topic, value, key=key)
 
-    def _failed(self, failure: Any) -> None:
+    def _failed(self, failure: Failure) -> None:
         self._log.failure("the producer of a consumer's audit could not be started", failure)
 
 
 def consumer_auditor(settings: ClientSettings, cluster: Cluster) -> ConsumerAuditor | None:
-    """Return what a consumer's settings ask for; None: nothing.
+    """Return the auditor for a consumer's settings; None if they ask for none.
 
-    :raises SettingError: it has no group.
+    :raises SettingError: there is no ``group.id``.
     """
     interval_ms = settings[consumer.AUDIT_INTERVAL_MS]
     if not interval_ms:

@@ -1,4 +1,4 @@
-"""The consumer: records of partitions, or of a group's share of topics."""
+"""The consumer: reads partitions, assigned by the application or by a consumer group."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLOSE_S = 30.0
 
 
 class Consumer:
-    """Gives records of topics that a group shares (:meth:`subscribe`) or of partitions (:meth:`assign`)::
+    """Reads topics as a member of a group (:meth:`subscribe`), or assigned partitions (:meth:`assign`)::
 
         consumer = Consumer(bootstrap_servers="127.0.0.1:9092", group_id="mine")
         consumer.subscribe(["events"])
@@ -38,12 +38,13 @@ class Consumer:
         async for record in consumer:
             print(record.value)
 
-    There are four ways to have them: ``async for``, :meth:`getmany` and :meth:`getone`, :meth:`process`,
-    which calls a function, and :meth:`stream` in a thread. One of them at a time.
+    There are four ways to get records, one at a time: ``async for``; :meth:`getmany` and :meth:`getone`;
+    :meth:`process`, which calls a function; and :meth:`stream`, for a thread.
 
-    What is handed out counts as done when more is asked for. Automatic commits (``enable.auto.commit``)
-    commit what is done, :meth:`commit` all that was handed out. Heartbeats go on by themselves while the
-    reactor runs. Used from the reactor's thread only, but for the iteration over :meth:`stream`.
+    Delivered records count as processed when more are asked for. Automatic commits (``enable.auto.commit``)
+    commit processed records, :meth:`commit` commits all delivered ones. Heartbeats are sent while the reactor
+    runs. All methods must be called in the reactor's thread; only the iterator of :meth:`stream` is for
+    another one.
     """
 
     def __init__(
@@ -54,12 +55,12 @@ class Consumer:
         cluster: Cluster | None = None,
         **more: Any,
     ) -> None:
-        """Make it; :meth:`start` connects.
+        """Create the consumer; :meth:`start` connects.
 
-        :param settings: by Kafka's names, with dots or underscores; *more* likewise.
-        :param reactor: None: the cluster's, or the one that is installed.
-        :param cluster: one to share; it is not closed with the consumer.
-        :raises SettingError: a setting is unknown or has a bad value.
+        :param settings: settings by Kafka's names, with dots or underscores; *more* likewise.
+        :param reactor: None: the cluster's, or the installed one.
+        :param cluster: a cluster to share; it is not closed with the consumer.
+        :raises SettingError: a setting is unknown or has an invalid value.
         """
         self.settings, self.cluster = client_cluster("consumer", {**settings, **more}, reactor, cluster)
         self._owns_cluster = cluster is None
@@ -71,13 +72,13 @@ class Consumer:
         self._ending: SharedCall[None] = SharedCall()
         self._closed = self._ended = False
 
-    # -- beginning and end
+    # -- start and close
 
     @deferred
     async def start(self) -> Consumer:
-        """Connect, and begin to fetch.
+        """Connect, and start to fetch.
 
-        Fires with the consumer; fails with ConnectionFailed if no broker answers: then :meth:`close` it.
+        Fires with the consumer; fails with ConnectionFailed if no broker answers: :meth:`close` it then.
         """
         self._check_open()
         await self.cluster.start()
@@ -86,13 +87,13 @@ class Consumer:
         return self
 
     def close(self, timeout_s: float = CLOSE_S) -> Deferred[None]:
-        """Hand out nothing more, commit where that is automatic, leave the group, close the connections.
+        """Stop delivering records, commit if ``enable.auto.commit``, leave the group and disconnect.
 
-        What was handed out is taken for done, unless it is still in the function of :meth:`process`, which is
-        waited for. Whoever waits for records gets ClientClosed; ``async for`` and streams end.
+        Delivered records count as processed, except those in the function of :meth:`process`, which is waited
+        for. Pending calls for records fail with ClientClosed; ``async for`` and streams end.
 
-        :param timeout_s: after this whatever is left is given up: a function that is at work, say.
-        :return: fires when that is done.
+        :param timeout_s: what is not done by then, a running function for example, is given up.
+        :return: fires when the consumer is closed.
         """
         if self._closed:
             return self._ending.wait("close", self._nothing)
@@ -119,7 +120,7 @@ class Consumer:
         if self._closed:
             raise ClientClosed("the consumer is closed")
 
-    # -- which partitions
+    # -- assignment
 
     def subscribe(
         self,
@@ -127,24 +128,24 @@ class Consumer:
         pattern: str | re.Pattern[str] | None = None,
         listener: Any = None,
     ) -> None:
-        """Share these topics with the members of the group, instead of those before.
+        """Join the group with these topics, which replace earlier ones.
 
-        :param pattern: a regular expression that whole names match, in place of topics.
-        :param listener: as :class:`~kafkatx.client.consumer.group.rebalance.RebalanceListener`; it may lack
-            methods.
-        :raises KafkaTXError: there is no ``group.id``; partitions are assigned by :meth:`assign`.
-        :raises ValueError: both topics and pattern are given, or none.
+        :param pattern: a regular expression that must match whole topic names, in place of *topics*.
+        :param listener: a :class:`~kafkatx.client.consumer.group.rebalance.RebalanceListener`, or an object
+            with some of its methods.
+        :raises KafkaTXError: there is no ``group.id``; or partitions are assigned by :meth:`assign`.
+        :raises ValueError: both topics and pattern are given, or neither.
         """
         self._check_open()
         if self._subscriptions.assigned_partitions and not self._subscribed:
-            raise KafkaTXError("partitions are assigned by hand: unsubscribe() first")
+            raise KafkaTXError("partitions are assigned by assign(): unsubscribe() first")
         self._group().subscribe(topics, pattern)
         self._subscribed = True
         self._parts.rebalance_callbacks.listener = listener
 
     @deferred
     async def unsubscribe(self) -> None:
-        """Leave the group, or give up what :meth:`assign` has assigned; fires when that is done."""
+        """Leave the group, or drop the partitions of :meth:`assign`; fires when that is done."""
         self._check_open()
         if self._subscribed:
             self._subscribed = False
@@ -156,76 +157,79 @@ class Consumer:
         self._parts.partitions_changed()
 
     def assign(self, partitions: Iterable[TopicPartition | tuple[str, int]]) -> None:
-        """Read these partitions, instead of those before, whoever else does.
+        """Read these partitions, which replace earlier ones, without a group.
 
         :raises KafkaTXError: topics are subscribed to.
         """
         self._check_open()
         if self._subscribed:
             raise KafkaTXError("topics are subscribed to: unsubscribe() first")
-        places = {TopicPartition(*place) for place in partitions}
-        self.cluster.track({place.topic for place in places}, self)
+        places = {TopicPartition(*topic_partition) for topic_partition in partitions}
+        self.cluster.track({topic_partition.topic for topic_partition in places}, self)
         self._subscriptions.remove_partitions(self._subscriptions.assigned_partitions - places)
         self._parts.assign(sorted(places))
 
     def assignment(self) -> frozenset[TopicPartition]:
-        """The partitions that it reads."""
+        """Return the assigned partitions."""
         return self._subscriptions.assigned_partitions
 
-    # -- where in them
+    # -- positions
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Go on from an offset; what was read ahead is dropped.
+        """Continue at an offset; drop buffered records.
 
-        A fetch that waits at the end of the log is not interrupted, as by Apache Kafka's consumer: a broker
-        answers requests of a connection in their order. So the first record may take ``fetch.max.wait.ms``
-        to come (500 ms), as after :meth:`resume` and :meth:`assign`. Give that less where seeks are many.
+        A fetch that waits at the end of the log is not interrupted, as in Apache Kafka's consumer: a broker
+        answers the requests of a connection in order. So the first record may take ``fetch.max.wait.ms`` (500
+        ms) to come, also after :meth:`resume` and :meth:`assign`. Lower that setting if you seek often.
 
-        :raises NotAssigned: the consumer does not have the partition.
+        :raises NotAssigned: the partition is not assigned.
         """
         if offset < 0:
-            raise ValueError(f"offset {offset}: 0 or more, or use seek_to_beginning and seek_to_end")
+            raise ValueError(
+                f"offset {offset}: must be 0 or more; see also seek_to_beginning and seek_to_end"
+            )
         self._subscriptions[partition].seek(offset)
         self._parts.partitions_changed()
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """Go on from the first record that there is; without arguments in all partitions."""
+        """Continue at the first record of the log; without arguments in all partitions."""
         self._seek_to(partitions, EARLIEST)
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """Go on behind the last record that there is; without arguments in all partitions."""
+        """Continue after the last record of the log; without arguments in all partitions."""
         self._seek_to(partitions, LATEST)
 
     def _seek_to(self, partitions: Iterable[TopicPartition], begin: int) -> None:
         for position in [
-            self._subscriptions[place] for place in partitions or self._subscriptions.assigned_partitions
+            self._subscriptions[topic_partition]
+            for topic_partition in partitions or self._subscriptions.assigned_partitions
         ]:
             position.request_offset_reset(begin)
         self._parts.partitions_changed()
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Hand out nothing more of these until :meth:`resume`; they stay assigned."""
-        for position in [self._subscriptions[place] for place in partitions]:
+        """Stop delivering records of these partitions until :meth:`resume`; they stay assigned."""
+        for position in [self._subscriptions[topic_partition] for topic_partition in partitions]:
             position.paused = True
             position.interrupt_delivery()
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Hand out records of these again."""
-        for position in [self._subscriptions[place] for place in partitions]:
+        """Deliver records of these partitions again."""
+        for position in [self._subscriptions[topic_partition] for topic_partition in partitions]:
             position.paused = False
             position.buffer.enqueue(position)
         self._parts.partitions_changed()
 
     def paused(self) -> frozenset[TopicPartition]:
-        """Those that :meth:`pause` has stopped."""
+        """Return the paused partitions."""
         return frozenset(position.topic_partition for position in self._subscriptions if position.paused)
 
     @deferred
     async def position(self, partition: TopicPartition) -> int:
-        """The offset of the next record to be handed out; waits until it is known.
+        """Return the offset of the next record to be delivered; waits until it is known.
 
-        Fails with NotAssigned, or with the error that keeps it from being known. A listener may ask for what
-        :meth:`close` revokes, too.
+        Fails with NotAssigned, or with the error that prevents it from being known. A listener may also call
+        this while :meth:`close` revokes the partition.
         """
         self._check_not_ended()
         position = self._subscriptions[partition]
@@ -233,9 +237,9 @@ class Consumer:
         return position.position
 
     def highwater(self, partition: TopicPartition) -> int:
-        """The end of a partition's log (exclusive) as the last fetch told it; -1: none did yet.
+        """Return the partition's high watermark as of the last fetch; -1 before the first one.
 
-        :raises NotAssigned: the consumer does not have the partition.
+        :raises NotAssigned: the partition is not assigned.
         """
         return self._subscriptions[partition].high_watermark
 
@@ -243,72 +247,77 @@ class Consumer:
 
     @deferred
     async def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None) -> None:
-        """Commit offsets: those of the next records, of all that was handed out unless others are given.
+        """Commit offsets; without arguments the positions after all delivered records.
 
-        Fires when the group has them. Fails with CommitFailed where others have the partitions now, with
-        RequestError, or with ConnectionFailed. A consumer that was put out of its group, by
-        ``max.poll.interval.ms`` say, has no partitions any more: the next call without arguments fails with
-        CommitFailed and names those that it had. A listener may commit what is revoked by :meth:`close`, too.
+        Fires when they are committed. Fails with CommitFailed if the partitions are assigned to other members
+        now, with RequestError, or with ConnectionFailed. A consumer that was removed from its group, by
+        ``max.poll.interval.ms`` for example, has no partitions any more: the next call without arguments
+        fails with CommitFailed and names those that it had. A listener may also commit while :meth:`close`
+        revokes partitions.
         """
         self._check_not_ended()
         if offsets is None:
-            self._check_nothing_forfeited()
+            self._check_nothing_lost()
             wanted = self._subscriptions.positions()
         else:
             wanted = {
-                TopicPartition(*place): at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at)
-                for place, at in offsets.items()
+                TopicPartition(*topic_partition): at
+                if isinstance(at, OffsetAndMetadata)
+                else OffsetAndMetadata(at)
+                for topic_partition, at in offsets.items()
             }
         await self._group().commit(wanted)
 
-    def _check_nothing_forfeited(self) -> None:
-        """Raise CommitFailed, once, where partitions were lost since records of them were handed out."""
-        lost = self._parts.rebalance_callbacks.lost_partitions
-        if lost:
-            names = ", ".join(map(str, sorted(lost)))
-            lost.clear()
+    def _check_nothing_lost(self) -> None:
+        """Raise CommitFailed, once, if partitions were lost after records of them were delivered."""
+        unresolved = self._parts.rebalance_callbacks.lost_partitions
+        if unresolved:
+            names = ", ".join(map(str, sorted(unresolved)))
+            unresolved.clear()
             raise CommitFailed(
                 ErrorCode.UNKNOWN_MEMBER_ID,
-                f"no offset of {names} was committed: this consumer was put out of its group, and others "
-                "have the partitions; give max.poll.interval.ms more, or max.poll.records less",
+                f"no offset of {names} was committed: this consumer was removed from its group, and others "
+                "have the partitions; increase max.poll.interval.ms, or decrease max.poll.records",
             )
 
     @deferred
     async def committed(self, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed; None where that is nothing."""
+        """Return the group's committed offsets; None for partitions without one."""
         self._check_not_ended()
-        return await self._group().fetch_committed([TopicPartition(*place) for place in partitions])
+        return await self._group().fetch_committed(
+            [TopicPartition(*topic_partition) for topic_partition in partitions]
+        )
 
     def _group(self) -> Membership:
         if self._parts.membership is None:
-            raise KafkaTXError("there is no group: set group.id")
+            raise KafkaTXError("the consumer has no group: set group.id")
         return self._parts.membership
 
-    # -- what logs have
+    # -- offsets of logs
 
     @deferred
     async def beginning_offsets(self, *partitions: TopicPartition) -> dict[TopicPartition, int]:
-        """The first offset of each partition."""
+        """Return the first offset of each partition."""
         return await self._offsets(dict.fromkeys(partitions, EARLIEST))
 
     @deferred
     async def end_offsets(self, *partitions: TopicPartition) -> dict[TopicPartition, int]:
-        """The offset that each partition's next record gets; with read_committed the last stable offset."""
+        """Return the log end offset of each partition; with read_committed the last stable offset."""
         return await self._offsets(dict.fromkeys(partitions, LATEST))
 
     async def _offsets(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         self._check_open()
         found = await offsets_of(self.cluster, timestamps, self._isolation_level)
-        return {place: at.offset for place, at in found.items()}
+        return {topic_partition: at.offset for topic_partition, at in found.items()}
 
     @deferred
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record of each partition at or after a time (ms); None where there is none."""
+        """Return the first record of each partition at or after a timestamp (ms); None if there is none."""
         self._check_open()
         found = await offsets_of(self.cluster, timestamps, self._isolation_level)
-        return {place: at if at.offset >= 0 else None for place, at in found.items()}
+        return {topic_partition: at if at.offset >= 0 else None for topic_partition, at in found.items()}
 
     # -- records
 
@@ -316,34 +325,34 @@ class Consumer:
     async def getmany(
         self, max_records: int | None = None, timeout_ms: int | None = 0
     ) -> dict[TopicPartition, list[Record]]:
-        """The next records, by partition.
+        """Return the next records, by partition.
 
-        :param max_records: at most so many in all; None: ``max.poll.records``.
-        :param timeout_ms: how long to wait for some; None: for ever.
-        :return: fires with none after the time-out. Fails with what stands in their place, and with
-            ClientClosed. Cancelling it loses nothing.
+        :param max_records: the most records to return; None: ``max.poll.records``.
+        :param timeout_ms: how long to wait for records; None: without limit.
+        :return: fires with an empty dict after the timeout. Fails with the error in place of the next record,
+            or with ClientClosed. No record is lost if it is cancelled.
         """
         limit = self._max_poll_records if max_records is None else max_records
         return await self._parts.poller.poll(limit, None if timeout_ms is None else timeout_ms / 1000)
 
     @deferred
     async def getone(self) -> Record:
-        """The next record, whenever it comes; otherwise as :meth:`getmany`."""
+        """Return the next record; waits without limit, otherwise as :meth:`getmany`."""
         (found,) = (await self._parts.poller.poll(1, None)).values()
         return found[0]
 
     def __aiter__(self) -> AsyncIterator[Record]:
-        """Give records for ever; see the class. Raises what stands in place of one."""
+        """Give records until the consumer is closed. Raises the error in place of a record."""
         return records(self._parts.poller, self._max_poll_records)
 
     def stream(self) -> BlockingStream:
-        """An endless iterator for a thread other than the reactor's: it waits for records."""
+        """Return an iterator for a thread other than the reactor's; it waits for records."""
         return BlockingStream(self._parts.reactor, self._parts.poller, self._max_poll_records)
 
     def next_delivery(self) -> Deferred[Delivery]:
-        """The next records of one partition, to be given one by one; for iterators of other kinds.
+        """Return the next records of one partition, to be given out one by one; for other kinds of iterators.
 
-        Whoever has it does as :func:`~kafkatx.client.consumer.iterators.records` does.
+        The caller must iterate as :func:`~kafkatx.client.consumer.iterators.records` does.
         """
         return Deferred.fromCoroutine(self._parts.poller.next_delivery(self._max_poll_records))
 
@@ -352,16 +361,16 @@ class Consumer:
     ) -> Deferred[None]:
         """Call a function with each record until the consumer is closed.
 
-        Records of one partition come one after the other, those of several at the same time: the next comes
-        when the Deferred or coroutine that the function returned is done. No more is read ahead meanwhile
-        than settings allow.
+        Records of one partition are passed one after another, those of several partitions concurrently. If
+        the function returns a Deferred or a coroutine, the partition's next record waits for it. Meanwhile no
+        more is buffered than the settings allow.
 
-        :param batches: call it with lists of records of one partition.
-        :param max_records: of such a list; None: ``max.poll.records``.
-        :return: fires when the consumer is closed. Fails with what the function fails with: the record is not
-            done then, and is the next of its partition. Cancelling it, from wherever, ends the processing
-            after the present records: it fails with CancelledError when the function is done with them.
-            Cancelling it once more cancels what the function waits for.
+        :param batches: call the function with lists of records of one partition.
+        :param max_records: the most records in such a list; None: ``max.poll.records``.
+        :return: fires when the consumer is closed. Fails with the function's error: the record is not
+            processed then, and is the next of its partition. Cancelling it ends the processing after the
+            current records: it fails with CancelledError when the function is done with them. Cancelling it
+            again cancels the Deferreds that the function returned.
         """
         parts = self._parts
         processor = Processor(
@@ -371,6 +380,6 @@ class Consumer:
             function,
             batches=batches,
             limit=self._max_poll_records if max_records is None else max_records,
-            alive=parts.report_activity,
+            report_activity=parts.report_activity,
         )
         return parts.process(processor)

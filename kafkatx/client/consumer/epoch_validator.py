@@ -1,11 +1,11 @@
-"""Whether a new leader has what was read from the one before (KIP-320).
+"""Validation of positions after a leader change (KIP-320).
 
-One that was elected though it lacks some of it (an unclean election) has other records from some offset on.
-So it is asked where the epoch of the last record ends in its log::
+A leader that was elected although it lacks some records (unclean election) has other records from some offset
+on. So it is asked where the epoch of the last record ends in its log::
 
-    read: epoch 4 up to offset 120     the new leader: epoch 4 ends at 120 or later     go on
-                                       epoch 4 ends at 100: the logs part there          go back to 100
-                                       it knows no such epoch, and none before it        auto.offset.reset
+    read: epoch 4 up to offset 120     new leader: epoch 4 ends at 120 or later        continue
+                                       epoch 4 ends at 100: the logs diverge there     go back to 100
+                                       it has neither this epoch nor an earlier one    auto.offset.reset
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kafkatx.types import NO_LEADER_EPOCH
 
 
 class EpochValidator:
-    """Compares positions with the logs of their leaders.
+    """Validates positions against the logs of their leaders.
 
-    :param reset: what ``auto.offset.reset`` says: EARLIEST, LATEST, or None.
+    :param reset: ``auto.offset.reset``: EARLIEST, LATEST, or None.
     """
 
     _log = Logger()
@@ -35,60 +35,61 @@ class EpochValidator:
         self._cluster = cluster
         self._reset = reset
 
-    async def validate(self, doubtful: list[TopicPartitionState]) -> dict[TopicPartitionState, KafkaTXError]:
-        """Ask once for all of them; return those that could not be asked for.
+    async def validate(self, states: list[TopicPartitionState]) -> dict[TopicPartitionState, KafkaTXError]:
+        """Ask the leaders once about all *states*; return the errors of those that could not be validated.
 
-        Where what was read ahead does not fit it is dropped, and the position has to be asked for again.
+        If buffered records do not match the leader's log they are dropped, and the position has to be
+        validated again.
         """
-        turns = [position.revision for position in doubtful]
+        revisions = [state.revision for state in states]
         metadata = self._cluster.metadata
-        doubts = {
-            position.topic_partition: EpochQuery(
-                leader_epoch(metadata, position.topic_partition), position.fetch_epoch
+        queries = {
+            state.topic_partition: EpochQuery(
+                leader_epoch(metadata, state.topic_partition), state.fetch_epoch
             )
-            for position in doubtful
+            for state in states
         }
-        found = await epoch_ends(self._cluster, doubts)
+        found = await epoch_ends(self._cluster, queries)
         failed: dict[TopicPartitionState, KafkaTXError] = {}
-        for position, turn in zip(doubtful, turns, strict=True):
-            outcome = found[position.topic_partition]
-            leader = doubts[position.topic_partition].current_leader_epoch
-            if position.revision != turn:
+        for state, revision in zip(states, revisions, strict=True):
+            outcome = found[state.topic_partition]
+            leader = queries[state.topic_partition].current_leader_epoch
+            if state.revision != revision:
                 continue
             if isinstance(outcome, EpochEndOffset):
-                self._complete(position, outcome, leader)
+                self._complete(state, outcome, leader)
             elif isinstance(outcome, RequestError) and outcome.code is ErrorCode.UNSUPPORTED_VERSION:
-                position.complete_validation(leader, NO_LEADER_EPOCH)
+                state.complete_validation(leader, NO_LEADER_EPOCH)
             else:
-                failed[position] = outcome
+                failed[state] = outcome
         return failed
 
-    def _complete(self, position: TopicPartitionState, end: EpochEndOffset, leader: int) -> None:
-        """As ``SubscriptionState.maybeCompleteValidation`` does, but for what was read ahead."""
-        if end.leader_epoch >= 0 and position.fetch_offset <= end.end_offset:
-            position.complete_validation(leader, end.leader_epoch)
-        elif position.fetch_offset == position.position:
-            self._truncated(position, end, leader)
+    def _complete(self, state: TopicPartitionState, end: EpochEndOffset, leader: int) -> None:
+        """Do the same as ``SubscriptionState.maybeCompleteValidation``, but drop buffered records first."""
+        if end.leader_epoch >= 0 and state.fetch_offset <= end.end_offset:
+            state.complete_validation(leader, end.leader_epoch)
+        elif state.fetch_offset == state.position:
+            self._truncated(state, end, leader)
         else:
-            position.drop_buffered()
-            if position.fetch_epoch < 0:
-                position.complete_validation(leader, NO_LEADER_EPOCH)
+            state.drop_buffered()
+            if state.fetch_epoch < 0:
+                state.complete_validation(leader, NO_LEADER_EPOCH)
 
-    def _truncated(self, position: TopicPartitionState, end: EpochEndOffset, leader: int) -> None:
+    def _truncated(self, state: TopicPartitionState, end: EpochEndOffset, leader: int) -> None:
         known = end.leader_epoch >= 0
         if self._reset is None:
             latest = end.end_offset if known else UNKNOWN
-            position.fail(LogTruncation(*position.topic_partition, position.position, latest))
+            state.fail(LogTruncation(*state.topic_partition, state.position, latest))
             return
         reset = "earliest" if self._reset == EARLIEST else "latest"
         self._log.warn(
-            "{place}: the new leader has not all that was read up to {offset}; going on from {goal}",
-            place=position.topic_partition,
-            offset=position.position,
+            "{topic_partition}: the new leader lacks records before offset {offset}; continuing from {goal}",
+            topic_partition=state.topic_partition,
+            offset=state.position,
             goal=end.end_offset if known else reset,
         )
         if known:
-            position.seek(end.end_offset, end.leader_epoch)
-            position.complete_validation(leader, end.leader_epoch)
+            state.seek(end.end_offset, end.leader_epoch)
+            state.complete_validation(leader, end.leader_epoch)
         else:
-            position.request_offset_reset(self._reset)
+            state.request_offset_reset(self._reset)

@@ -1,4 +1,7 @@
-"""Reading ahead: to each leader that has something for the consumer, one fetch is under way."""
+"""The fetcher: keeps one fetch request in flight to each broker that has records for the consumer.
+
+The requests themselves are made by :mod:`kafkatx.clientcore.consumer.fetch_requests`.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +30,18 @@ from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.networkclient.cluster import Cluster
 
 LANE = "fetch"
-"""A fetch waits at the broker for records, and nothing else is to wait behind it."""
+"""Fetches have a connection of their own: they wait at the broker, and would delay other requests."""
 
 
 class Fetcher:
-    """Asks leaders for records of the positions that want them, and gives those what comes.
+    """Fetches records for all partitions that want them.
 
-    What goes wrong and may pass is tried again, other errors become the positions'.
+    Retriable errors are retried; others are raised to the application in place of the partition's next
+    record.
 
-    :param arrived: called when something has come, after more has been asked for.
-    :param out_of_range: called with a position whose offset the log does not have.
-    :param compare: called when positions have to be compared with the logs of their leaders.
+    :param on_records: called when records or errors have arrived, after the next fetch was sent.
+    :param on_out_of_range: called with a partition whose log does not have the fetch offset.
+    :param on_validation_needed: called when positions have to be validated against the logs of their leaders.
     """
 
     _log = Logger()
@@ -46,19 +50,19 @@ class Fetcher:
         self,
         cluster: Cluster,
         settings: ClientSettings,
-        positions: SubscriptionState,
-        fetches: FetchRequests,
-        arrived: Callable[[], None],
-        out_of_range: Callable[[TopicPartitionState], None],
-        compare: Callable[[], None],
+        subscriptions: SubscriptionState,
+        requests: FetchRequests,
+        on_records: Callable[[], None],
+        on_out_of_range: Callable[[TopicPartitionState], None],
+        on_validation_needed: Callable[[], None],
     ) -> None:
         self._cluster = cluster
         self._reactor = cluster.reactor
-        self._subscriptions = positions
-        self._requests = fetches
-        self._on_records = arrived
-        self._out_of_range = out_of_range
-        self._on_validation_needed = compare
+        self._subscriptions = subscriptions
+        self._requests = requests
+        self._on_records = on_records
+        self._out_of_range = on_out_of_range
+        self._on_validation_needed = on_validation_needed
         self._timeout_s = (settings[common.REQUEST_TIMEOUT_MS] + settings[consumer.FETCH_MAX_WAIT_MS]) / 1000
         self._backoff = Backoff(
             first_ms=settings[common.RETRY_BACKOFF_MS],
@@ -74,20 +78,20 @@ class Fetcher:
         self._wake_up: IDelayedCall | None = None
         self._refresh: Deferred[None] | None = None
         self._unlisten: Callable[[], None] | None = None
-        positions.buffer.on_space = self._on_space
+        subscriptions.buffer.on_space = self._on_space
 
     @property
     def in_flight(self) -> int:
-        """How many fetches are under way."""
+        """The number of fetches in flight."""
         return len(self._in_flight)
 
     def start(self) -> None:
-        """Begin."""
+        """Start fetching."""
         self._unlisten = self._cluster.on_metadata(self._metadata_changed)
         self.partitions_changed()
 
     def stop(self) -> None:
-        """End; what is under way is dropped."""
+        """Stop fetching and drop the fetches in flight."""
         if self._unlisten is not None:
             self._unlisten()
             self._unlisten = None
@@ -98,12 +102,12 @@ class Fetcher:
                 waiting.cancel()
 
     def partitions_changed(self) -> None:
-        """Other positions are there, or they want other things than before."""
+        """Fetch for partitions that were assigned, unassigned, sought, paused or resumed."""
         self._by_node = None
         self._idle_until.clear()
         self._wake(0)
 
-    # -- when to ask
+    # -- when to fetch
 
     def _on_space(self) -> None:
         self._idle_until.clear()
@@ -114,7 +118,7 @@ class Fetcher:
         self.partitions_changed()
 
     def _wake(self, seconds: float) -> None:
-        """Look again then, if not before."""
+        """Call :meth:`_send_fetches` after *seconds*, unless it is called earlier."""
         if self._unlisten is None:
             return
         wake_up = self._wake_up
@@ -130,11 +134,11 @@ class Fetcher:
         self._wake_up = None
 
     def _send_fetches(self) -> None:
-        """Ask every leader that has no fetch under way, if it has something that is wanted."""
+        """Send a fetch to every broker that has none in flight and has partitions to fetch."""
         if self._unlisten is None:
             return
         now = self._reactor.seconds()
-        soonest = float("inf")
+        next_due = float("inf")
         for node, positions in self._grouped().items():
             if node in self._in_flight:
                 continue
@@ -143,25 +147,25 @@ class Fetcher:
                 continue
             due = max(self._backoff_until.get(node, 0.0), self._idle_until.get(node, 0.0))
             if due > now:
-                soonest = min(soonest, due)
+                next_due = min(next_due, due)
                 continue
-            asked = self._requests.build(positions, self._cluster.metadata)
-            if asked is not None:
-                self._send(node, asked)
-        if soonest < float("inf"):
-            self._wake(soonest - now)
+            fetch = self._requests.build(positions, self._cluster.metadata)
+            if fetch is not None:
+                self._send(node, fetch)
+        if next_due < float("inf"):
+            self._wake(next_due - now)
         if self._requests.validation_needed:
             self._requests.validation_needed = False
             self._on_validation_needed()
 
     def _grouped(self) -> dict[int, list[TopicPartitionState]]:
         if self._by_node is None:
-            open_ = [position for position in self._subscriptions if position not in self._awaiting_metadata]
+            open_ = [state for state in self._subscriptions if state not in self._awaiting_metadata]
             self._by_node = group_by_node(open_, self._cluster.metadata)
         return self._by_node
 
     def _refresh_metadata(self) -> None:
-        """Have metadata refreshed, and then look again."""
+        """Refresh metadata, then fetch."""
         if self._refresh is not None:
             return
 
@@ -170,99 +174,99 @@ class Fetcher:
             self._awaiting_metadata.clear()
             self.partitions_changed()
 
-        self._refresh = Deferred()  # it may fire at once
+        self._refresh = Deferred()  # refreshed() may fire at once
         refresh = self._cluster.refreshed()
         self._refresh = refresh
         refresh.addCallback(refreshed)
         refresh.addErrback(lambda failure: failure.trap(ClientClosed, CancelledError) and None)
 
-    # -- asking
+    # -- requests and responses
 
-    def _send(self, node: int, asked: InFlightFetch) -> None:
+    def _send(self, node: int, fetch: InFlightFetch) -> None:
         answer = self._cluster.request(
-            node, asked.message, lane=LANE, at_most=asked.max_version, timeout_s=self._timeout_s
+            node, fetch.message, lane=LANE, at_most=fetch.max_version, timeout_s=self._timeout_s
         )
         self._in_flight[node] = answer
-        answer.addCallbacks(self._answered, self._failed, (node, asked), {}, (node, asked))
-        answer.addErrback(lambda failure: self._log.failure("taking a fetch reply", failure))
+        answer.addCallbacks(self._answered, self._failed, (node, fetch), {}, (node, fetch))
+        answer.addErrback(lambda failure: self._log.failure("handling a fetch response", failure))
 
-    def _ended(self, node: int, asked: InFlightFetch) -> None:
+    def _ended(self, node: int, fetch: InFlightFetch) -> None:
         self._in_flight.pop(node, None)
-        self._requests.release(asked)
+        self._requests.release(fetch)
 
-    def _answered(self, response: Any, node: int, asked: InFlightFetch) -> None:
-        self._ended(node, asked)
+    def _answered(self, response: Any, node: int, fetch: InFlightFetch) -> None:
+        self._ended(node, fetch)
         self._failures.pop(node, None)
         now = self._reactor.seconds()
         if response.throttle_time_ms:
             self._backoff_until[node] = now + response.throttle_time_ms / 1000
         try:
-            got, refused = self._requests.handle_response(asked, response)
+            got, refused = self._requests.handle_response(fetch, response)
         except RequestError as error:
-            self._request_failed(node, asked, error)
+            self._request_failed(node, fetch, error)
             return
         if self._requests.replica_changed:
             self._requests.replica_changed = False
             self._by_node = None
         if got:
             self._move_back(node, got)
-        elif asked.pause_ms:
-            self._idle_until[node] = now + asked.pause_ms / 1000
+        elif fetch.pause_ms:
+            self._idle_until[node] = now + fetch.pause_ms / 1000
         for refusal in refused:
             self._partition_failed(refusal)
-        # More is asked for before the application has what came: the broker works while it does.
+        # The next fetch is sent before the application gets these records: both work at the same time.
         self._send_fetches()
         if got or refused:
             self._on_records()
 
     def _move_back(self, node: int, got: list[TopicPartitionState]) -> None:
-        """Let the others be the first in the next request."""
+        """Move partitions that got records to the end of the next request."""
         group = (self._by_node or {}).get(node)
         if group is not None and len(group) > 1:
             served = set(got)
             group.sort(key=served.__contains__)
 
-    def _failed(self, failure: Failure, node: int, asked: InFlightFetch) -> None:
-        self._ended(node, asked)
+    def _failed(self, failure: Failure, node: int, fetch: InFlightFetch) -> None:
+        self._ended(node, fetch)
         if failure.check(CancelledError, ClientClosed):
             return
         if failure.check(KafkaTXError) is None:
             self._log.failure("fetching", failure)
-        self._request_failed(node, asked, failure.value or KafkaTXError("fetching"))
+        self._request_failed(node, fetch, failure.value or KafkaTXError("fetching"))
 
-    def _request_failed(self, node: int, asked: InFlightFetch, error: BaseException) -> None:
+    def _request_failed(self, node: int, fetch: InFlightFetch, error: BaseException) -> None:
         if retriable(error) or not isinstance(error, KafkaTXError):
             failures = self._failures.get(node, 0)
             self._failures[node] = failures + 1
             self._backoff_until[node] = self._reactor.seconds() + self._backoff.pause_s(failures)
             self._cluster.stale()
         else:
-            for position in asked.states():
-                position.fail(error)
+            for state in fetch.states():
+                state.fail(error)
             self._on_records()
         self._send_fetches()
 
     def _partition_failed(self, refusal: FailedPartition) -> None:
-        position, code = refusal
+        state, code = refusal
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._offset_out_of_range(position)
+            self._offset_out_of_range(state)
         elif code is ErrorCode.CORRUPT_MESSAGE:
-            at = position.fetch_offset
-            position.fail(
-                CorruptBatch(*position.topic_partition, at, at + 1, f"the broker says: {describe(code)}")
-            )
+            at = state.fetch_offset
+            state.fail(CorruptBatch(*state.topic_partition, at, at + 1, f"broker: {describe(code)}"))
         elif code.retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR:
-            self._log.debug("fetch from {place}: {code}", place=position.topic_partition, code=code.name)
-            position.preferred_read_replica = NO_NODE
-            self._awaiting_metadata.add(position)
+            self._log.debug(
+                "fetch from {topic_partition}: {code}", topic_partition=state.topic_partition, code=code.name
+            )
+            state.preferred_read_replica = NO_NODE
+            self._awaiting_metadata.add(state)
             self._by_node = None
             self._refresh_metadata()
         else:
-            position.fail(RequestError(code, f"fetch from {position.topic_partition}: {describe(code)}"))
+            state.fail(RequestError(code, f"fetch from {state.topic_partition}: {describe(code)}"))
 
-    def _offset_out_of_range(self, position: TopicPartitionState) -> None:
-        if position.preferred_read_replica != NO_NODE:  # a follower may be behind: the leader knows (KIP-392)
-            position.preferred_read_replica = NO_NODE
+    def _offset_out_of_range(self, state: TopicPartitionState) -> None:
+        if state.preferred_read_replica != NO_NODE:  # a follower may lag behind: ask the leader (KIP-392)
+            state.preferred_read_replica = NO_NODE
             self._by_node = None
         else:
-            self._out_of_range(position)
+            self._out_of_range(state)

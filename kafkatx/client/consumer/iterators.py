@@ -1,7 +1,7 @@
-"""Endless iterations over a consumer's records: in a coroutine, and in a thread.
+"""Endless iterators over a consumer's records: for a coroutine, and for a thread.
 
-Both get a hand of records at a time, and give one after the other without asking anybody. Seeks, pauses and
-rebalances empty the hand; see :class:`~kafkatx.clientcore.consumer.partition_state.Delivery`.
+Both take a :class:`~kafkatx.clientcore.consumer.partition_state.Delivery` at a time and give its records one
+after another without further calls. Seeks, pauses and rebalances empty the delivery.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from kafkatx.clientcore.errors import ClientClosed, NotAssigned
 from kafkatx.types import TopicPartition
 
 
-async def records(reading: Poller, limit: int) -> AsyncIterator[Record]:
-    """Give records for ever; ends when the consumer is closed.
+async def records(poller: Poller, limit: int) -> AsyncIterator[Record]:
+    """Give records until the consumer is closed.
 
-    A record is done when the next is asked for. While records are at hand nothing is awaited, but the
-    reactor gets its turn between hands. If the application leaves the loop, what it was not given is the
-    next for whoever asks.
+    A record counts as processed when the next one is asked for. Nothing is awaited between the records of one
+    delivery, but the reactor gets its turn between deliveries. If the application leaves the loop, the
+    records that it was not given are the next ones for another call.
     """
     while True:
         try:
-            hand = await reading.next_delivery(limit)
+            delivery = await poller.next_delivery(limit)
         except ClientClosed:
             return
-        for record in hand.remaining:
-            hand.last = record
+        for record in delivery.remaining:
+            delivery.last = record
             yield record
 
 
 class BlockingStream:
-    """An iterator for a thread: it never ends, it waits, until the consumer is closed.
+    """An iterator for a thread; it waits for records and ends when the consumer is closed.
 
-    Not for the reactor's own thread: it would wait for itself. One thread at a time.
+    Only for one thread at a time, and not for the reactor's own, which would wait for itself.
     """
 
-    def __init__(self, reactor: Any, reading: Poller, limit: int) -> None:
+    def __init__(self, reactor: Any, poller: Poller, limit: int) -> None:
         self._reactor = reactor
-        self._poller = reading
+        self._poller = poller
         self._limit = limit
 
     def __iter__(self) -> Iterator[Record]:
-        """Give records; raises KafkaTXError where one cannot be had."""
+        """Give records; raises the KafkaTXError in place of a record."""
         while True:
             try:
-                hand: Delivery = blockingCallFromThread(self._reactor, self._next_delivery)  # type: ignore[arg-type]
+                delivery: Delivery = blockingCallFromThread(self._reactor, self._next_delivery)  # type: ignore[arg-type]
             except ClientClosed:
                 return
-            for record in hand.remaining:
-                hand.last = record
+            for record in delivery.remaining:
+                delivery.last = record
                 yield record
 
     def _next_delivery(self) -> Deferred[Delivery]:
@@ -64,10 +64,10 @@ class BlockingStream:
 
 
 def rewind(seek: Callable[[TopicPartition, int], None], found: Mapping[TopicPartition, list[Record]]) -> None:
-    """Take back records that were handed out, but reached nobody: they are the next again.
+    """Seek back to the first of records that were delivered but did not reach the application.
 
-    :param seek: the consumer's.
+    :param seek: the consumer's method.
     """
-    for place, records in found.items():
+    for topic_partition, records in found.items():
         with suppress(NotAssigned):
-            seek(place, records[0].offset)
+            seek(topic_partition, records[0].offset)

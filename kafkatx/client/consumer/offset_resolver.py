@@ -1,7 +1,6 @@
-"""Where a consumer begins: at what the group has committed, or else at an end of the log.
+"""Resolution of start offsets: the group's committed offset, or else an end of the log.
 
-And whether it may go on there when a partition has another leader: see
-:mod:`kafkatx.client.consumer.epoch_validator`.
+Positions are also validated here after a leader change, by :mod:`kafkatx.client.consumer.epoch_validator`.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ FetchCommitted: TypeAlias = Callable[
 
 
 class OffsetResolver:
-    """Finds the offset of each position that has none, and tries until it has it.
+    """Finds the offset of each partition without one, and retries until it has it.
 
-    :param committed: reads what the group has committed; None where there is no group.
-    :param located: called when positions have got an offset, or an error.
+    :param committed: reads the group's committed offsets; None without a group.
+    :param on_resolved: called when partitions have got an offset or an error.
     """
 
     _log = Logger()
@@ -47,14 +46,14 @@ class OffsetResolver:
         self,
         cluster: Cluster,
         settings: ClientSettings,
-        positions: SubscriptionState,
+        subscriptions: SubscriptionState,
         committed: FetchCommitted | None,
-        located: Callable[[], None],
+        on_resolved: Callable[[], None],
     ) -> None:
         self._cluster = cluster
-        self._subscriptions = positions
+        self._subscriptions = subscriptions
         self._committed = committed
-        self._on_resolved = located
+        self._on_resolved = on_resolved
         self._reset = RESETS.get(settings[consumer.AUTO_OFFSET_RESET])
         self._isolation_level = int(settings[consumer.ISOLATION_LEVEL] == "read_committed")
         self._backoff = Backoff(
@@ -69,39 +68,39 @@ class OffsetResolver:
         self._closed = False
 
     def start(self) -> None:
-        """From now on positions are compared with the log of each leader that is new."""
+        """Start to validate positions after leader changes."""
         self._unlisten = self._cluster.on_metadata(lambda old, new: self.validate_positions())
 
     def validate_positions(self) -> None:
-        """Have those positions checked that were read from another leader than there is now."""
-        for position in self._subscriptions:
-            position.maybe_validate(leader_epoch(self._cluster.metadata, position.topic_partition))
+        """Validate the positions that were read from another leader than the current one."""
+        for state in self._subscriptions:
+            state.maybe_validate(leader_epoch(self._cluster.metadata, state.topic_partition))
         self.resolve()
 
     def resolve(self) -> None:
-        """See to it that all positions come to have an offset; nothing happens if that is under way."""
+        """Start to resolve all positions, unless that is under way."""
         if self._running is None and not self._closed and self._unresolved():
-            self._running = Deferred()  # the coroutine may end before its Deferred is there
+            self._running = Deferred()  # the coroutine may end before its Deferred is assigned
             running = Deferred.fromCoroutine(self._run())
             running.addErrback(lambda failure: failure.trap(CancelledError, ClientClosed) and None)
-            running.addErrback(lambda failure: self._log.failure("locating positions", failure))
+            running.addErrback(lambda failure: self._log.failure("resolving offsets", failure))
             if self._running is not None:
                 self._running = running
 
-    async def wait_resolved(self, position: TopicPartitionState) -> None:
-        """Wait until a position has its offset.
+    async def wait_resolved(self, state: TopicPartitionState) -> None:
+        """Wait until a partition's position is known.
 
-        :raises KafkaTXError: it has got none.
+        :raises KafkaTXError: it cannot be resolved.
         """
-        while position.unresolved:
-            if position.error is not None:
-                raise position.error
+        while state.unresolved:
+            if state.error is not None:
+                raise state.error
             waiting = self._round_ended.wait()
             self.resolve()
             await waiting
 
     def close(self) -> None:
-        """End; who waits gets ClientClosed."""
+        """Stop; calls of :meth:`wait_resolved` fail with ClientClosed."""
         self._closed = True
         self._unlisten()
         running, self._running = self._running, None
@@ -109,29 +108,29 @@ class OffsetResolver:
             running.cancel()
         self._round_ended.fail(ClientClosed("the consumer was closed"))
 
-    def out_of_range(self, position: TopicPartitionState) -> None:
-        """The log does not have a position's offset: begin elsewhere if settings say where, else fail."""
+    def out_of_range(self, state: TopicPartitionState) -> None:
+        """Reset a position that the log does not have; fail if ``auto.offset.reset`` is ``none``."""
         if self._reset is None:
-            position.start_at = OUT_OF_RANGE  # nothing is fetched before the leader has said what it has
+            state.start_at = OUT_OF_RANGE  # fetch nothing until the log's range of offsets is known
         else:
             self._log.warn(
-                "{place}: the log does not have offset {offset}; going on from the {reset}",
-                place=position.topic_partition,
-                offset=position.fetch_offset,
+                "{topic_partition}: the log does not have offset {offset}; continuing from the {reset}",
+                topic_partition=state.topic_partition,
+                offset=state.fetch_offset,
                 reset="earliest" if self._reset == EARLIEST else "latest",
             )
-            position.request_offset_reset(self._reset)
+            state.request_offset_reset(self._reset)
         self.resolve()
 
     def _unresolved(self) -> list[TopicPartitionState]:
-        return [position for position in self._subscriptions if position.unresolved and not position.error]
+        return [state for state in self._subscriptions if state.unresolved and not state.error]
 
     async def _run(self) -> None:
         failures = 0
         try:
-            while lost := self._unresolved():
-                before = len(lost)
-                await self._resolve_once(lost)
+            while unresolved := self._unresolved():
+                before = len(unresolved)
+                await self._resolve_once(unresolved)
                 self._on_resolved()
                 self._round_ended.fire(None)
                 left = self._unresolved()
@@ -142,110 +141,110 @@ class OffsetResolver:
         finally:
             self._running = None
 
-    async def _resolve_once(self, lost: list[TopicPartitionState]) -> None:
-        """Ask once for all of them."""
-        turns = {position.topic_partition: position.revision for position in lost}
-        committed = [position for position in lost if position.start_at == COMMITTED]
+    async def _resolve_once(self, unresolved: list[TopicPartitionState]) -> None:
+        """Ask once about all of them."""
+        revisions = {state.topic_partition: state.revision for state in unresolved}
+        committed = [state for state in unresolved if state.start_at == COMMITTED]
         if committed:
-            await self._resolve_committed(committed, turns)
-        outside = [position for position in lost if position.start_at == OUT_OF_RANGE]
-        if outside:
-            await self._fail_out_of_range(outside, turns)
+            await self._resolve_committed(committed, revisions)
+        out_of_range = [state for state in unresolved if state.start_at == OUT_OF_RANGE]
+        if out_of_range:
+            await self._fail_out_of_range(out_of_range, revisions)
         ends = {
-            position.topic_partition: position.start_at
-            for position in lost
-            if position.start_at not in (None, COMMITTED, OUT_OF_RANGE)
-            and position.revision == turns[position.topic_partition]
+            state.topic_partition: state.start_at
+            for state in unresolved
+            if state.start_at not in (None, COMMITTED, OUT_OF_RANGE)
+            and state.revision == revisions[state.topic_partition]
         }
         if ends:
-            await self._resolve_by_timestamp(lost, ends, turns)
-        await self._validate([position for position in self._unresolved() if position.awaiting_validation])
+            await self._resolve_by_timestamp(unresolved, ends, revisions)
+        await self._validate([state for state in self._unresolved() if state.awaiting_validation])
 
     async def _resolve_committed(
-        self, wanted: list[TopicPartitionState], turns: Mapping[TopicPartition, int]
+        self, wanted: list[TopicPartitionState], revisions: Mapping[TopicPartition, int]
     ) -> None:
         found: Mapping[TopicPartition, OffsetAndMetadata | None] = {}
         if self._committed is not None:
             try:
-                found = await self._committed([position.topic_partition for position in wanted])
+                found = await self._committed([state.topic_partition for state in wanted])
             except KafkaTXError as error:
-                self._failed(wanted, error, turns)
+                self._failed(wanted, error, revisions)
                 return
-        for position in wanted:
-            if position.revision != turns[position.topic_partition]:
+        for state in wanted:
+            if state.revision != revisions[state.topic_partition]:
                 continue
-            offset = found.get(position.topic_partition)
+            offset = found.get(state.topic_partition)
             if offset is not None:
-                position.set_position(offset.offset, offset.leader_epoch)
-                position.maybe_validate(leader_epoch(self._cluster.metadata, position.topic_partition))
+                state.set_position(offset.offset, offset.leader_epoch)
+                state.maybe_validate(leader_epoch(self._cluster.metadata, state.topic_partition))
             elif self._reset is None:
-                position.fail(NoOffset(*position.topic_partition))
+                state.fail(NoOffset(*state.topic_partition))
             else:
-                position.start_at = self._reset
+                state.start_at = self._reset
 
     async def _resolve_by_timestamp(
         self,
-        lost: list[TopicPartitionState],
+        unresolved: list[TopicPartitionState],
         ends: Mapping[TopicPartition, Any],
-        turns: Mapping[TopicPartition, int],
+        revisions: Mapping[TopicPartition, int],
     ) -> None:
         found = await look_up(self._cluster, ends, self._isolation_level)
-        for position in lost:
-            outcome = found.get(position.topic_partition)
+        for state in unresolved:
+            outcome = found.get(state.topic_partition)
             if isinstance(outcome, KafkaTXError):
-                self._failed([position], outcome, turns)
+                self._failed([state], outcome, revisions)
             elif (
                 outcome is not None
                 and outcome.offset >= 0
-                and position.revision == turns[position.topic_partition]
+                and state.revision == revisions[state.topic_partition]
             ):
-                position.set_position(outcome.offset)
+                state.set_position(outcome.offset)
 
     async def _fail_out_of_range(
-        self, outside: list[TopicPartitionState], turns: Mapping[TopicPartition, int]
+        self, out_of_range: list[TopicPartitionState], revisions: Mapping[TopicPartition, int]
     ) -> None:
-        """Fail positions that are outside of their logs, with what the logs have."""
+        """Raise OffsetOutOfRange to the application, with the range of offsets that the log has."""
         ends: list[dict[TopicPartition, Any]] = []
         for end in (EARLIEST, LATEST):
             ends.append(
                 await look_up(
-                    self._cluster, {one.topic_partition: end for one in outside}, self._isolation_level
+                    self._cluster, {one.topic_partition: end for one in out_of_range}, self._isolation_level
                 )
             )
-        for position in outside:
-            if position.revision != turns[position.topic_partition] or position.start_at != OUT_OF_RANGE:
+        for state in out_of_range:
+            if state.revision != revisions[state.topic_partition] or state.start_at != OUT_OF_RANGE:
                 continue
-            earliest, latest = (found.get(position.topic_partition) for found in ends)
+            earliest, latest = (found.get(state.topic_partition) for found in ends)
             failed = next((end for end in (earliest, latest) if isinstance(end, KafkaTXError)), None)
             if failed is not None:
-                self._failed([position], failed, turns)
+                self._failed([state], failed, revisions)
                 continue
-            position.start_at = None
+            state.start_at = None
             known = [-1 if end is None else end.offset for end in (earliest, latest)]
-            position.fail(OffsetOutOfRange(*position.topic_partition, position.fetch_offset, *known))
+            state.fail(OffsetOutOfRange(*state.topic_partition, state.fetch_offset, *known))
 
-    async def _validate(self, doubtful: list[TopicPartitionState]) -> None:
-        """Ask new leaders whether they have what was read; more than once where read-ahead has to go."""
-        while doubtful:
-            turns = {position.topic_partition: position.revision for position in doubtful}
-            for position, error in (await self._epoch_validator.validate(doubtful)).items():
-                self._failed([position], error, turns)
-            doubtful = [
+    async def _validate(self, states: list[TopicPartitionState]) -> None:
+        """Validate positions; more than once if buffered records have to be dropped."""
+        while states:
+            revisions = {state.topic_partition: state.revision for state in states}
+            for state, error in (await self._epoch_validator.validate(states)).items():
+                self._failed([state], error, revisions)
+            states = [
                 one
-                for one in doubtful
-                if one.awaiting_validation and one.revision != turns[one.topic_partition]
+                for one in states
+                if one.awaiting_validation and one.revision != revisions[one.topic_partition]
             ]
 
     def _failed(
-        self, wanted: list[TopicPartitionState], error: KafkaTXError, turns: Mapping[TopicPartition, int]
+        self, wanted: list[TopicPartitionState], error: KafkaTXError, revisions: Mapping[TopicPartition, int]
     ) -> None:
-        """What may pass is tried again, the application gets the rest."""
+        """Raise an error to the application unless it is retriable."""
         if isinstance(error, ClientClosed):
             raise error
         if not retriable(error):
-            for position in wanted:
-                if position.revision == turns[position.topic_partition]:
-                    position.fail(error)
+            for state in wanted:
+                if state.revision == revisions[state.topic_partition]:
+                    state.fail(error)
 
 
 def _nothing() -> None:

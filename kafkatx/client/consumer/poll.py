@@ -1,4 +1,4 @@
-"""How an application gets records: one that asks at a time, and what happens when it asks."""
+"""Polling: how the application gets records, one caller at a time."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ from kafkatx.networkclient.waiters import Waiters
 from kafkatx.types import TopicPartition
 
 MAX_BUSY_S = 0.02
-"""So long an application may be given records that are at hand, before the reactor gets a turn: else a loop
-over them would let no heartbeat out."""
+"""The longest that an application is given buffered records without a turn of the reactor, which has to send
+heartbeats."""
 
 
 class Poller:
     """The application's side of a consumer.
 
-    Who asks for more is done with what was had before. Waiting for more does not count as work.
+    A call for more records marks those delivered before as processed. Waiting for records does not count
+    towards ``max.poll.interval.ms``.
 
-    :ivar processed: fires when the application has asked for more.
-    :ivar closed: nothing more is given.
+    :ivar processed: fires when the application asks for more, or has processed a delivery.
+    :ivar closed: nothing more is delivered.
     """
 
-    def __init__(self, reactor: Any, positions: SubscriptionState, alive: Callable[[bool], None]) -> None:
-        """Make it.
+    def __init__(
+        self, reactor: Any, subscriptions: SubscriptionState, on_poll: Callable[[bool], None]
+    ) -> None:
+        """Create it.
 
-        :param alive: called when the application asks: with True when it waits, else when it gets something.
+        :param on_poll: called when the application asks: with True if it has to wait, else with False.
         """
         self.processed: Waiters[None] = Waiters()
         self.closed = False
         self._reactor = reactor
-        self._subscriptions = positions
-        self._on_poll = alive
+        self._subscriptions = subscriptions
+        self._on_poll = on_poll
         self._failure: BaseException | None = None
         self._passing_failure: BaseException | None = None
         self._busy = False
@@ -49,50 +52,50 @@ class Poller:
 
     @property
     def busy(self) -> bool:
-        """Whether somebody asks."""
+        """True if a call for records is in progress."""
         return self._busy
 
     def notify(self) -> None:
-        """Something may be at hand: whoever waits looks."""
+        """Wake the waiting caller if there may be something for it."""
         if self._subscriptions.buffer or self.closed or self._failure or self._passing_failure:
             self.wake()
 
     def wake(self) -> None:
-        """Let whoever waits look."""
+        """Wake the waiting caller."""
         waiter, self._waiter = self._waiter, None
         if waiter is not None:
             waiter.callback(None)
 
-    def fail(self, error: BaseException, for_good: bool) -> None:
-        """Let the next who asks have an error, or everybody from now on."""
-        if for_good:
+    def fail(self, error: BaseException, permanent: bool) -> None:
+        """Raise an error to the next caller, or to all from now on."""
+        if permanent:
             self._failure = error
         else:
             self._passing_failure = error
         self.notify()
 
     def close(self) -> None:
-        """Give nothing more: who waits gets ClientClosed."""
+        """Deliver nothing more: callers get ClientClosed."""
         self.closed = True
         self.notify()
 
     def acquire(self) -> None:
-        """Somebody begins to ask.
+        """Start a call for records.
 
-        :raises KafkaTXError: somebody else does.
+        :raises KafkaTXError: another one is in progress.
         """
         if self._busy:
-            raise KafkaTXError("somebody reads from this consumer already: one at a time")
+            raise KafkaTXError("another call for records of this consumer is in progress: only one at a time")
         self._busy = True
 
     def release(self) -> None:
-        """Whoever asked is done."""
+        """End a call for records."""
         self._busy = False
 
     async def poll(self, limit: int, timeout_s: float | None) -> dict[TopicPartition, list[Record]]:
-        """The next records by partition; empty after the time-out (None: never).
+        """Return the next records by partition; none after the timeout (None: without limit).
 
-        :raises KafkaTXError: what stands in their place; ClientClosed.
+        :raises KafkaTXError: the error in place of the next record; ClientClosed.
         """
         self.acquire()
         try:
@@ -111,37 +114,37 @@ class Poller:
             self.release()
 
     async def next_delivery(self, limit: int) -> Delivery:
-        """The next records of one partition, one by one; waits for ever.
+        """Return the next records of one partition, to be given out one by one; waits without limit.
 
-        :raises KafkaTXError: what stands in their place; ClientClosed.
+        :raises KafkaTXError: the error in place of the next record; ClientClosed.
         """
         self.acquire()
         try:
             await self.yield_to_reactor()
             while True:
                 self.request_more()
-                hand = self._subscriptions.next_delivery(limit)
-                if hand is not None:
+                delivery = self._subscriptions.next_delivery(limit)
+                if delivery is not None:
                     self._on_poll(False)
-                    return hand
+                    return delivery
                 self._on_poll(True)
                 await self.wait(None)
         finally:
             self.release()
 
     def request_more(self) -> None:
-        """The application asks for more: what it had is done.
+        """Mark delivered records as processed, because the application asks for more.
 
-        :raises KafkaTXError: it gets an error instead.
+        :raises KafkaTXError: as :meth:`check`.
         """
         self.check()
         self._subscriptions.mark_processed()
         self.processed.fire(None)
 
     def check(self) -> None:
-        """See whether the application may have records.
+        """Raise the error that the application gets in place of records, if there is one.
 
-        :raises KafkaTXError: it gets an error instead.
+        :raises KafkaTXError: the consumer failed or is closed, or a listener failed.
         """
         if self._failure is not None:
             raise self._failure
@@ -152,7 +155,7 @@ class Poller:
             raise passing
 
     def yield_to_reactor(self) -> Deferred[None]:
-        """Fires at once, or in the reactor's next turn if it had none for long."""
+        """Fire at once, or in the reactor's next turn if it had none for :data:`MAX_BUSY_S`."""
         if self._reactor.seconds() - self._yielded_at < MAX_BUSY_S:
             return succeed(None)
         return deferLater(self._reactor, 0, self._yielded)
@@ -161,7 +164,7 @@ class Poller:
         self._yielded_at = self._reactor.seconds()
 
     async def wait(self, seconds: float | None) -> None:
-        """Wait until something may be at hand, or for so long."""
+        """Wait for :meth:`wake`, at most *seconds*."""
         waiter = self._waiter = Deferred()
         timer: IDelayedCall | None = None
         if seconds is not None:

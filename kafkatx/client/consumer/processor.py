@@ -1,4 +1,4 @@
-"""The processor: a function is called with each record, and more is read only as it gets on."""
+"""The processor: calls a function with each record, and takes more only as fast as it processes them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kafkatx.networkclient.waiters import Waiters
 
 @attrs.define(eq=False)
 class _Work:
-    """One partition's records on their way through the function.
+    """Records of one partition that are being passed to the function.
 
     :ivar since: when the function was last called.
     """
 
-    hand: Delivery
+    delivery: Delivery
     since: float
     done: Deferred[None] | None = None
 
@@ -30,35 +30,37 @@ class _Work:
 class Processor:
     """Calls a function with the records of all partitions.
 
-    Of one partition a record comes after the one before it is done; partitions do not wait for each other. A
-    function that returns a Deferred or is a coroutine is done when that is. Back-pressure comes by itself:
-    what a partition has at hand is bounded, and no more is fetched before there is room.
+    Records of one partition are processed one after another; partitions do not wait for each other. If the
+    function returns a Deferred or a coroutine, the record is processed when that is done. This limits memory:
+    the records buffered per partition are bounded, and no more is fetched until there is space.
 
-    An error of the function ends the processing: the record is not done, and the next that would be given.
+    An error of the function ends the processing: the record is not processed, and is the next one of its
+    partition.
 
-    :param batches: call it with lists of records instead.
-    :param alive: called with the time since when the application has been at work; None: it is idle.
+    :param batches: call the function with lists of records.
+    :param report_activity: called with the time since when the application has been processing; None: it is
+        idle.
 
-    :ivar running: whether it has begun and is not over.
+    :ivar running: true from the start until the end.
     """
 
     def __init__(
         self,
         reactor: Any,
-        positions: SubscriptionState,
-        reading: Poller,
+        subscriptions: SubscriptionState,
+        poller: Poller,
         function: Callable[[Any], Any],
         batches: bool,
         limit: int,
-        alive: Callable[[float | None], None],
+        report_activity: Callable[[float | None], None],
     ) -> None:
         self._reactor = reactor
-        self._subscriptions = positions
-        self._poller = reading
+        self._subscriptions = subscriptions
+        self._poller = poller
         self._function = function
         self._batches = batches
         self._limit = limit
-        self._report_activity = alive
+        self._report_activity = report_activity
         self._running_work: set[_Work] = set()
         self._failure: Failure | None = None
         self.running = False
@@ -68,11 +70,12 @@ class Processor:
     def start(self) -> Deferred[None]:
         """Process until the consumer is closed, or the function fails.
 
-        :return: fires when no function is at work any more. Fails with what the function raised, or with an
-            error of the consumer. Cancelling it is :meth:`cancel`: it fails with CancelledError.
+        :return: fires when no call of the function is in progress any more. Fails with the function's error,
+            or with an error of the consumer. Cancelling it calls :meth:`cancel`: it fails with
+            CancelledError.
         """
-        # Not the coroutine's own Deferred: that one cannot be cancelled from inside of the coroutine, where
-        # the function is called.
+        # Not the coroutine's own Deferred: that one cannot be cancelled from inside the coroutine, where the
+        # function is called.
         outcome: Deferred[None] = Deferred(lambda _: self.cancel())
         waiting: Deferred[None] = Deferred(lambda _: self.cancel())
 
@@ -83,17 +86,17 @@ class Processor:
                     one.callback(result)
             self._ended.fire(None)
 
-        outcome.addBoth(lambda _: waiting)  # who cancels it hears when the functions are done
+        outcome.addBoth(lambda _: waiting)  # a cancelled outcome fires when the function is done
         self.running = True
         Deferred.fromCoroutine(self._run()).addBoth(over)
         return outcome
 
     def wait_ended(self) -> Deferred[None]:
-        """Fires when it is over, at once if it is; cancelling it changes nothing."""
+        """Fire when the processing has ended; cancelling the Deferred has no effect on it."""
         return self._ended.wait() if self.running else succeed(None)
 
     def cancel(self) -> None:
-        """Give out nothing more and end; where that is so already, cancel what the function works on."""
+        """End, giving out nothing more; when called again, cancel the Deferreds of the function."""
         if not self._stopping:
             self._cancelled = True
             self._interrupt()
@@ -105,7 +108,7 @@ class Processor:
 
     def _interrupt(self) -> None:
         for work in list(self._running_work):
-            work.hand.state.interrupt_delivery()
+            work.delivery.state.interrupt_delivery()
 
     async def _run(self) -> None:
         self._poller.check()
@@ -113,11 +116,11 @@ class Processor:
         try:
             while not (self._poller.closed or self._failure or self._cancelled):
                 self._poller.check()
-                hand = self._subscriptions.next_delivery(self._limit)
-                if hand is None:
+                delivery = self._subscriptions.next_delivery(self._limit)
+                if delivery is None:
                     await self._poller.wait(None)
                     continue
-                self._start(hand)
+                self._start(delivery)
                 await self._poller.yield_to_reactor()
         finally:
             try:
@@ -130,14 +133,14 @@ class Processor:
             raise CancelledError()
 
     async def _stop(self) -> None:
-        """Give out nothing more, and wait for what the function works on."""
+        """Give out nothing more, and wait for the calls of the function in progress."""
         self._stopping = True
         self._interrupt()
         await DeferredList([work.done for work in self._running_work if work.done is not None])
         self._report_activity(None)
 
-    def _start(self, hand: Delivery) -> None:
-        work = _Work(hand, self._reactor.seconds())
+    def _start(self, delivery: Delivery) -> None:
+        work = _Work(delivery, self._reactor.seconds())
         self._running_work.add(work)
         self._report()
         done = Deferred.fromCoroutine(self._work(work))
@@ -145,35 +148,35 @@ class Processor:
             work.done = done
 
     async def _work(self, work: _Work) -> None:
-        hand = work.hand
+        delivery = work.delivery
         try:
             if self._batches:
-                records = hand.take_all()
+                records = delivery.take_all()
                 if records:
                     await self._call(records)
             else:
-                await self._each(work, hand)
+                await self._each(work, delivery)
         except Exception:
             self._failure = self._failure or Failure()
-            self._subscriptions.fail_delivery(hand)
+            self._subscriptions.fail_delivery(delivery)
         else:
-            self._subscriptions.finish_delivery(hand)
+            self._subscriptions.finish_delivery(delivery)
         self._running_work.discard(work)
         self._report()
         self._poller.processed.fire(None)
         self._poller.wake()
 
-    async def _each(self, work: _Work, hand: Delivery) -> None:
+    async def _each(self, work: _Work, delivery: Delivery) -> None:
         function, seconds = self._function, self._reactor.seconds
-        told = work.since
-        for record in hand.remaining:
-            hand.last = record
+        reported = work.since
+        for record in delivery.remaining:
+            delivery.last = record
             result = function(record)
             if result is not None and hasattr(result, "__await__"):
                 await result
             work.since = seconds()
-            if work.since - told >= MAX_BUSY_S:
-                told = work.since
+            if work.since - reported >= MAX_BUSY_S:
+                reported = work.since
                 self._report()
                 await self._poller.yield_to_reactor()
 
@@ -183,5 +186,5 @@ class Processor:
             await result
 
     def _report(self) -> None:
-        """Tell how long the function has been at what it has been at longest."""
+        """Report since when the longest call of the function has been in progress."""
         self._report_activity(min((work.since for work in self._running_work), default=None))

@@ -48,10 +48,10 @@ class StreamConsumer(Consumer):
         processor = StreamProcessor(
             take,
             reactor=parts.reactor,
-            positions=self._subscriptions,
-            reading=parts.poller,
+            subscriptions=self._subscriptions,
+            poller=parts.poller,
             limit=self._max_poll_records,
-            alive=parts.report_activity,
+            report_activity=parts.report_activity,
         )
         return processor.start()
 

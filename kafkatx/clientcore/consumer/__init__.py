@@ -1,1 +1,1 @@
-"""The consumer: fetch requests and replies, and the state of each partition that is read."""
+"""The sans-I/O core of the consumer: fetch requests and responses, and the state of assigned partitions."""

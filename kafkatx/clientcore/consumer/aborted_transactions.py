@@ -1,10 +1,10 @@
-"""Which batches of a fetch reply belong to transactions that were aborted (KIP-98).
+"""Filter for the batches of aborted transactions in a fetch response (KIP-98).
 
-With ``isolation.level=read_committed`` a broker tells, with the records, which transactions among them were
-aborted: producer id and first offset. A producer has one transaction at a time, so its batches are skipped
-from there until its ABORT marker, as ``CompletedFetch`` of the Java client does.
+With ``isolation.level=read_committed`` a fetch response lists the aborted transactions among its records:
+producer id and first offset. A producer has one transaction at a time, so its batches are skipped from there
+until its ABORT marker, as in ``CompletedFetch`` of the Java client.
 
-The key of a marker: version i16, type i16 (0: ABORT, 1: COMMIT).
+Key of a marker: version i16, type i16 (0: ABORT, 1: COMMIT).
 """
 
 from __future__ import annotations
@@ -21,25 +21,22 @@ ABORT = 0
 
 
 class AbortedTransactions:
-    """Asked batch by batch, in their order.
-
-    :param transactions: of one partition of one reply.
-    """
+    """The aborted transactions of one partition in one response; batches are passed in offset order."""
 
     def __init__(self, transactions: Iterable[AbortedTransaction]) -> None:
-        self._coming = deque(sorted(transactions, key=lambda one: one.first_offset))
+        self._pending = deque(sorted(transactions, key=lambda transaction: transaction.first_offset))
         self._open: set[int] = set()
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Whether a batch of records was never committed."""
+        """Return True if a batch of records belongs to an aborted transaction."""
         if not header.transactional:
             return False
-        while self._coming and self._coming[0].first_offset <= header.last_offset:
-            self._open.add(self._coming.popleft().producer_id)
+        while self._pending and self._pending[0].first_offset <= header.last_offset:
+            self._open.add(self._pending.popleft().producer_id)
         return header.producer_id in self._open
 
     def end_transaction(self, header: BatchHeader, raw: memoryview) -> None:
-        """A control batch has come."""
+        """End the producer's aborted transaction if the control batch *raw* holds an ABORT marker."""
         for marker in iter_records(raw):
             key = marker.key or b""
             if len(key) >= _MARKER.size and _MARKER.unpack_from(key)[1] == ABORT:

@@ -1,4 +1,4 @@
-"""Records column by column: one list per field, filled a batch at a time."""
+"""Records column by column: one list per field, filled one batch at a time. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _ATTRIBUTES_LOW_BYTE_AT = (17, 17, 22)  # by magic
 class Columns(NamedTuple):
     """Records as one list per field, all of the same length.
 
-    Timestamps are in ms, -1 where there is none; their types as Kafka numbers them: -1 none (magic 0),
-    0 the producer's time, 1 the broker's. ``headers`` stays empty where they are not wanted.
+    Timestamps are in ms, -1 if there is none. Timestamp types are Kafka's: -1 none (magic 0), 0 CreateTime,
+    1 LogAppendTime. ``headers`` stays empty if headers are not requested.
     """
 
     offsets: list[int]
@@ -36,24 +36,24 @@ class Columns(NamedTuple):
 
     @classmethod
     def empty(cls) -> Columns:
-        """Columns without rows."""
+        """Return columns without rows."""
         return cls([], [], [], [], [], [])
 
-    def trim(self, known: int, start: int, end: int | None) -> None:
-        """Drop, from row *known* on, those with offsets outside of *start* to *end* (exclusive).
+    def trim(self, first_row: int, start: int, end: int | None) -> None:
+        """Drop the rows from index *first_row* on whose offset is not in [*start*, *end*).
 
         Offsets must increase.
         """
         offsets = self.offsets
-        low = bisect_left(offsets, start, known)
-        high = len(offsets) if end is None else bisect_left(offsets, end, known)
+        low = bisect_left(offsets, start, first_row)
+        high = len(offsets) if end is None else bisect_left(offsets, end, first_row)
         column: list[Any]
         for column in self:
             del column[high:]
-            del column[known:low]
+            del column[first_row:low]
 
     def truncate(self, rows: int) -> None:
-        """Keep the first *rows* rows only."""
+        """Keep only the first *rows* rows."""
         column: list[Any]
         for column in self:
             del column[rows:]
@@ -68,27 +68,28 @@ def decode_columns(
     max_rows: int = MAX_ROWS,
     max_bytes: int = MAX_COLUMN_BYTES,
 ) -> Iterator[Columns]:
-    """Yield the records of stored batches from offset *start* to *end* (exclusive), never without rows.
+    """Yield the records of stored batches with offsets in [*start*, *end*); never yield empty columns.
 
-    A yield ends with a batch once it has *max_rows* rows or *max_bytes* of keys and values.
+    Columns are yielded at the end of the batch that brings them to *max_rows* rows or *max_bytes* of keys and
+    values.
 
-    :raises CorruptRecords: as :func:`append_batch`; what was not yielded before is lost.
+    :raises CorruptRecords: as :func:`append_batch`; rows that were not yielded yet are lost.
     """
-    columns, gathered_bytes = Columns.empty(), 0
+    columns, decoded_bytes = Columns.empty(), 0
     for raw in stored:
-        known = len(columns.offsets)
+        first_row = len(columns.offsets)
         append_batch(raw, columns, check_crcs, with_headers)
-        columns.trim(known, start, end)
-        gathered_bytes += _payload_bytes(columns, known)
-        if len(columns.offsets) >= max_rows or gathered_bytes >= max_bytes:
+        columns.trim(first_row, start, end)
+        decoded_bytes += _payload_bytes(columns, first_row)
+        if len(columns.offsets) >= max_rows or decoded_bytes >= max_bytes:
             yield columns
-            columns, gathered_bytes = Columns.empty(), 0
+            columns, decoded_bytes = Columns.empty(), 0
     if columns.offsets:
         yield columns
 
 
-def _payload_bytes(columns: Columns, known: int) -> int:
-    sizes = (sum(map(len, filter(None, column[known:]))) for column in (columns.keys, columns.values))
+def _payload_bytes(columns: Columns, first_row: int) -> int:
+    sizes = (sum(map(len, filter(None, column[first_row:]))) for column in (columns.keys, columns.values))
     return sum(sizes)
 
 
@@ -101,9 +102,9 @@ def append_batch(
 ) -> None:
     """Append the records of one stored batch of any magic; a control batch has none.
 
-    :param with_headers: false leaves ``columns.headers`` alone.
-    :param limit_bytes: how large it may become when it is decompressed.
-    :raises CorruptRecords: its CRC does not match, or the records are not what the header promises.
+    :param with_headers: if false, ``columns.headers`` is not filled.
+    :param limit_bytes: limit of the batch's decompressed size.
+    :raises CorruptRecords: the CRC does not match, or the records do not match the batch header.
     :raises UnsupportedCompression: the codec is unknown or not installed.
     """
     offsets, timestamps, timestamp_types, keys, values, headers = columns

@@ -1,4 +1,4 @@
-"""One partition's part of a fetch reply: whole batches, decoded one at a time when they are asked for."""
+"""One partition's part of a fetch response: whole batches, decoded one at a time on demand. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from kafkatx.records.legacy import message_sets, messages
 from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
 
 LAST_OFFSET = (1 << 63) - 1
-"""The largest offset that may be asked for."""
+"""The largest offset that can be fetched."""
 
 Decode: TypeAlias = Callable[[str, "bytes | None"], Any]
-"""Makes a key or a value of the topic's name and bytes."""
+"""Deserializes a key or a value: called with the topic's name and the bytes."""
 
 _LENGTH_AND_MAGIC = Struct(">8xi4xb")
 _EPOCH_AND_MAGIC = Struct(">12xib")
@@ -33,9 +33,11 @@ _EPOCH_AND_MAGIC = Struct(">12xib")
 
 @attrs.frozen
 class DecodeSettings:
-    """How records are made of bytes.
+    """Settings for decoding batches.
 
-    :ivar decode_key: None leaves the bytes; *value* likewise.
+    :ivar check_crcs: ``check.crcs``.
+    :ivar decode_key: deserializer of keys; None leaves bytes. *decode_value* likewise.
+    :ivar limit_bytes: limit of a batch's decompressed size.
     """
 
     check_crcs: bool = True
@@ -47,8 +49,8 @@ class DecodeSettings:
 class DecodedBatch:
     """The records of one batch, column by column.
 
-    Records are made of it as they are handed out: so few of them exist at a time, and the garbage collector,
-    which counts tuples and not bytes, has nothing to do.
+    :class:`Record` objects are made only when records are handed out. So few of them exist at a time, which
+        spares the garbage collector, as it counts tuples and not bytes.
     """
 
     __slots__ = (
@@ -62,8 +64,8 @@ class DecodedBatch:
         "values",
     )
 
-    def __init__(self, place: TopicPartition) -> None:
-        self._topic_partition = place
+    def __init__(self, topic_partition: TopicPartition) -> None:
+        self._topic_partition = topic_partition
         self.offsets: list[int] = []
         self.timestamps: list[int] = []
         self.keys: list[Any] = []
@@ -76,7 +78,7 @@ class DecodedBatch:
         return len(self.offsets)
 
     def records(self, start: int, end: int) -> list[Record]:
-        """Some of the records, *end* exclusive."""
+        """Return the records with index *start* to *end* (exclusive)."""
         topic, partition = self._topic_partition
         fields = zip(
             repeat(topic),
@@ -89,28 +91,28 @@ class DecodedBatch:
             self.headers[start:end],
             repeat(self.leader_epoch),
         )
-        # A third of what the constructor takes.
+        # Takes a third of the time of Record(...).
         return list(map(tuple.__new__, repeat(Record), fields))
 
     def drop_first(self, count: int) -> None:
-        """Without the first *count* records."""
+        """Remove the first *count* records."""
         column: list[Any]
         for column in (self.offsets, self.timestamps, self.keys, self.values, self.headers):
             del column[:count]
 
     def decode(self, decoding: DecodeSettings) -> None:
-        """Make objects of keys and values.
+        """Deserialize keys and values in place.
 
-        :raises Undecodable: one cannot be read.
+        :raises Undecodable: a deserializer failed.
         """
         topic, key, value = self._topic_partition.topic, decoding.decode_key, decoding.decode_value
         at = 0
         try:
-            for at, (one, other) in enumerate(zip(self.keys, self.values, strict=True)):
+            for at, (key_bytes, value_bytes) in enumerate(zip(self.keys, self.values, strict=True)):
                 if key is not None:
-                    self.keys[at] = key(topic, one)
+                    self.keys[at] = key(topic, key_bytes)
                 if value is not None:
-                    self.values[at] = value(topic, other)
+                    self.values[at] = value(topic, value_bytes)
         except Exception as error:
             raise Undecodable(
                 *self._topic_partition, self.offsets[at], str(error), self.records(0, at)
@@ -118,12 +120,12 @@ class DecodedBatch:
 
 
 class CompletedFetch:
-    """Batches of one partition.
+    """The fetched batches of one partition.
 
-    :ivar remaining_bytes: bytes of the batches that were not decoded yet.
-    :ivar next_offset: the offset after what was decoded last; to begin with, the one that was asked for.
+    :ivar remaining_bytes: size of the batches that are not decoded yet.
+    :ivar next_offset: the offset after the last decoded batch; initially the fetch offset.
     :ivar end_offset: the offset after the last whole batch.
-    :ivar leader_epoch: of the last whole batch; -1 where it has none.
+    :ivar leader_epoch: of the last whole batch; -1 if it has none.
     """
 
     __slots__ = (
@@ -140,18 +142,18 @@ class CompletedFetch:
 
     def __init__(
         self,
-        place: TopicPartition,
+        topic_partition: TopicPartition,
         data: memoryview,
         offset: int,
         aborted: AbortedTransactions | None,
         decoding: DecodeSettings,
     ) -> None:
-        """Make it of what a broker sent.
+        """Find the whole batches in a partition's response.
 
-        :param data: may begin with records before *offset*, and end within a batch.
-        :raises CorruptBatch: the frames of the batches are wrong.
+        :param data: may begin with records before *offset*, and end with a partial batch.
+        :raises CorruptBatch: the batch framing is invalid.
         """
-        self._topic_partition = place
+        self._topic_partition = topic_partition
         self._data = data
         self._position = 0
         self._aborted = aborted
@@ -164,10 +166,10 @@ class CompletedFetch:
                 self.remaining_bytes = last + span.size
                 self.end_offset = max(self.end_offset, span.last_offset + 1)
         except CorruptRecords as error:
-            raise CorruptBatch(*place, self.end_offset, self.end_offset + 1, str(error)) from error
+            raise CorruptBatch(*topic_partition, self.end_offset, self.end_offset + 1, str(error)) from error
         if self.end_offset > LAST_OFFSET:
             why = f"a batch ends at offset {self.end_offset - 1}, after which there is none"
-            raise CorruptBatch(*place, offset, offset + 1, why)
+            raise CorruptBatch(*topic_partition, offset, offset + 1, why)
         self.leader_epoch = NO_LEADER_EPOCH
         if self.remaining_bytes:
             epoch, magic = _EPOCH_AND_MAGIC.unpack_from(data, last)
@@ -178,13 +180,13 @@ class CompletedFetch:
         return self.remaining_bytes > 0
 
     def decode_next(self) -> DecodedBatch:
-        """Decode the next batch: its records from :attr:`next_offset` on, perhaps none.
+        """Decode the next batch; return its records from :attr:`next_offset` on, possibly none.
 
-        After an error it may not be called again.
+        It must not be called again after an error.
 
-        :raises CorruptBatch: a CRC or the bytes of the batch are wrong.
-        :raises UnsupportedBatch: a codec is unknown or not installed.
-        :raises Undecodable: a key or value is not what the settings say; the error has what stands before it.
+        :raises CorruptBatch: the batch is corrupt or its CRC does not match.
+        :raises UnsupportedBatch: the codec is unknown or not installed.
+        :raises Undecodable: a deserializer failed; the error holds the records before the failed one.
         """
         start = self._position
         length, magic = _LENGTH_AND_MAGIC.unpack_from(self._data, start)
@@ -200,17 +202,17 @@ class CompletedFetch:
             else:
                 self._read_legacy(raw, magic, batch)
         except CorruptRecords as error:
-            raise CorruptBatch(*self._topic_partition, first, self._behind(raw), str(error)) from error
+            raise CorruptBatch(*self._topic_partition, first, self._end_of(raw), str(error)) from error
         except UnsupportedCompression as error:
-            raise UnsupportedBatch(*self._topic_partition, first, self._behind(raw), str(error)) from error
+            raise UnsupportedBatch(*self._topic_partition, first, self._end_of(raw), str(error)) from error
         if batch.offsets and batch.offsets[0] < first:
             batch.drop_first(bisect_left(batch.offsets, first))
         if self._decoding.decode_key is not None or self._decoding.decode_value is not None:
             batch.decode(self._decoding)
         return batch
 
-    def _behind(self, raw: memoryview) -> int:
-        """Return the offset after a batch that cannot be read, as its header has it."""
+    def _end_of(self, raw: memoryview) -> int:
+        """Return the offset after an undecodable batch, according to its header."""
         return min(max((span.last_offset + 1 for span in batches(raw)), default=0), self.end_offset)
 
     def _read(self, raw: memoryview, batch: DecodedBatch) -> None:

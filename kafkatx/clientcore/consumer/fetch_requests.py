@@ -1,7 +1,8 @@
-"""Fetch requests of a consumer, and what it makes of the replies.
+"""The consumer's fetch requests and the handling of their responses. Pure: no I/O and no clock.
 
-A request goes to one leader and names every partition that is wanted there. The leader fills its reply in the
-order of the request, so those that got something are the last in the next one, as in the Java client.
+A request goes to one broker and names all partitions to be fetched there. The broker fills its response in
+the order of the request, so partitions that got records move to the end of the next request, as in the Java
+client.
 """
 
 from __future__ import annotations
@@ -23,21 +24,28 @@ from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
 from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
-from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from kafkatx.wire.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
 
 LAST_VERSION_WITH_NAMES = 12
-"""The last version of Fetch that names topics; from 13 on it is their ids (KIP-516)."""
+"""The last version of Fetch with topic names; later ones have topic ids (KIP-516)."""
 
 READ_COMMITTED = 1
 MAX_FETCH_BYTES = (1 << 31) - 1
 PARTIAL_RETRY_MS = 25
-"""How long until a leader is asked again that had nothing, while partitions of it were left out."""
+"""Delay before the next fetch after an empty response to a request that left out some partitions."""
 
 _NO_PARTITION = PartitionMetadata(-1, -1)
 
 
 class FailedPartition(NamedTuple):
-    """A partition that a leader gave nothing of, and why."""
+    """A partition for which the broker answered with an error."""
 
     state: TopicPartitionState
     code: ErrorCode
@@ -45,11 +53,11 @@ class FailedPartition(NamedTuple):
 
 @attrs.frozen(eq=False)
 class InFlightFetch:
-    """A request under way.
+    """A fetch request in flight.
 
-    :ivar max_version: the highest version that it can be sent in.
-    :ivar reserved_bytes: how much its reply may hold.
-    :ivar pause_ms: how long to wait before the next one if this one gives nothing.
+    :ivar max_version: the highest version that can carry this request.
+    :ivar reserved_bytes: the most bytes of records that the response may have.
+    :ivar pause_ms: how long to wait before the next request if this one returns nothing.
     """
 
     message: FetchRequest
@@ -60,26 +68,31 @@ class InFlightFetch:
     _names: Mapping[uuid.UUID, str]
 
     def state_of(self, topic: str, topic_id: uuid.UUID, partition: int) -> TopicPartitionState | None:
-        """Whom a part of the reply is for; None if it was not asked for, or is wanted no more."""
+        """Return the state of a partition in the response; None if the response is of no use for it.
+
+        That is so if it was not requested, or if its revision has changed since.
+        """
         name = topic or self._names.get(topic_id, "")
-        position, turn = self._states.get((name, partition), (None, 0))
-        return position if position is not None and position.revision == turn else None
+        state, revision = self._states.get((name, partition), (None, 0))
+        return state if state is not None and state.revision == revision else None
 
     def states(self) -> list[TopicPartitionState]:
-        """Whom it is for."""
-        return [position for position, turn in self._states.values() if position.revision == turn]
+        """Return the requested partitions whose revision has not changed since."""
+        return [state for state, revision in self._states.values() if state.revision == revision]
 
 
 class FetchRequests:
-    """Makes requests of positions, and gives replies to them.
+    """Builds fetch requests from partition states, and stores fetched records in them.
 
     :ivar replica_changed: true once a response named another preferred read replica (KIP-392).
     :ivar validation_needed: true once a position has to be validated against its leader's log (KIP-320): the
         partition has a new leader, or a response reported a diverging epoch (KIP-595).
     """
 
-    def __init__(self, settings: ClientSettings, shelf: FetchBuffer, decoding: DecodeSettings) -> None:
-        self._shelf = shelf
+    def __init__(
+        self, settings: ClientSettings, buffer: FetchBuffer[TopicPartitionState], decoding: DecodeSettings
+    ) -> None:
+        self._buffer = buffer
         self._decoding = decoding
         self._max_wait_ms = settings[consumer.FETCH_MAX_WAIT_MS]
         self._min_bytes = settings[consumer.FETCH_MIN_BYTES]
@@ -89,48 +102,49 @@ class FetchRequests:
         self._reserved_bytes = 0
         self.replica_changed = self.validation_needed = False
 
-    def build(self, positions: list[TopicPartitionState], metadata: ClusterMetadata) -> InFlightFetch | None:
-        """The request for the partitions of one leader, those first that come first; None: nothing is wanted.
+    def build(self, states: list[TopicPartitionState], metadata: ClusterMetadata) -> InFlightFetch | None:
+        """Return the request for partitions of one broker, in the given order; None if there is none to send.
 
-        :meth:`release` is to be called when it is not under way any more.
+        The caller calls :meth:`release` when the request is no longer in flight.
         """
-        open_ = [position for position in positions if position.fetchable and self._sure(position, metadata)]
-        share = self._shelf.share_bytes
-        wanted = [position for position in open_ if position.buffered_bytes < share]
+        open_ = [state for state in states if state.fetchable and self._validated(state, metadata)]
+        share = self._buffer.share_bytes
+        wanted = [state for state in open_ if state.buffered_bytes < share]
         if not wanted:
             return None
-        room = self._room(positions)
-        if not room:
+        available = self._available_bytes(states)
+        if not available:
             return None
-        sizes = [max(share, position.needed_bytes) for position in wanted]
-        max_bytes = min(max(self._max_bytes, sizes[0]), sum(sizes), max(room, sizes[0]), MAX_FETCH_BYTES)
-        # Those left out have enough for now. They would have to wait until the broker answers.
+        sizes = [max(share, state.needed_bytes) for state in wanted]
+        max_bytes = min(max(self._max_bytes, sizes[0]), sum(sizes), max(available, sizes[0]), MAX_FETCH_BYTES)
+        # Partitions with enough buffered records are left out, so the broker must not wait for long: once
+        # there is room for them again, they have to wait for this response.
         left_out = len(wanted) < len(open_)
-        asked = self._asked(wanted, sizes, max_bytes, left_out, metadata)
-        self._reserved_bytes += asked.reserved_bytes
-        return asked
+        fetch = self._build(wanted, sizes, max_bytes, left_out, metadata)
+        self._reserved_bytes += fetch.reserved_bytes
+        return fetch
 
-    def release(self, asked: InFlightFetch) -> None:
-        """A request has been answered or has failed."""
-        self._reserved_bytes -= asked.reserved_bytes
+    def release(self, fetch: InFlightFetch) -> None:
+        """Release the space reserved for a fetch that was answered or has failed."""
+        self._reserved_bytes -= fetch.reserved_bytes
 
-    def _sure(self, position: TopicPartitionState, metadata: ClusterMetadata) -> bool:
-        if position.maybe_validate(leader_epoch(metadata, position.topic_partition)):
+    def _validated(self, state: TopicPartitionState, metadata: ClusterMetadata) -> bool:
+        if state.maybe_validate(leader_epoch(metadata, state.topic_partition)):
             self.validation_needed = True
             return False
         return True
 
-    def _room(self, positions: list[TopicPartitionState]) -> int:
-        """How much may be asked for. Before it is nothing, what is at hand of paused partitions goes."""
-        room = self._shelf.available_bytes(self._reserved_bytes)
-        if not room:
-            for position in positions:
-                if position.paused and position.buffered_bytes:
-                    position.drop_buffered()
-            room = self._shelf.available_bytes(self._reserved_bytes)
-        return room
+    def _available_bytes(self, states: list[TopicPartitionState]) -> int:
+        """Return how many bytes to fetch; drop the buffered records of paused partitions before that is 0."""
+        available = self._buffer.available_bytes(self._reserved_bytes)
+        if not available:
+            for state in states:
+                if state.paused and state.buffered_bytes:
+                    state.drop_buffered()
+            available = self._buffer.available_bytes(self._reserved_bytes)
+        return available
 
-    def _asked(
+    def _build(
         self,
         wanted: list[TopicPartitionState],
         sizes: list[int],
@@ -139,17 +153,17 @@ class FetchRequests:
         metadata: ClusterMetadata,
     ) -> InFlightFetch:
         by_topic: defaultdict[str, list[FetchPartition]] = defaultdict(list)
-        for position, size in zip(wanted, sizes, strict=True):
-            topic, partition = position.topic_partition
-            epoch = leader_epoch(metadata, position.topic_partition)
-            if position.fetch_epoch < 0:
-                position.validated_epoch = epoch
+        for state, size in zip(wanted, sizes, strict=True):
+            topic, partition = state.topic_partition
+            epoch = leader_epoch(metadata, state.topic_partition)
+            if state.fetch_epoch < 0:
+                state.validated_epoch = epoch
             by_topic[topic].append(
                 FetchPartition(
                     partition,
                     epoch,
-                    position.fetch_offset,
-                    position.fetch_epoch,
+                    state.fetch_offset,
+                    state.fetch_epoch,
                     partition_max_bytes=size,
                 )
             )
@@ -167,106 +181,108 @@ class FetchRequests:
             LAST_VERSION_WITH_NAMES if NO_TOPIC_ID in ids.values() else LAST_VERSION_WITH_NAMES + 1,
             max_bytes,
             min(PARTIAL_RETRY_MS, self._max_wait_ms) if left_out else 0,
-            {position.topic_partition: (position, position.revision) for position in wanted},
+            {state.topic_partition: (state, state.revision) for state in wanted},
             {topic_id: name for name, topic_id in ids.items()},
         )
 
     # -- replies
 
     def handle_response(
-        self, asked: InFlightFetch, response: Any
+        self, fetch: InFlightFetch, response: FetchResponse
     ) -> tuple[list[TopicPartitionState], list[FailedPartition]]:
-        """Give a reply to the positions; return those that got something, and those that were refused.
+        """Store a response; return the partitions that got records, and those that failed.
 
-        :raises RequestError: the whole request was refused.
+        :raises RequestError: the whole request failed.
         """
         check(response.error_code, "fetch")
         got: list[TopicPartitionState] = []
         refused: list[FailedPartition] = []
-        shared = sum(map(_has_records, response.responses)) > 1
+        shared = sum(map(_count_with_records, response.responses)) > 1
         for topic in response.responses:
             for answer in topic.partitions:
-                position = asked.state_of(topic.topic, topic.topic_id, answer.partition_index)
-                if position is None:
+                state = fetch.state_of(topic.topic, topic.topic_id, answer.partition_index)
+                if state is None:
                     continue
                 if answer.error_code:
-                    refused.append(FailedPartition(position, ErrorCode.of(answer.error_code)))
+                    refused.append(FailedPartition(state, ErrorCode.of(answer.error_code)))
                 else:
                     try:
-                        if self._add(position, answer, shared):
-                            got.append(position)
+                        if self._add(state, answer, shared):
+                            got.append(state)
                     except RequestError as error:
-                        refused.append(FailedPartition(position, error.code))
+                        refused.append(FailedPartition(state, error.code))
         return got, refused
 
-    def _add(self, position: TopicPartitionState, answer: PartitionData, shared: bool) -> bool:
-        position.high_watermark = answer.high_watermark
-        position.last_stable_offset = answer.last_stable_offset
-        position.log_start_offset = answer.log_start_offset
+    def _add(self, state: TopicPartitionState, answer: PartitionData, shared: bool) -> bool:
+        state.high_watermark = answer.high_watermark
+        state.last_stable_offset = answer.last_stable_offset
+        state.log_start_offset = answer.log_start_offset
         if answer.preferred_read_replica >= 0:
-            position.preferred_read_replica = answer.preferred_read_replica
+            state.preferred_read_replica = answer.preferred_read_replica
             self.replica_changed = True
         diverging = answer.diverging_epoch
         if diverging is not None and diverging.end_offset >= 0:
-            position.validated_epoch = NO_LEADER_EPOCH
+            state.validated_epoch = NO_LEADER_EPOCH
             self.validation_needed = True
             return False
         records: Any = answer.records
         if not records:
             return False
-        # A slice keeps the whole reply in memory, and what other partitions had in it may be gone for long.
+        # A slice would keep the whole response in memory, even when the other partitions are done with it.
         data = memoryview(bytes(records)) if shared else memoryview(records)
         aborted = AbortedTransactions(answer.aborted_transactions or ()) if self._committed else None
         try:
-            fetched = CompletedFetch(
-                position.topic_partition, data, position.fetch_offset, aborted, self._decoding
+            completed = CompletedFetch(
+                state.topic_partition, data, state.fetch_offset, aborted, self._decoding
             )
         except CorruptRecords as error:
-            position.fail(error)
+            state.fail(error)
             return False
-        if not fetched:
-            return self._grow(position, len(data))
-        if fetched.end_offset <= position.fetch_offset:
+        if not completed:
+            return self._grow(state, len(data))
+        if completed.end_offset <= state.fetch_offset:
             raise RequestError(
                 ErrorCode.OFFSET_NOT_AVAILABLE,
-                f"the broker answered with records up to {fetched.end_offset - 1} alone",
+                f"the broker answered with records up to {completed.end_offset - 1} alone",
             )
-        position.needed_bytes = 0
-        position.add(fetched)
+        state.needed_bytes = 0
+        state.add(completed)
         return True
 
-    def _grow(self, position: TopicPartitionState, size: int) -> bool:
-        """Before Fetch 3 a batch above the partition's limit comes cut off: ask for more of it."""
-        if position.needed_bytes >= MAX_FETCH_BYTES:
-            position.fail(
-                RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"{position.topic_partition}: a batch above 2 GiB")
+    def _grow(self, state: TopicPartitionState, size: int) -> bool:
+        """Request more bytes next time: before Fetch 3 a batch above the partition's limit is cut off."""
+        if state.needed_bytes >= MAX_FETCH_BYTES:
+            state.fail(
+                RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"{state.topic_partition}: a batch above 2 GiB")
             )
-        position.needed_bytes = min(4 * max(position.needed_bytes, size), MAX_FETCH_BYTES)
+        state.needed_bytes = min(4 * max(state.needed_bytes, size), MAX_FETCH_BYTES)
         return False
 
 
-def _has_records(topic: Any) -> int:
+def _count_with_records(topic: FetchableTopicResponse) -> int:
     return sum(1 for answer in topic.partitions if answer.records)
 
 
-def _partition(metadata: ClusterMetadata, place: TopicPartition) -> PartitionMetadata:
-    topic = metadata.topics.get(place.topic)
-    return topic.partitions.get(place.partition, _NO_PARTITION) if topic is not None else _NO_PARTITION
+def _partition(metadata: ClusterMetadata, topic_partition: TopicPartition) -> PartitionMetadata:
+    topic = metadata.topics.get(topic_partition.topic)
+    return (
+        topic.partitions.get(topic_partition.partition, _NO_PARTITION) if topic is not None else _NO_PARTITION
+    )
 
 
-def leader_epoch(metadata: ClusterMetadata, place: TopicPartition) -> int:
-    """Of the leader that a partition has, as far as is known; -1: it is not."""
-    return _partition(metadata, place).leader_epoch
+def leader_epoch(metadata: ClusterMetadata, topic_partition: TopicPartition) -> int:
+    """Return the epoch of a partition's current leader; -1 if unknown."""
+    return _partition(metadata, topic_partition).leader_epoch
 
 
 def group_by_node(
-    positions: Iterable[TopicPartitionState], metadata: ClusterMetadata
+    states: Iterable[TopicPartitionState], metadata: ClusterMetadata
 ) -> dict[int, list[TopicPartitionState]]:
-    """The positions by who is to be asked for their records; ``NO_NODE`` where nobody is known."""
+    """Group partitions by the broker to fetch from; ``NO_NODE`` if no broker is known."""
     found: defaultdict[int, list[TopicPartitionState]] = defaultdict(list)
-    for position in positions:
-        node = position.preferred_read_replica
+    for state in states:
+        node = state.preferred_read_replica
         if node not in metadata.brokers:
-            node = _partition(metadata, position.topic_partition).leader
-        found[node if node in metadata.brokers else NO_NODE].append(position)
+            node = _partition(metadata, state.topic_partition).leader
+        found[node if node in metadata.brokers else NO_NODE].append(state)
     return found

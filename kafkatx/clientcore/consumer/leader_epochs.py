@@ -1,4 +1,7 @@
-"""OffsetForLeaderEpoch: where the leader's log ends that a position was read from (KIP-320)."""
+"""OffsetForLeaderEpoch requests and responses, to validate positions against a new leader's log (KIP-320).
+
+Pure: no I/O.
+"""
 
 from __future__ import annotations
 
@@ -19,45 +22,49 @@ if TYPE_CHECKING:
     from kafkatx.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 
 FIRST_VERSION = 3
-"""Before it brokers want more rights for this than a consumer has (KIP-320)."""
+"""Older versions require more permissions than a consumer has (KIP-320)."""
 
 CONSUMER = -1
 
 
 class EpochEndOffset(NamedTuple):
-    """The leader's largest epoch that is not above the one asked for, and its end (exclusive); -1 each where
-    there is none."""
+    """The leader's largest epoch not above the requested one, and its end offset (exclusive).
+
+    Both are -1 if there is no such epoch.
+    """
 
     leader_epoch: int
     end_offset: int
 
 
 class EpochQuery(NamedTuple):
-    """What is asked about a position: the epoch of the leader that is asked, and that of the last record."""
+    """The current leader epoch as the client knows it, and the epoch of the last record read."""
 
     current_leader_epoch: int
     leader_epoch: int
 
 
-def request(doubts: Mapping[TopicPartition, EpochQuery]) -> OffsetForLeaderEpochRequest:
-    """The request for these partitions of one leader."""
+def request(queries: Mapping[TopicPartition, EpochQuery]) -> OffsetForLeaderEpochRequest:
+    """Return the request for partitions of one leader."""
     topics: defaultdict[str, list[OffsetForLeaderPartition]] = defaultdict(list)
-    for (topic, partition), doubt in doubts.items():
-        topics[topic].append(OffsetForLeaderPartition(partition, *doubt))
-    asked = [OffsetForLeaderTopic(topic, partitions) for topic, partitions in topics.items()]
-    return OffsetForLeaderEpochRequest(CONSUMER, asked)
+    for (topic, partition), query in queries.items():
+        topics[topic].append(OffsetForLeaderPartition(partition, *query))
+    fetch = [OffsetForLeaderTopic(topic, partitions) for topic, partitions in topics.items()]
+    return OffsetForLeaderEpochRequest(CONSUMER, fetch)
 
 
 def results(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEndOffset | RequestError]:
-    """Where each partition's epoch ends, or its error."""
+    """Return each partition's epoch end offset, or its error."""
     found: dict[TopicPartition, EpochEndOffset | RequestError] = {}
     for topic in response.topics:
         for partition in topic.partitions:
-            place = TopicPartition(topic.topic, partition.partition)
+            topic_partition = TopicPartition(topic.topic, partition.partition)
             if partition.error_code:
                 code = ErrorCode.of(partition.error_code)
-                words = f"leader epoch of {place.topic} [{place.partition}]: {describe(code)}"
-                found[place] = RequestError(code, words)
+                words = (
+                    f"leader epoch of {topic_partition.topic} [{topic_partition.partition}]: {describe(code)}"
+                )
+                found[topic_partition] = RequestError(code, words)
             else:
-                found[place] = EpochEndOffset(partition.leader_epoch, partition.end_offset)
+                found[topic_partition] = EpochEndOffset(partition.leader_epoch, partition.end_offset)
     return found

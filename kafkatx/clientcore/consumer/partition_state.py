@@ -1,14 +1,14 @@
-"""Where a consumer stands in a partition: what is to be fetched, is at hand, was handed out, and is done.
+"""The state of one partition of a consumer: what is fetched, buffered, delivered and processed. Pure: no I/O.
 
 Three offsets, each the next one of its kind, move through a partition::
 
-    done <= offset <= fetch_offset
-      |       |         the next to ask the leader for; between offset and it the records are at hand
-      |       the next to hand out: Kafka's "position", what commit() commits
-      below it all is done: what automatic commits commit
+    processed_offset <= position <= fetch_offset
+      |                   |           the next offset to fetch; records between position and it are buffered
+      |                   the next offset to deliver: Kafka's "position", committed by commit()
+      all records below it are processed: committed by automatic commits
 
-A record counts as done when the application asks for what follows it, as in Apache Kafka's consumer, whose
-automatic commits take place in ``poll``. What was handed out last is *in hand* until then.
+A record counts as processed when the application asks for the next one, as in Apache Kafka's consumer, which
+commits automatically in ``poll``. Until then the records delivered last are the partition's *delivery*.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from kafkatx.errors import KafkaTXError
 from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
 
 COMMITTED = -1000
-"""Begin where the group has committed; EARLIEST and LATEST can stand in its place."""
+"""Start at the group's committed offset. EARLIEST and LATEST are other values of ``start_at``."""
 
 OUT_OF_RANGE = -1001
-"""The log does not have the offset, and settings do not say where to begin then: ask what it has."""
+"""The log does not have the offset and ``auto.offset.reset`` is ``none``: look up what the log has."""
 
 RESETS = {"earliest": EARLIEST, "latest": LATEST}
-"""What ``auto.offset.reset`` stands for; "none" is not among them."""
+"""Timestamps for ``auto.offset.reset``, without "none"."""
 
 UNKNOWN = -1
 NO_NODE = -1
@@ -45,27 +45,34 @@ def _nothing() -> None:
 
 
 class Delivery:
-    """Records that go to the application one after the other.
+    """Records that are given to the application one by one.
 
     The iterating code sets :attr:`last` to each record before it hands it out. A seek, a pause or a rebalance
     takes the rest out of :attr:`remaining`, so the iteration ends by itself, without checking a flag for each
     record. No record is given out twice, even if the iteration runs in another thread: advancing a list
     iterator is atomic.
+
+    :ivar state: the partition that the records are of.
+    :ivar last: the record that was given out last.
+    :ivar start_offset: the position before the delivery.
+    :ivar as_batch: true if the records were given out as one list.
+    :ivar on_interrupted: called when records were taken out of :attr:`remaining`.
+    :ivar stale: true if the partition's position has been changed since, by a seek say.
     """
 
     __slots__ = ("as_batch", "last", "on_interrupted", "remaining", "stale", "start_offset", "state")
 
-    def __init__(self, position: TopicPartitionState, records: list[Record], start: int) -> None:
-        self.state = position
+    def __init__(self, state: TopicPartitionState, records: list[Record], start_offset: int) -> None:
+        self.state = state
         self.remaining: Iterator[Record] = iter(records)
         self.last: Record | None = None
-        self.start_offset = start
+        self.start_offset = start_offset
         self.as_batch = False
-        self.on_interrupted: Callable[[], None] = _nothing  # called when records were taken out of it
-        self.stale = False  # the position has gone elsewhere meanwhile
+        self.on_interrupted: Callable[[], None] = _nothing
+        self.stale = False
 
     def take_all(self) -> list[Record]:
-        """Give out all at once: none of them is done before all are."""
+        """Give out all records as one list: they are processed all together."""
         records = list(self.remaining)
         if records:
             self.last = records[-1]
@@ -75,31 +82,31 @@ class Delivery:
 
 @attrs.define(eq=False)
 class TopicPartitionState:
-    """One partition of a consumer.
+    """One assigned partition.
 
-    :ivar topic_partition: which partition.
-    :ivar start_at: where to begin (``COMMITTED``, ``EARLIEST``, ``LATEST``, ``OUT_OF_RANGE``); None once
+    :ivar start_at: where to start (``COMMITTED``, ``EARLIEST``, ``LATEST``, ``OUT_OF_RANGE``); None once
         :attr:`fetch_offset` is known.
-    :ivar revision: another number after each seek: replies to what was asked before it are of no use.
-    :ivar paused: the application wants nothing of it for now.
-    :ivar suspended: it is about to be revoked: nothing more is handed out.
-    :ivar leader_epoch: of the last record that was handed out; *fetch_epoch* of the last one before
-        :attr:`fetch_offset`; -1: not known.
-    :ivar validated_epoch: of the leader that :attr:`fetch_offset` fits the log of: it was read there, or the
-        leader was asked.
+    :ivar revision: changes with each seek; responses to requests of an earlier revision are ignored.
+    :ivar paused: the application has paused the partition.
+    :ivar suspended: a rebalance is about to revoke the partition, or a listener still has to hear of its
+        assignment; nothing is fetched or handed out.
+    :ivar leader_epoch: of the last delivered record; -1 if unknown.
+    :ivar fetch_epoch: of the last record before :attr:`fetch_offset`; -1 if unknown.
+    :ivar validated_epoch: the leader epoch that :attr:`fetch_offset` is validated for: it was fetched from
+        that leader, or that leader was asked.
     :ivar awaiting_validation: true if the partition has a new leader: nothing is fetched or handed out until
         the position was validated against that leader's log (KIP-320).
-    :ivar error: what stands at :attr:`position` in place of a record.
-    :ivar preferred_read_replica: who gives the records in the leader's place (KIP-392); -1: the leader does.
-    :ivar needed_bytes: how much is to be asked for at least, for a batch that is larger than a share.
-    :ivar in_queue: whether the shelf has it in its row.
-    :ivar buffered_bytes: of batches at hand.
-    :ivar delivered: what is handed out and not done; None: nobody counts it.
-    :ivar high_watermark: the end of the log, as the last reply had it; *log_start_offset* its beginning.
+    :ivar error: the error at :attr:`position` in place of a record.
+    :ivar preferred_read_replica: the broker to fetch from (KIP-392); -1: the leader.
+    :ivar needed_bytes: the least to fetch, for a batch that is larger than a share.
+    :ivar in_queue: true while the partition is in the buffer's queue.
+    :ivar buffered_bytes: size of the buffered batches.
+    :ivar delivered: counts delivered records that are not processed yet; None: they are not counted.
+    :ivar high_watermark: as the last fetch response had it; *log_start_offset* likewise.
     """
 
     topic_partition: TopicPartition
-    buffer: FetchBuffer
+    buffer: FetchBuffer[TopicPartitionState]
     start_at: int | None = COMMITTED
     fetch_offset: int = UNKNOWN
     revision: int = 0
@@ -119,9 +126,9 @@ class TopicPartitionState:
     in_queue: bool = False
     buffered_bytes: int = 0
     delivered: DeliveredRecords | None = None
-    _fetched: deque[CompletedFetch] = attrs.Factory(deque)
-    _returned: list[Record] = attrs.Factory(list)
-    _returned_end: int = UNKNOWN
+    _completed: deque[CompletedFetch] = attrs.Factory(deque)
+    _undelivered: list[Record] = attrs.Factory(list)
+    _undelivered_end: int = UNKNOWN
     _batch: DecodedBatch | None = None
     _taken: int = 0
     _batch_bytes: int = 0
@@ -131,45 +138,45 @@ class TopicPartitionState:
 
     @property
     def position(self) -> int:
-        """The next to hand out; -1: not known yet."""
-        hand = self.delivery
-        if hand is None or hand.stale:
+        """The next offset to deliver; -1 if unknown."""
+        delivery = self.delivery
+        if delivery is None or delivery.stale:
             return self._offset
-        return hand.start_offset if hand.last is None else hand.last.offset + 1
+        return delivery.start_offset if delivery.last is None else delivery.last.offset + 1
 
     @property
     def processed_offset(self) -> int:
-        """All below it is done; -1: not known yet."""
-        hand = self.delivery
-        if hand is None or hand.stale:
+        """All records below this offset are processed; -1 if unknown."""
+        delivery = self.delivery
+        if delivery is None or delivery.stale:
             return self._done
-        return hand.start_offset if hand.last is None or hand.as_batch else hand.last.offset
+        return delivery.start_offset if delivery.last is None or delivery.as_batch else delivery.last.offset
 
     @property
     def ready(self) -> bool:
-        """Whether there is something to hand out, be it an error, and it may be."""
+        """True if there is a record or an error to hand out, and the partition is not stopped."""
         if self.paused or self.suspended or self.delivery is not None:
             return False
         if self.awaiting_validation:
             return self.error is not None
-        return bool(self._returned or self._batch or self._fetched or self.error)
+        return bool(self._undelivered or self._batch or self._completed or self.error)
 
     @property
     def fetchable(self) -> bool:
-        """Whether more is to be fetched, where there is room."""
+        """True if records may be fetched, provided there is space."""
         return not (self.paused or self.suspended or self.unresolved or self.error is not None)
 
     @property
     def unresolved(self) -> bool:
-        """Whether somebody has to be asked before it is known where to go on."""
+        """True if a broker has to be asked where to continue."""
         return self.start_at is not None or self.awaiting_validation
 
-    # -- where to begin
+    # -- the position
 
     def seek(self, offset: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
-        """Go on from an offset; what is at hand is dropped; as :meth:`set_position`.
+        """Continue at an offset and drop buffered records; parameters as :meth:`set_position`.
 
-        Records in hand are done as far as they are before the offset.
+        Delivered records count as processed if they are before the offset.
         """
         self.drop_buffered()
         if self.delivered is not None:
@@ -178,9 +185,9 @@ class TopicPartitionState:
         self.set_position(offset, leader_epoch)
 
     def set_position(self, offset: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
-        """Where to begin is known now.
+        """Set the position, which was unknown.
 
-        :param leader_epoch: of the record before it, where that is known.
+        :param leader_epoch: of the record before it, if known.
         """
         self.start_at = None
         self._offset = self._done = self.fetch_offset = offset
@@ -188,22 +195,22 @@ class TopicPartitionState:
         self.validated_epoch = NO_LEADER_EPOCH
         self.awaiting_validation = False
 
-    def request_offset_reset(self, begin: int) -> None:
-        """Go on from the beginning or the end, once it is known where that is."""
+    def request_offset_reset(self, start_at: int) -> None:
+        """Continue at an end of the log, once its offset is known."""
         self.drop_buffered()
         if self.delivered is not None:
-            if begin == EARLIEST:
+            if start_at == EARLIEST:
                 self.delivered.take_back(0)
             self.delivered.done()
-        self.start_at = begin
+        self.start_at = start_at
         self._offset = self._done = self.fetch_offset = UNKNOWN
         self.leader_epoch = self.fetch_epoch = NO_LEADER_EPOCH
         self.awaiting_validation = False
 
     def maybe_validate(self, leader_epoch: int) -> bool:
-        """The leader's epoch is this now: tell whether it has to be asked before anything else is done.
+        """Return True if the position has to be validated against the log of the leader with this epoch.
 
-        What it has of this position was read from another leader then; replies that are under way are, too.
+        That is so if the position was read from another leader; responses in flight are then ignored.
         """
         known = self.start_at is None and self.fetch_epoch >= 0 and self.error is None
         if known and leader_epoch > self.validated_epoch and not self.awaiting_validation:
@@ -212,7 +219,7 @@ class TopicPartitionState:
         return self.awaiting_validation
 
     def complete_validation(self, leader_epoch: int, fetch_epoch: int) -> None:
-        """What was read is in the log of the leader of this epoch, up to *fetch_epoch* at least."""
+        """Record that the leader with this epoch has all that was read, up to *fetch_epoch* at least."""
         self.awaiting_validation = False
         self.validated_epoch = leader_epoch
         self.fetch_epoch = fetch_epoch
@@ -220,59 +227,59 @@ class TopicPartitionState:
 
     def drop_buffered(self) -> None:
         """Drop buffered records and ignore fetches in flight; fetch again from :attr:`position` on."""
-        hand = self.delivery
-        if hand is not None:
+        delivery = self.delivery
+        if delivery is not None:
             self._offset, self._done = self.position, self.processed_offset
-            hand.stale = True
-            list(hand.remaining)  # which ends the iteration over it
+            delivery.stale = True
+            list(delivery.remaining)  # ends the iteration over it
             if self.delivered is not None:
                 self.delivered.take_back(self._offset)
         self.revision += 1
         self.error = None
-        self._fetched.clear()
-        self._returned, self._batch, self._batch_bytes = [], None, 0
+        self._completed.clear()
+        self._undelivered, self._batch, self._batch_bytes = [], None, 0
         self.fetch_offset = self._offset
         self.fetch_epoch = self.leader_epoch
         self.buffer.release_bytes(self, self.buffered_bytes)
 
-    # -- what comes
+    # -- fetched records
 
-    def add(self, fetched: CompletedFetch) -> None:
-        """A reply had this, from :attr:`fetch_offset` on."""
-        self.fetch_offset = fetched.end_offset
-        self.fetch_epoch = fetched.leader_epoch
-        if fetched:
-            self._fetched.append(fetched)
-            self.buffer.add_bytes(self, fetched.remaining_bytes)
+    def add(self, completed: CompletedFetch) -> None:
+        """Buffer a response to the fetch from :attr:`fetch_offset`."""
+        self.fetch_offset = completed.end_offset
+        self.fetch_epoch = completed.leader_epoch
+        if completed:
+            self._completed.append(completed)
+            self.buffer.add_bytes(self, completed.remaining_bytes)
 
     def fail(self, error: KafkaTXError) -> None:
-        """There is an error where the next record should be."""
+        """Put an error in the place of the next record."""
         self.error = error
         self.buffer.enqueue(self)
 
-    # -- what goes
+    # -- delivery
 
     def take(self, limit: int) -> list[Record]:
-        """The next records, at most *limit*, of one batch; none where :attr:`error` comes next.
+        """Return the next records of one batch, at most *limit*; none if :attr:`error` comes next.
 
-        The application has them then: :attr:`position` is behind them.
+        They count as delivered: :attr:`position` moves past them.
         """
-        while not self._returned and self._batch is None:
-            if not self._fetched or not self._decode():
+        while not self._undelivered and self._batch is None:
+            if not self._completed or not self._decode():
                 break
-        if self._returned:
-            records, self._returned = self._returned[:limit], self._returned[limit:]
+        if self._undelivered:
+            records, self._undelivered = self._undelivered[:limit], self._undelivered[limit:]
             if self.delivered is not None:
                 self.delivered.add([each.offset for each in records], [each.timestamp_ms for each in records])
-            self._offset = self._returned[0].offset if self._returned else self._returned_end
+            self._offset = self._undelivered[0].offset if self._undelivered else self._undelivered_end
         elif self._batch is not None:
-            records = self._cut(self._batch, limit)
+            records = self._take_from(self._batch, limit)
         else:
             return []
         self.leader_epoch = records[-1].leader_epoch
         return records
 
-    def _cut(self, batch: DecodedBatch, limit: int) -> list[Record]:
+    def _take_from(self, batch: DecodedBatch, limit: int) -> list[Record]:
         start, end = self._taken, self._taken + limit
         records = batch.records(start, end)
         if self.delivered is not None:
@@ -287,7 +294,7 @@ class TopicPartitionState:
         return records
 
     def start_delivery(self, limit: int) -> Delivery | None:
-        """The next records, to be handed out one by one; None where :attr:`error` comes next."""
+        """Return the next records, to be given out one by one; None if :attr:`error` comes next."""
         start = self._offset
         records = self.take(limit)
         if not records:
@@ -295,13 +302,13 @@ class TopicPartitionState:
         self.delivery = Delivery(self, records, start)
         return self.delivery
 
-    def finish_delivery(self, hand: Delivery) -> None:
-        """What was given out of a hand is done."""
-        if self.delivery is hand:
+    def finish_delivery(self, delivery: Delivery) -> None:
+        """Mark the records that were given out of a delivery as processed."""
+        if self.delivery is delivery:
             self.mark_processed()
 
     def mark_processed(self) -> None:
-        """All that was given out is done."""
+        """Mark all delivered records as processed."""
         self.interrupt_delivery()
         if self.delivered is not None:
             self.delivered.done()
@@ -310,56 +317,56 @@ class TopicPartitionState:
         self.buffer.enqueue(self)
 
     def interrupt_delivery(self) -> None:
-        """Give out nothing more of what is in hand: it is the next again, once the hand is finished."""
-        hand = self.delivery
-        if hand is None or hand.stale:
+        """Give out nothing more of the delivery; its rest is next again once the delivery is finished."""
+        delivery = self.delivery
+        if delivery is None or delivery.stale:
             return
-        rest = list(hand.remaining)
+        rest = list(delivery.remaining)
         if rest:
-            if not self._returned:
-                self._returned_end = self._offset
-            self._returned = rest + self._returned
+            if not self._undelivered:
+                self._undelivered_end = self._offset
+            self._undelivered = rest + self._undelivered
             self._offset = rest[0].offset
             if self.delivered is not None:
                 self.delivered.take_back(self._offset)
-            hand.on_interrupted()
+            delivery.on_interrupted()
 
     def _decode(self) -> bool:
-        """Decode the next batch; false if there is an error in its place."""
-        fetched = self._fetched[0]
-        before = fetched.remaining_bytes
+        """Decode the next batch; return False if there is an error in its place."""
+        completed = self._completed[0]
+        before = completed.remaining_bytes
         try:
-            batch = fetched.decode_next()
+            batch = completed.decode_next()
         except KafkaTXError as error:
             self._fail_at(error)
             return False
-        if not fetched:
-            self._fetched.popleft()
+        if not completed:
+            self._completed.popleft()
         self._taken = 0
-        self._batch_end = fetched.next_offset
-        self._batch_bytes = before - fetched.remaining_bytes
+        self._batch_end = completed.next_offset
+        self._batch_bytes = before - completed.remaining_bytes
         if batch:
             self._batch = batch
-        else:  # control records, or all of it was compacted away
+        else:  # only control records, or all records were compacted away
             self._offset = self._batch_end
             self._release()
         return True
 
     def _fail_at(self, error: KafkaTXError) -> None:
-        """Nothing behind a batch that cannot be read is handed out, but what it has before its bad record."""
+        """Drop all records after a batch that cannot be decoded, but keep those before its bad record."""
         self.revision += 1
         self.error = error
-        self._fetched.clear()
+        self._completed.clear()
         end = self._offset
         if isinstance(error, Undecodable):
-            self._returned, end = list(error.records), error.offset
-            self._returned_end = end
+            self._undelivered, end = list(error.records), error.offset
+            self._undelivered_end = end
         self.fetch_offset = end
         self.fetch_epoch = self.leader_epoch
         self.buffer.release_bytes(self, self.buffered_bytes)
 
     def _release(self) -> None:
-        """The batch decoded last is gone."""
+        """Release the space of the last decoded batch."""
         if self._batch_bytes:
             freed, self._batch_bytes = self._batch_bytes, 0
             self.buffer.release_bytes(self, freed)

@@ -1,4 +1,4 @@
-"""A record as consumers give it to applications."""
+"""A consumed record."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kafkatx.types import NO_LEADER_EPOCH, NO_TIMESTAMP, TopicPartition
 
 
 class Record(NamedTuple):
-    """One record, and where it stands.
+    """One record with its topic, partition and offset.
 
-    :ivar timestamp_ms: since the epoch; -1 where magic 0 has none.
-    :ivar timestamp_type: -1: none, 0: the producer's time, 1: the broker's.
-    :ivar key: bytes or None, or what ``key.deserializer`` makes of them; *value* likewise.
-    :ivar encoded_headers: as they stand in the record; :attr:`headers` reads them.
-    :ivar leader_epoch: of the leader that took it; -1 where it is not known.
+    :ivar timestamp_ms: since the epoch; -1 for magic 0, which has none.
+    :ivar timestamp_type: -1: none, 0: CreateTime, 1: LogAppendTime.
+    :ivar key: bytes or None, or the result of ``key.deserializer``; *value* likewise.
+    :ivar encoded_headers: the record's headers, undecoded; :attr:`headers` decodes them.
+    :ivar leader_epoch: epoch of the leader that appended it; -1 if unknown.
     """
 
     topic: str
@@ -30,13 +30,13 @@ class Record(NamedTuple):
 
     @property
     def headers(self) -> Headers:
-        """Names and values, in order; decoded anew with each call.
+        """Header names and values, in order; decoded at each access.
 
-        :raises CorruptRecords: they are not what they promise.
+        :raises CorruptRecords: the headers are malformed.
         """
         return decode_headers(self.encoded_headers)
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Where it stands."""
+        """The record's topic and partition."""
         return TopicPartition(self.topic, self.partition)

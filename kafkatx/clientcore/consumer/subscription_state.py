@@ -1,4 +1,7 @@
-"""The partitions that a consumer has, and what it hands out of them."""
+"""The partitions assigned to a consumer, and the records that it hands out of them.
+
+Pure: no I/O and no clock. One partition's part is in :mod:`kafkatx.clientcore.consumer.partition_state`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from kafkatx.errors import CorruptRecords, UnsupportedCompression
 from kafkatx.types import TopicPartition
 
 _LASTING = (OffsetOutOfRange, NoOffset, Undecodable, CorruptRecords, UnsupportedCompression)
-"""Errors that only a seek gets the application past; others may be gone when it asks again."""
+"""Errors that last until the application seeks; others may be gone at the next poll."""
 
 
 def _nothing() -> None:
@@ -22,19 +25,23 @@ def _nothing() -> None:
 
 
 class SubscriptionState:
-    """Positions by partition; one reader at a time takes records of them.
+    """The state of each assigned partition, as in ``SubscriptionState`` of the Java client.
+
+    One reader at a time takes records.
 
     :ivar on_error_raised: called after a retriable error was raised to the application: the failed operation
         can be tried again.
     """
 
-    def __init__(self, shelf: FetchBuffer, tally: CountRecords | None = None) -> None:
-        """Begin with none.
+    def __init__(
+        self, buffer: FetchBuffer[TopicPartitionState], count_processed: CountRecords | None = None
+    ) -> None:
+        """Create it without partitions.
 
-        :param tally: hears of the records that the application is done with.
+        :param count_processed: counts the records that the application has processed.
         """
-        self.buffer = shelf
-        self._tally = tally
+        self.buffer = buffer
+        self._count_processed = count_processed
         self.on_error_raised: Callable[[], None] = _nothing
         self._states: dict[TopicPartition, TopicPartitionState] = {}
         self._unprocessed: dict[TopicPartition, TopicPartitionState] = {}
@@ -46,150 +53,152 @@ class SubscriptionState:
     def __len__(self) -> int:
         return len(self._states)
 
-    def __getitem__(self, place: TopicPartition) -> TopicPartitionState:
-        """The position in a partition.
+    def __getitem__(self, topic_partition: TopicPartition) -> TopicPartitionState:
+        """Return the state of a partition.
 
-        :raises NotAssigned: the consumer does not have it.
+        :raises NotAssigned: the partition is not assigned.
         """
-        position = self._states.get(place)
-        if position is None:
-            raise NotAssigned(*place)
-        return position
+        state = self._states.get(topic_partition)
+        if state is None:
+            raise NotAssigned(*topic_partition)
+        return state
 
-    def get(self, place: TopicPartition) -> TopicPartitionState | None:
-        """The position, or None."""
-        return self._states.get(place)
+    def get(self, topic_partition: TopicPartition) -> TopicPartitionState | None:
+        """Return the state of a partition, or None if it is not assigned."""
+        return self._states.get(topic_partition)
 
     @property
     def assigned_partitions(self) -> frozenset[TopicPartition]:
-        """Which partitions there are."""
+        """The assigned partitions."""
         return frozenset(self._states)
 
-    def add_partitions(self, places: Iterable[TopicPartition], begin: int) -> None:
-        """The consumer gets these; it keeps its position in those that it has.
+    def add_partitions(self, partitions: Iterable[TopicPartition], start_at: int) -> None:
+        """Assign partitions; those that are assigned already keep their position.
 
-        A partition that comes back while the application is still at work on a record of it, which it had
-        before it was lost, hands out nothing before that is done.
+        If a partition was lost and comes back while the application still processes records of it, nothing
+        more of it is handed out until the application is done with them.
         """
-        for place in places:
-            if place not in self._states:
-                self._states[place] = position = TopicPartitionState(place, self.buffer, begin)
-                if self._tally is not None:
-                    position.delivered = DeliveredRecords(place.topic, self._tally)
-                position.delivery = self._deliveries.get(place)
-                if position.delivery is not None:
-                    self._unprocessed[place] = position
+        for topic_partition in partitions:
+            if topic_partition not in self._states:
+                self._states[topic_partition] = state = TopicPartitionState(
+                    topic_partition, self.buffer, start_at
+                )
+                if self._count_processed is not None:
+                    state.delivered = DeliveredRecords(topic_partition.topic, self._count_processed)
+                state.delivery = self._deliveries.get(topic_partition)
+                if state.delivery is not None:
+                    self._unprocessed[topic_partition] = state
         self.buffer.set_partition_count(len(self._states))
 
-    def remove_partitions(self, places: Iterable[TopicPartition]) -> None:
-        """The consumer has these no longer; what is at hand of them is dropped.
+    def remove_partitions(self, partitions: Iterable[TopicPartition]) -> None:
+        """Unassign partitions and drop their buffered records.
 
-        What was handed out of them counts as if it were done, though a group that lost this consumer gives
-        it to another one: it was handed out twice then.
+        Records of them that were handed out count as processed, even if a group that lost this consumer
+        assigns the partition to another one: then they were delivered twice.
         """
-        for place in places:
-            position = self._states.pop(place, None)
-            self._unprocessed.pop(place, None)
-            if position is not None:
-                position.suspended = True
-                position.drop_buffered()
-                if position.delivered is not None:
-                    position.delivered.done()
+        for topic_partition in partitions:
+            state = self._states.pop(topic_partition, None)
+            self._unprocessed.pop(topic_partition, None)
+            if state is not None:
+                state.suspended = True
+                state.drop_buffered()
+                if state.delivered is not None:
+                    state.delivered.done()
         self.buffer.set_partition_count(len(self._states))
 
-    # -- handing out
+    # -- delivering records
 
     def take(self, limit: int) -> dict[TopicPartition, list[Record]]:
-        """The next records by partition, at most *limit* in all.
+        """Return the next records by partition, at most *limit* in all.
 
-        :raises KafkaTXError: an error stands where the next record should.
+        :raises KafkaTXError: the next record cannot be read.
         """
         found: dict[TopicPartition, list[Record]] = {}
-        while limit > 0 and (position := self.buffer.next_ready()) is not None:
-            records = position.take(limit)
+        while limit > 0 and (state := self.buffer.next_ready()) is not None:
+            records = state.take(limit)
             if records:
                 limit -= len(records)
-                self._unprocessed[position.topic_partition] = position
-                if position.topic_partition in found:
-                    found[position.topic_partition] += records
+                self._unprocessed[state.topic_partition] = state
+                if state.topic_partition in found:
+                    found[state.topic_partition] += records
                 else:
-                    found[position.topic_partition] = records
-            elif position.error is not None:
+                    found[state.topic_partition] = records
+            elif state.error is not None:
                 if found:
                     break
-                self._raise(position)
+                self._raise(state)
         return found
 
     def next_delivery(self, limit: int) -> Delivery | None:
-        """The next records of one partition, at most *limit*; :meth:`finish_delivery` ends it.
+        """Return the next records of one partition, at most *limit*; end it with :meth:`finish_delivery`.
 
-        :raises KafkaTXError: an error stands where the next record should.
+        :raises KafkaTXError: the next record cannot be read.
         """
-        while (position := self.buffer.next_ready()) is not None:
-            hand = position.start_delivery(limit)
-            if hand is not None:
-                self._unprocessed[position.topic_partition] = position
-                self._deliveries[position.topic_partition] = hand
-                return hand
-            if position.error is not None:
-                self._raise(position)
+        while (state := self.buffer.next_ready()) is not None:
+            delivery = state.start_delivery(limit)
+            if delivery is not None:
+                self._unprocessed[state.topic_partition] = state
+                self._deliveries[state.topic_partition] = delivery
+                return delivery
+            if state.error is not None:
+                self._raise(state)
         return None
 
-    def finish_delivery(self, hand: Delivery) -> None:
-        """What was given out of a hand is done."""
-        place = hand.state.topic_partition
-        position = self._states.get(place)
-        if position is not None:
-            position.finish_delivery(hand)
-        self._unprocessed.pop(place, None)
-        self._deliveries.pop(place, None)
+    def finish_delivery(self, delivery: Delivery) -> None:
+        """Mark the records that were given out of a delivery as processed."""
+        topic_partition = delivery.state.topic_partition
+        state = self._states.get(topic_partition)
+        if state is not None:
+            state.finish_delivery(delivery)
+        self._unprocessed.pop(topic_partition, None)
+        self._deliveries.pop(topic_partition, None)
 
-    def fail_delivery(self, hand: Delivery) -> None:
-        """What was given out last of a hand could not be done: it is the next again."""
-        if not hand.stale:
-            hand.state.seek(hand.state.processed_offset)
-        self.finish_delivery(hand)
+    def fail_delivery(self, delivery: Delivery) -> None:
+        """End a delivery whose last record could not be processed: that record is the next one again."""
+        if not delivery.stale:
+            delivery.state.seek(delivery.state.processed_offset)
+        self.finish_delivery(delivery)
 
     def mark_processed(self) -> None:
-        """What was handed out is done: the application asks for more."""
-        for position in self._unprocessed.values():
-            position.mark_processed()
+        """Mark all delivered records as processed, because the application asks for more."""
+        for state in self._unprocessed.values():
+            state.mark_processed()
         self._unprocessed.clear()
         self._deliveries.clear()
 
     @property
     def unprocessed_partitions(self) -> frozenset[TopicPartition]:
-        """Of which partitions the application has records that are not done, as far as is known."""
+        """Partitions of which the application has records that, as far as is known, are not processed yet."""
         return frozenset(self._unprocessed)
 
-    def _raise(self, position: TopicPartitionState) -> None:
-        error = position.error
+    def _raise(self, state: TopicPartitionState) -> None:
+        error = state.error
         assert error is not None
         if not isinstance(error, _LASTING):
-            position.error = None
+            state.error = None
             self.on_error_raised()
         raise error
 
     # -- committing
 
     def positions(
-        self, places: Iterable[TopicPartition] | None = None
+        self, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What commits commit: the next offset to hand out of each partition, where it is known."""
-        return self._offsets(places, lambda position: position.position)
+        """Return the position of each partition where it is known; :meth:`Consumer.commit` commits these."""
+        return self._offsets(partitions, lambda state: state.position)
 
     def processed_offsets(
-        self, places: Iterable[TopicPartition] | None = None
+        self, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What automatic commits commit."""
-        return self._offsets(places, lambda position: position.processed_offset)
+        """Return the offsets for an automatic commit."""
+        return self._offsets(partitions, lambda state: state.processed_offset)
 
     def _offsets(
-        self, places: Iterable[TopicPartition] | None, of: Callable[[TopicPartitionState], int]
+        self, partitions: Iterable[TopicPartition] | None, of: Callable[[TopicPartitionState], int]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        wanted = self._states if places is None else places
+        wanted = self._states if partitions is None else partitions
         return {
-            place: OffsetAndMetadata(of(position), leader_epoch=position.leader_epoch)
-            for place in wanted
-            if (position := self._states.get(place)) is not None and of(position) >= 0
+            topic_partition: OffsetAndMetadata(of(state), leader_epoch=state.leader_epoch)
+            for topic_partition in wanted
+            if (state := self._states.get(topic_partition)) is not None and of(state) >= 0
         }

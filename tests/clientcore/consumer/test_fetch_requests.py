@@ -247,13 +247,13 @@ class TakeTests(FetchesTestCase):
             ]
         )
         self.fetches.handle_response(self.ask(), whole)
-        found = {position._fetched[0]._data.obj is records.obj for position in (*self.positions,)[:2]}
+        found = {position._completed[0]._data.obj is records.obj for position in (*self.positions,)[:2]}
         self.assertEqual(found, {False})
         alone = FetchResponse(
             responses=[FetchableTopicResponse("t", partitions=[PartitionData(2, 0, 9, records=records)])]
         )
         self.fetches.handle_response(self.ask(), alone)
-        self.assertIs(self.positions[T2]._fetched[0]._data.obj, records.obj)
+        self.assertIs(self.positions[T2]._completed[0]._data.obj, records.obj)
 
     def test_errors(self) -> None:
         """A partition's error is told, and the others get theirs; an error of all is raised."""

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.consumer.completed_fetch import CompletedFetch, DecodeSettings
 from kafkatx.clientcore.consumer.fetch_buffer import SMALLEST_SHARE_BYTES, FetchBuffer
-from kafkatx.clientcore.consumer.partition_state import COMMITTED, Delivery
+from kafkatx.clientcore.consumer.partition_state import COMMITTED, Delivery, TopicPartitionState
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.clientcore.errors import NotAssigned, OffsetOutOfRange, Undecodable
@@ -33,7 +33,7 @@ class PositionsTestCase(SynchronousTestCase):
     def setUp(self) -> None:
         """No records yet."""
         self.room = 0
-        self.shelf = FetchBuffer(1 << 20, 1 << 18)
+        self.shelf: FetchBuffer[TopicPartitionState] = FetchBuffer(1 << 20, 1 << 18)
         self.shelf.on_space = self.more_room
         self.positions = SubscriptionState(self.shelf)
         self.positions.add_partitions([T0, T1, T2], COMMITTED)
@@ -307,11 +307,11 @@ class ShelfTests(PositionsTestCase):
 
     def test_room(self) -> None:
         """There is room for a share or more, or none; with nothing at hand there is always one."""
-        shelf = FetchBuffer(1000, 400)
+        shelf: FetchBuffer[TopicPartitionState] = FetchBuffer(1000, 400)
         self.assertEqual(
             (shelf.available_bytes(0), shelf.available_bytes(600), shelf.available_bytes(601)), (1000, 400, 0)
         )
-        tiny = FetchBuffer(0, 400)
+        tiny: FetchBuffer[TopicPartitionState] = FetchBuffer(0, 400)
         self.assertEqual((tiny.available_bytes(0), tiny.available_bytes(1)), (400, 0))
 
     def test_tells_of_room(self) -> None:

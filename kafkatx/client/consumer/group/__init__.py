@@ -1,1 +1,1 @@
-"""A consumer's membership in a group: joining, assignment, commits."""
+"""The consumer's membership in its group: joining, rebalances, commits."""

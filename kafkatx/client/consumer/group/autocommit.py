@@ -1,4 +1,4 @@
-"""Automatic commits: now and then, before partitions go, and at the end."""
+"""Automatic commits: periodically, before partitions are revoked, and on close."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ Commit: TypeAlias = Callable[[Mapping[TopicPartition, OffsetAndMetadata]], Await
 
 
 class AutoCommit:
-    """Commits what is done, where that has changed since the last time.
+    """Commits the processed offsets that have changed since the last commit.
 
-    What fails is told in the log, and committed the next time.
+    A failed commit is logged, and its offsets are committed with the next one.
     """
 
     _log = Logger()
 
-    def __init__(self, reactor: Any, interval_ms: int, positions: SubscriptionState, commit: Commit) -> None:
+    def __init__(
+        self, reactor: Any, interval_ms: int, subscriptions: SubscriptionState, commit: Commit
+    ) -> None:
         self._reactor = reactor
         self._interval_s = max(interval_ms, 1) / 1000
-        self._subscriptions = positions
+        self._subscriptions = subscriptions
         self._commit = commit
         self._committed: dict[TopicPartition, OffsetAndMetadata] = {}
         self._timer: IDelayedCall | None = None
         self._running: Deferred[None] | None = None
 
     def start(self) -> None:
-        """Commit from now on, once in an interval."""
+        """Start to commit once per interval."""
         self._timer = self._reactor.callLater(self._interval_s, self._on_timer)
 
     def stop(self) -> None:
-        """Commit no more by itself; a commit under way is given up."""
+        """Stop the periodic commits, and give up a commit in progress."""
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
         self._timer = None
@@ -47,31 +49,35 @@ class AutoCommit:
             self._running.cancel()
 
     async def commit(self, places: Iterable[TopicPartition] | None = None) -> None:
-        """Commit what is done, of some partitions or of all.
+        """Commit the processed offsets of some partitions or of all.
 
-        :raises KafkaTXError: it cannot be committed.
+        :raises KafkaTXError: the commit failed.
         """
         done = self._subscriptions.processed_offsets(places)
-        changed = {place: at for place, at in done.items() if self._committed.get(place) != at}
+        changed = {
+            topic_partition: at
+            for topic_partition, at in done.items()
+            if self._committed.get(topic_partition) != at
+        }
         if changed:
             await self._commit(changed)
             self._committed.update(changed)
 
     async def try_commit(self, places: Iterable[TopicPartition] | None = None) -> None:
-        """Commit what is done before partitions go; what fails is told in the log."""
+        """Commit the processed offsets of some partitions or of all; log an error."""
         try:
             await self.commit(places)
         except KafkaTXError as error:
             self._log.warn("offsets were not committed: {error}", error=error)
 
     def forget(self, places: Iterable[TopicPartition]) -> None:
-        """Partitions have come: what was committed of them is not known here."""
-        for place in places:
-            self._committed.pop(place, None)
+        """Forget what was committed of newly assigned partitions: other members may have committed since."""
+        for topic_partition in places:
+            self._committed.pop(topic_partition, None)
 
     def _on_timer(self) -> None:
         self._timer = None
-        self._running = Deferred()  # the coroutine may end before its Deferred is there
+        self._running = Deferred()  # the coroutine may end before its Deferred is assigned
         running = Deferred.fromCoroutine(self._round())
         running.addErrback(lambda failure: failure.trap(CancelledError) and None)
         if self._running is not None:
@@ -83,7 +89,7 @@ class AutoCommit:
         except CancelledError:
             raise
         except Exception:
-            self._log.failure("committing offsets")
+            self._log.failure("automatic commit")
         finally:
             self._running = None
         self.start()

@@ -1,4 +1,4 @@
-"""Committing offsets and reading them back, through a group's coordinator."""
+"""OffsetCommit and OffsetFetch requests to a group's coordinator."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from kafkatx.types import TopicPartition
 
 LANE = "group"
 """Coordinators are asked over a connection of their own, as by Apache Kafka's clients: a JoinGroup may wait
-for minutes, and a broker answers the requests of one connection in their order."""
+for minutes, and a broker answers the requests of a connection in order."""
 
-_ELSEWHERE = frozenset(
+_COORDINATOR_MOVED = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.REQUEST_TIMED_OUT}
 )
-_OUT = MEMBERSHIP_LOST | {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
+_MEMBER_ERRORS = MEMBERSHIP_LOST | {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
 
 
 class OffsetCommits:
-    """The offsets of one group.
+    """Commits and reads the offsets of one group.
 
-    :param committer: in whose name to commit now; may raise CommitFailed.
-    :param refused: told of the errors that say something about the member, with whom they were for.
+    :param group_metadata: returns the identity to commit with; may raise CommitFailed.
+    :param on_member_error: called with errors that concern the membership, and the identity that was used.
     """
 
     def __init__(
         self,
         cluster: Cluster,
         group_id: str,
-        committer: Callable[[], ConsumerGroupMetadata],
-        refused: Callable[[ErrorCode, ConsumerGroupMetadata], None],
+        group_metadata: Callable[[], ConsumerGroupMetadata],
+        on_member_error: Callable[[ErrorCode, ConsumerGroupMetadata], None],
     ) -> None:
         self._cluster = cluster
         self._group_id = group_id
-        self._group_metadata = committer
-        self._on_member_error = refused
+        self._group_metadata = group_metadata
+        self._on_member_error = on_member_error
         self._lock = DeferredLock()
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit; again after errors that pass, for as long as a call may take.
+        """Commit offsets; retry after retriable errors for as long as a call may take.
 
-        Commits are made one after the other, so that one that is tried again never undoes a later one.
-        Cancelling it may leave the offsets committed.
+        Commits are made one after another, so a retry never overwrites a later commit. If it is cancelled,
+        the offsets may be committed nevertheless.
 
-        :raises CommitFailed: the member is out of its generation, or joins the next one.
+        :raises CommitFailed: the member is not in the generation any more, or is joining the next one.
         :raises RequestError: a partition's error: OFFSET_METADATA_TOO_LARGE, TOPIC_AUTHORIZATION_FAILED, ...
         :raises ConnectionFailed: no coordinator could be reached.
         """
@@ -70,24 +70,24 @@ class OffsetCommits:
             self._lock.release()
 
     async def wait_idle(self) -> None:
-        """Wait until every commit that was begun before is done, or has failed."""
+        """Wait until all commits that were started before have ended."""
         await self._lock.acquire()
         self._lock.release()
 
     async def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        committer = self._group_metadata()
-        response = await self._ask(commit_request(committer, offsets))
+        metadata = self._group_metadata()
+        response = await self._ask(commit_request(metadata, offsets))
         for at, code in commit_errors(response).items():
             words = f"offset {offsets[at].offset if at in offsets else '?'} of {at.topic} [{at.partition}]"
-            if code in _OUT:
-                self._on_member_error(code, committer)
+            if code in _MEMBER_ERRORS:
+                self._on_member_error(code, metadata)
                 raise CommitFailed(code, f"{words} was not committed: {describe(code)}")
             self._failed(RequestError(code, f"{words} was not committed: {describe(code)}"))
 
     async def fetch(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What is committed for each partition, None where nothing is; tried again as :meth:`commit` is.
+        """Return each partition's committed offset, None if there is none; retries as :meth:`commit` does.
 
         :raises RequestError: GROUP_AUTHORIZATION_FAILED, ...
         :raises ConnectionFailed: no coordinator could be reached.
@@ -114,7 +114,7 @@ class OffsetCommits:
             raise
 
     def _failed(self, error: RequestError) -> None:
-        """Raise it; and look for the coordinator elsewhere, if it may be there."""
-        if error.code in _ELSEWHERE:
+        """Raise the error; forget the coordinator if it may have moved."""
+        if error.code in _COORDINATOR_MOVED:
             self._cluster.forget_coordinator(self._group_id)
         raise error

@@ -1,9 +1,9 @@
-"""A consumer's membership in its group: the shim around the machine of a member.
+"""A consumer's membership in its group: the shim around the sans-I/O :class:`MemberMachine`.
 
-It sends what the machine asks for, calls it in time, and tells the application what becomes of partitions.
-Heartbeats are sent from the reactor: they go on while the application works, as long as it lets the reactor
-run, that is awaits, or works in a thread. A function that blocks the reactor for ``session.timeout.ms``
-makes the group take the member for dead, as does a stopped process.
+It sends the machine's requests, calls it when its deadline is due, and calls the application's listeners.
+Heartbeats are sent from the reactor: they go on while the application processes records, as long as it awaits
+or works in a thread. A function that blocks the reactor for ``session.timeout.ms`` makes the coordinator
+remove the member, as does a stopped process.
 """
 
 from __future__ import annotations
@@ -52,32 +52,32 @@ from kafkatx.wire.messages.join_group import JoinGroupRequest
 
 Listener = Callable[[set[TopicPartition]], Awaitable[Any]]
 LEAVE_S = 30.0
-"""So long leaving may take (the time-out of ``close`` in Apache Kafka's clients)."""
+"""The longest that leaving may take (the timeout of ``close`` in Apache Kafka's clients)."""
 
-LANE_ASIDE = "group aside"
-ASIDE_S = 1.0
-"""So long one who leaves waits for the answer while the group waits for others: whom the coordinator does not
-hear it misses after a session."""
+SEPARATE_LANE = "group leave"
+SEPARATE_TIMEOUT_S = 1.0
+"""How long a LeaveGroup sent over the separate connection waits for its response. If the coordinator does not
+get it, it removes the member when the session expires."""
 
 STATIC_SINCE = 5
-"""From this version of JoinGroup on there are static members (KIP-345)."""
+"""The first version of JoinGroup with static members (KIP-345)."""
 
 
 class Membership:
     """One member of one group; it joins once it has subscribed and was started.
 
-    :param assigned: called after each rebalance with the partitions that are new, be it none;
-        :attr:`assignment` has them already.
-    :param revoked: called before partitions go to somebody else: what was read of them may be committed yet.
-        Commits that are under way then are waited for.
-    :param lost: called when they have gone: somebody else may have them.
-    :param failed: called when the membership is over for good, after ``lost``.
+    :param assigned: called after each rebalance with the newly assigned partitions, even if there are none;
+        they are in :attr:`assignment` already.
+    :param revoked: called before partitions are revoked: their offsets can still be committed. Commits in
+        progress are waited for afterwards.
+    :param lost: called when partitions were lost: other members may have them.
+    :param failed: called when the membership has failed for good, after ``lost``.
 
-    The next step of the membership waits until the awaitable that one of them gives is done; no two are
-    called at once.
+    The next step of the membership waits for the awaitable of a listener; no two listeners are called at
+    once.
     """
 
-    log = Logger()
+    _log = Logger()
 
     def __init__(
         self,
@@ -85,12 +85,12 @@ class Membership:
         settings: ClientSettings,
         assigned: Listener,
         revoked: Listener,
-        lost: Listener,
+        unresolved: Listener,
         failed: Callable[[KafkaTXError], None] | None = None,
     ) -> None:
-        """Make it; nothing is asked yet.
+        """Create it; nothing is sent yet.
 
-        :raises SettingError: there is no ``group.id``, or a setting of groups is wrong.
+        :raises SettingError: there is no ``group.id``, or a setting of groups is invalid.
         """
         self._cluster = cluster
         self._reactor = cluster.reactor
@@ -99,10 +99,12 @@ class Membership:
         self._listeners = {
             AssignmentChange.ASSIGNED: assigned,
             AssignmentChange.REVOKED: revoked,
-            AssignmentChange.LOST: lost,
+            AssignmentChange.LOST: unresolved,
         }
         self._failed = failed
-        self._commits = OffsetCommits(cluster, self._settings.group_id, self._committer, self._commit_refused)
+        self._commits = OffsetCommits(
+            cluster, self._settings.group_id, self._group_metadata, self._commit_refused
+        )
         self._subscription = Subscription(
             cluster,
             internal=not settings[consumer.EXCLUDE_INTERNAL_TOPICS],
@@ -116,21 +118,21 @@ class Membership:
         self._unlisten: Callable[[], None] | None = None
         self._closed = False
 
-    # What it is
+    # State
 
     @property
     def generation(self) -> int:
-        """The group's generation that :attr:`assignment` is of; -1: none."""
+        """The group's generation of :attr:`assignment`; -1 if none."""
         return self._machine.generation
 
     @property
     def member_id(self) -> str:
-        """As the coordinator knows this member; "" if it does not."""
+        """The id that the coordinator has given this member; "" if none."""
         return self._machine.member_id
 
     @property
     def group_instance_id(self) -> str | None:
-        """Of a static member."""
+        """``group.instance.id`` of a static member."""
         return self._settings.group_instance_id
 
     @property
@@ -140,18 +142,18 @@ class Membership:
 
     @property
     def error(self) -> KafkaTXError | None:
-        """Why the membership is over, if it failed."""
+        """The error that ended the membership, if any."""
         return self._machine.error
 
     @property
     def rebalancing(self) -> bool:
-        """Whether it is on the way into a generation; offsets cannot be committed then."""
+        """True while the member joins a generation; offsets cannot be committed then."""
         return self._machine.state in (State.JOINING, State.SYNCING)
 
-    # What the application wants
+    # Called by the application
 
     def start(self) -> None:
-        """Begin: from now on what is subscribed to is joined for."""
+        """Start: join the group if there is a subscription."""
         if self._unlisten is None:
             self._unlisten = self._cluster.on_metadata(self._metadata_changed)
             if self._subscription:
@@ -160,12 +162,12 @@ class Membership:
     def subscribe(
         self, topics: Iterable[str] | None = None, pattern: str | re.Pattern[str] | None = None
     ) -> None:
-        """Want these topics, or all whose whole name matches a pattern, instead of those before.
+        """Subscribe to topics, or to all topics whose whole name matches a pattern, in place of earlier ones.
 
-        Topics that come to match later are joined for when metadata shows them (``metadata.max.age.ms``).
+        New matching topics are joined for when metadata shows them (``metadata.max.age.ms``).
 
-        :raises ValueError: both are given, or nothing (:meth:`unsubscribe` is for that), or it is malformed.
-        :raises ClientClosed: this was closed.
+        :raises ValueError: both are given, or neither (see :meth:`unsubscribe`), or the pattern is malformed.
+        :raises ClientClosed: the membership was closed.
         """
         if self._closed:
             raise ClientClosed("the consumer is closed")
@@ -174,24 +176,24 @@ class Membership:
             self._subscribe()
 
     def unsubscribe(self) -> Deferred[None]:
-        """Leave the group, if this is in it; fires when that is done. One may subscribe again."""
+        """Leave the group if joined; fires when that is done. The member may subscribe again."""
         self._subscription.clear()
         return self._leave(self._machine.unsubscribe)
 
     async def leave(self, timeout_s: float = LEAVE_S) -> None:
-        """Give up all partitions and leave the group for good, or just end when that takes too long.
+        """Give up all partitions and leave the group for good; disconnect only, if that takes too long.
 
-        Static members do not say good-bye: their place is kept for a session.
+        Static members send no LeaveGroup: their place is kept for a session.
         """
         try:
             await self._leave(self._machine.close).addTimeout(timeout_s, self._reactor)
         except TimedOut:
-            self.log.warn("group {group}: left without a word", group=self._settings.group_id)
+            self._log.warn("group {group}: disconnected without LeaveGroup", group=self._settings.group_id)
         finally:
             self.close()
 
     def close(self) -> None:
-        """End at once, without a word to the coordinator; what waits is cancelled."""
+        """End at once without LeaveGroup; cancel pending work."""
         self._closed = True
         self._queue.clear()
         if self._unlisten is not None:
@@ -204,27 +206,28 @@ class Membership:
         self._leaving.fire(None)
 
     def poll(self, waiting: bool = False, since_s: float | None = None) -> None:
-        """The application asks for records: ``max.poll.interval.ms`` counts from here.
+        """Restart the timer of ``max.poll.interval.ms``, because the application asks for records.
 
-        Before the first call nothing counts.
+        It does not run before the first call.
 
-        :param waiting: it waits for them: nothing counts until the next call.
-        :param since_s: it counts from then, by the reactor's clock: since when it has been at work.
+        :param waiting: the application waits for records: the timer stops until the next call.
+        :param since_s: start of the timer, by the reactor's clock: since when the application has been
+            processing.
         """
         since_ms = None if since_s is None else int(since_s * 1000)
         self._do(self._machine.polled(waiting, self._now_ms(), since_ms))
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit offsets, as the member that this is; errors as of :meth:`OffsetCommits.commit`."""
+        """Commit offsets as this member; fails as :meth:`OffsetCommits.commit`."""
         await self._commits.commit(offsets)
 
     async def fetch_committed(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed; errors as of :meth:`OffsetCommits.fetch`."""
+        """Return the group's committed offsets; fails as :meth:`OffsetCommits.fetch`."""
         return await self._commits.fetch(partitions)
 
-    def _committer(self) -> ConsumerGroupMetadata:
+    def _group_metadata(self) -> ConsumerGroupMetadata:
         generation, member_id = self._machine.commit_identity()
         instance_id = self.group_instance_id if member_id else None
         return ConsumerGroupMetadata(self._settings.group_id, generation, member_id, instance_id)
@@ -250,7 +253,7 @@ class Membership:
             self._run(self._subscribe_by(self._subscription.pattern))
 
     async def _subscribe_by(self, pattern: re.Pattern[str]) -> None:
-        """Match the topics that there are now: a first join without them would be for nothing."""
+        """Refresh metadata before the first join, so that all existing topics are matched."""
         await self._cluster.refreshed()
         if self._subscription.pattern is pattern:
             self._match()
@@ -264,13 +267,13 @@ class Membership:
             self._match()
         self._do(self._machine.metadata_changed(self._subscription.partition_counts(), self._now_ms()))
 
-    # Doing what the machine wants
+    # The machine's actions
 
     def _now_ms(self) -> int:
         return int(self._reactor.seconds() * 1000)
 
     def _do(self, actions: list[Action]) -> None:
-        """Do it in order; what comes of one meanwhile waits until the others are begun."""
+        """Perform actions in order; actions that follow from one of them come after the others."""
         if self._closed:
             return
         self._queue.extend(actions)
@@ -285,11 +288,11 @@ class Membership:
 
     def _act(self, action: Action) -> None:
         if isinstance(action, SendRequest):
-            self._run(self._ask(action))
+            self._run(self._send(action))
         elif isinstance(action, RequestPartitionCounts):
-            self._run(self._look(action))
+            self._run(self._report_partition_counts(action))
         elif isinstance(action, NotifyApplication):
-            self._run(self._call(action))
+            self._run(self._notify(action))
         elif isinstance(action, WatchTopics):
             self._subscription.watch(action.topics)
         elif isinstance(action, ForgetCoordinator):
@@ -299,10 +302,10 @@ class Membership:
         elif isinstance(action, ReportFailure):
             self._fail(action.error)
         else:
-            self._tell(action)
+            self._log_message(action)
 
     def _run(self, work: Coroutine[Deferred[Any], Any, None]) -> None:
-        """Let it go on by itself, until it is done or this is closed."""
+        """Run a coroutine until it ends or the membership is closed."""
         running = Deferred.fromCoroutine(work)
         self._work.add(running)
 
@@ -312,18 +315,18 @@ class Membership:
 
         running.addBoth(done)
         running.addErrback(lambda failure: failure.trap(CancelledError) and None)
-        running.addErrback(lambda failure: self.log.failure("group membership", failure))
+        running.addErrback(lambda failure: self._log.failure("group membership", failure))
 
-    async def _ask(self, ask: SendRequest) -> None:
+    async def _send(self, ask: SendRequest) -> None:
         try:
             response = await (
-                self._request_aside(ask) if ask.separate_connection else self._request(ask, LANE)
+                self._request_separately(ask) if ask.separate_connection else self._request(ask, LANE)
             )
         except CancelledError:
             raise
         except Exception as error:
             if not isinstance(error, KafkaTXError):
-                self.log.failure("group membership")
+                self._log.failure("group membership")
             self._do(self._machine.request_failed(ask.token, error, self._now_ms()))
         else:
             self._do(self._machine.response_received(ask.token, response, self._now_ms()))
@@ -337,52 +340,55 @@ class Membership:
         timeout_s = ask.timeout_ms / 1000 if ask.timeout_ms else None
         return await self._cluster.request(node_id, ask.request, lane=lane, timeout_s=timeout_s)
 
-    async def _request_aside(self, ask: SendRequest) -> Any:
-        """Ask over another connection: a broker does not read what is behind a JoinGroup that waits.
+    async def _request_separately(self, ask: SendRequest) -> Any:
+        """Send a request over another connection: a broker reads nothing behind a waiting JoinGroup.
 
-        :raises RequestTimedOut: there is no answer within a second.
+        :raises RequestTimedOut: there is no response within a second.
         """
-        asking = Deferred.fromCoroutine(self._request(ask, LANE_ASIDE))
+        asking = Deferred.fromCoroutine(self._request(ask, SEPARATE_LANE))
         try:
-            return await asking.addTimeout(ASIDE_S, self._reactor)
+            return await asking.addTimeout(SEPARATE_TIMEOUT_S, self._reactor)
         except TimedOut:
-            words = f"{type(ask.request).__name__} was not answered within {ASIDE_S:g} s"
+            words = f"{type(ask.request).__name__} was not answered within {SEPARATE_TIMEOUT_S:g} s"
             raise RequestTimedOut(words) from None
 
-    async def _look(self, look: RequestPartitionCounts) -> None:
-        """How many partitions topics have; asked for anew if one of them is not known."""
-        if not look.topics <= self._subscription.partition_counts().keys():
+    async def _report_partition_counts(self, action: RequestPartitionCounts) -> None:
+        """Pass on partition counts; refresh metadata first if a topic is unknown."""
+        if not action.topics <= self._subscription.partition_counts().keys():
             await self._cluster.refreshed()
         self._do(
             self._machine.partition_counts_received(
-                look.token, self._subscription.partition_counts(), self._now_ms()
+                action.token, self._subscription.partition_counts(), self._now_ms()
             )
         )
 
-    async def _call(self, call: NotifyApplication) -> None:
+    async def _notify(self, call: NotifyApplication) -> None:
         try:
             await self._listeners[call.change](set(call.partitions))
         except CancelledError:
             if self._closed:
                 raise
         except Exception:
-            self.log.failure("what hears of {change} partitions", change=call.change.value)
-        if (
-            call.change is AssignmentChange.REVOKED
-        ):  # commits that nobody waits for would come too late after it
+            self._log.failure("the callback for {change} partitions", change=call.change.value)
+        if call.change is AssignmentChange.REVOKED:  # commits in progress would fail after the rebalance
             await self._commits.wait_idle()
         self._do(self._machine.application_notified(self._now_ms()))
 
     def _fail(self, error: KafkaTXError) -> None:
-        self.log.error(
+        self._log.error(
             "membership in group {group} ends: {error}", group=self._settings.group_id, error=error
         )
         if self._failed is not None:
             self._failed(error)
 
-    def _tell(self, tell: LogMessage) -> None:
-        emit = self.log.warn if tell.warn else self.log.info
-        emit(tell.format, group=self._settings.group_id, member=self.member_id or "a member", **tell.values)
+    def _log_message(self, message: LogMessage) -> None:
+        emit = self._log.warn if message.warn else self._log.info
+        emit(
+            message.format,
+            group=self._settings.group_id,
+            member=self.member_id or "a member",
+            **message.values,
+        )
 
     # Time
 

@@ -1,4 +1,4 @@
-"""What a consumer does when its group gives it partitions or takes them."""
+"""The consumer's reaction to a rebalance: it assigns, revokes or drops partitions and calls the listener."""
 
 from __future__ import annotations
 
@@ -16,52 +16,55 @@ from kafkatx.types import TopicPartition
 
 
 class RebalanceListener:
-    """Hears of the partitions that come and go. Each method may return a Deferred, or be a coroutine.
+    """Hears of assigned and revoked partitions. Each method may return a Deferred, or be a coroutine.
 
-    The group waits for it: others do not get the partitions before :meth:`on_partitions_revoked` is done.
+    The rebalance waits for it: other members do not get the partitions before :meth:`on_partitions_revoked`
+    is done.
     """
 
     def on_partitions_assigned(self, partitions: set[TopicPartition]) -> Any:
-        """These have come; the consumer may seek in them before the first record is given out."""
+        """Handle newly assigned partitions; the consumer may seek before their first record is delivered."""
 
     def on_partitions_revoked(self, partitions: set[TopicPartition]) -> Any:
-        """These are about to go: offsets in them can still be committed. None of them is being worked on."""
+        """Handle partitions about to be revoked; none is being processed, offsets can be committed."""
 
     def on_partitions_lost(self, partitions: set[TopicPartition]) -> Any:
-        """These have gone, and others may have them: offsets in them cannot be committed any more."""
+        """Handle lost partitions: other members may have them, and offsets cannot be committed any more."""
         return self.on_partitions_revoked(partitions)
 
 
 class RebalanceCallbacks:
-    """What the membership calls.
+    """The callbacks that the membership calls in a rebalance.
 
-    Apache Kafka's consumer rebalances only while the application is in ``poll``. Here it may be at work when
-    partitions are to go. So nothing more of them is handed out, and they go when the application asks for
-    more, or is done with the records that it has of them: what it commits after it is done is never refused
-    for a rebalance. If it takes longer than ``max.poll.interval.ms``, the member leaves without it.
+    Apache Kafka's consumer rebalances only while the application is in ``poll``. Here the application may be
+    processing records of partitions to be revoked. Then nothing more of them is delivered, and they are
+    revoked when the application asks for more or has processed those records. So what it commits after
+    processing is never refused because of a rebalance. If it takes longer than ``max.poll.interval.ms``, the
+    member leaves the group.
 
-    :param changed: called when partitions have come or gone.
-    :ivar lost_partitions: partitions that were lost, with records handed out, since some were assigned last.
+    :param on_change: called when partitions were assigned or removed.
+    :ivar lost_partitions: partitions that were lost after records of them were delivered, since the last
+        assignment.
     """
 
     _log = Logger()
 
     def __init__(
         self,
-        positions: SubscriptionState,
-        reading: Poller,
+        subscriptions: SubscriptionState,
+        poller: Poller,
         auto_commit: AutoCommit | None,
-        changed: Callable[[], None],
+        on_change: Callable[[], None],
     ) -> None:
         self.listener: Any = None
         self.lost_partitions: set[TopicPartition] = set()
-        self._subscriptions = positions
-        self._poller = reading
+        self._subscriptions = subscriptions
+        self._poller = poller
         self._auto_commit = auto_commit
-        self._on_change = changed
+        self._on_change = on_change
 
     async def assigned(self, places: set[TopicPartition]) -> None:
-        """These have come; nothing is fetched of them before the listener is done."""
+        """Add partitions; nothing of them is fetched before the listener is done."""
         self.lost_partitions.clear()
         self._subscriptions.add_partitions(places, COMMITTED)
         if self._auto_commit is not None:
@@ -74,7 +77,7 @@ class RebalanceCallbacks:
             self._on_change()
 
     async def revoked(self, places: set[TopicPartition]) -> None:
-        """These go once the application is done with what it has of them."""
+        """Remove partitions, once the application has processed the records that it has of them."""
         self._suspend(places, True)
         while self._subscriptions.unprocessed_partitions & places and not self._poller.closed:
             await self._poller.processed.wait()
@@ -87,7 +90,7 @@ class RebalanceCallbacks:
             self._on_change()
 
     async def lost(self, places: set[TopicPartition]) -> None:
-        """These have gone."""
+        """Remove partitions at once."""
         self._log.warn("partitions were lost: {places}", places=", ".join(map(str, sorted(places))))
         self.lost_partitions |= self._subscriptions.positions(places).keys()
         self._subscriptions.remove_partitions(places)
@@ -95,17 +98,17 @@ class RebalanceCallbacks:
         await self._call_listener("on_partitions_lost", places)
 
     def _suspend(self, places: set[TopicPartition], held: bool) -> None:
-        for place in places:
-            position = self._subscriptions.get(place)
-            if position is not None:
-                position.suspended = held
+        for topic_partition in places:
+            state = self._subscriptions.get(topic_partition)
+            if state is not None:
+                state.suspended = held
                 if held:
-                    position.interrupt_delivery()
+                    state.interrupt_delivery()
                 else:
-                    position.buffer.enqueue(position)
+                    state.buffer.enqueue(state)
 
     async def _call_listener(self, name: str, places: set[TopicPartition]) -> None:
-        """Call the listener; what it raises the application gets when it asks for records next."""
+        """Call the listener; raise its error to the application at the next poll."""
         method = getattr(self.listener, name, None)
         if method is None:
             return
@@ -117,4 +120,4 @@ class RebalanceCallbacks:
             raise
         except Exception as error:
             self._log.failure("the rebalance listener's {name}", name=name)
-            self._poller.fail(error, for_good=False)
+            self._poller.fail(error, permanent=False)

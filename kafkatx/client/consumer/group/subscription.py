@@ -1,4 +1,4 @@
-"""What a member subscribes to, and the topics of the cluster that it must know for that."""
+"""The topics that a member subscribes to, and the metadata that it needs for them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kafkatx.networkclient.cluster import Cluster
 
 
 class Subscription:
-    """Topics by name or by pattern, and those that the leader of a group watches for others.
+    """Topics by name or by pattern, and those that the group's leader watches for other members.
 
-    The cluster's metadata is refreshed for all of them.
+    Tracks all of them in the cluster's metadata.
 
-    :param internal: whether a pattern matches the cluster's own topics (``exclude.internal.topics``).
-    :param refresh_s: how old metadata may grow while there is a pattern (``kafkatx.pattern.refresh.ms``).
+    :param internal: whether a pattern matches internal topics (not ``exclude.internal.topics``).
+    :param refresh_s: maximum age of metadata with a pattern (``kafkatx.pattern.refresh.ms``).
     """
 
     def __init__(self, cluster: Cluster, internal: bool, refresh_s: float) -> None:
@@ -30,37 +30,37 @@ class Subscription:
         return bool(self.names) or self.pattern is not None
 
     def set(self, topics: Iterable[str] | None, pattern: str | re.Pattern[str] | None) -> None:
-        """Want these instead of those before.
+        """Subscribe to topics or a pattern, which replace earlier ones.
 
-        :raises ValueError: both are given, or nothing, or the pattern is malformed.
+        :raises ValueError: both are given, or neither, or the pattern is malformed.
         """
         names = frozenset([topics] if isinstance(topics, str) else topics or ())
         if bool(names) == (pattern is not None):
-            raise ValueError("subscribe to topics or to a pattern: give one of them")
+            raise ValueError("subscribe to topics or to a pattern: give exactly one of them")
         try:
             self.pattern = None if pattern is None else re.compile(pattern)
         except re.error as error:
             raise ValueError(f"the pattern {pattern!r} is malformed: {error}") from None
         self.names = names
-        # Before the first metadata is asked for, so that it has them: the next may be a while later.
+        # Tracked before the first metadata request, so that its response has these topics.
         if self.pattern is None:
             self._cluster.track(names, owner=self)
         else:
             self._cluster.track_all(self._refresh_s, owner=self)
 
     def clear(self) -> None:
-        """Want nothing any more."""
+        """Unsubscribe."""
         self.names, self.pattern = frozenset(), None
         self._cluster.untrack(self)
 
     def watch(self, topics: frozenset[str]) -> None:
-        """Know of these, too, until the next call."""
+        """Also track these topics, until the next call."""
         self._watched = topics
         if self:
             self.track()
 
     def track(self) -> None:
-        """Have metadata refreshed for all topics that matter here, soon if one is not known."""
+        """Track all topics in metadata; refresh it soon if one is not in it."""
         if self.pattern is not None:
             self._cluster.track_all(self._refresh_s, owner=self)
             return
@@ -70,11 +70,11 @@ class Subscription:
             self._cluster.stale()
 
     def matching_topics(self) -> list[str]:
-        """The topics that there are of those that the pattern matches."""
+        """Return the existing topics that the pattern matches."""
         return [name for name in self._cluster.metadata.topics if self.matches(name)]
 
     def matches(self, name: str) -> bool:
-        """Whether the pattern matches a whole name; internal topics are left out where they shall be."""
+        """Return True if the pattern matches a whole topic name; internal topics match only if allowed."""
         known = self._cluster.metadata.topics.get(name)
         internal = name in INTERNAL_TOPICS if known is None else known.internal
         usable = known is None or known.usable
@@ -82,6 +82,6 @@ class Subscription:
         return matched and usable and (self._internal or not internal)
 
     def partition_counts(self) -> dict[str, int]:
-        """How many partitions each topic has that there is, as far as metadata tells."""
+        """Return the number of partitions of each topic in metadata."""
         topics = self._cluster.metadata.topics
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.usable}

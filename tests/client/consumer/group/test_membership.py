@@ -296,7 +296,7 @@ class MembershipTests(MembershipCase):
             ({"heartbeat_interval_ms": 3000}, "heartbeat.interval.ms=3000"),
             (
                 {"partition_assignment_strategy": "rang"},
-                "no plugin for IAssignor is called so; did you mean range?",
+                "no plugin for IAssignor has this name; did you mean range?",
             ),
             ({"partition_assignment_strategy": object()}, "is no IAssignor"),
         ):

@@ -254,9 +254,9 @@ class ReadingTests(RebalancingTestCase):
     def test_failures(self) -> None:
         """An error for good is everybody's, another one is the next one's; who waits is told at once."""
         waiting = self.run_(self.reading.poll(1, None))
-        self.reading.fail(ValueError(), for_good=False)
+        self.reading.fail(ValueError(), permanent=False)
         self.failureResultOf(waiting, ValueError)
         self.assertEqual(self.take(), {})
-        self.reading.fail(KafkaTXError(), for_good=True)
+        self.reading.fail(KafkaTXError(), permanent=True)
         for _ in range(2):
             self.failureResultOf(self.run_(self.reading.next_delivery(1)), KafkaTXError)

@@ -1,4 +1,4 @@
-"""The coordinator's part of ``kafkatx log adopt``: the database is read, and made to have what was found."""
+"""The database's part of ``kafkatx log adopt``: it writes the topics that were found on the disk."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PRODUCER_IDS_PER_S = 1 << 20
 
 
 def first_producer_id(now_s: float) -> int:
-    """A producer id above all that were given out before: nobody gives out a million a second."""
+    """Return a producer id above all that were allocated before, at less than a million a second."""
     return int(now_s) * PRODUCER_IDS_PER_S
 
 
 def new_id() -> uuid.UUID:
-    """A random id whose text does not begin with ``-``, which commands would take for an option."""
+    """Return a random id whose text does not begin with ``-``: commands would take it for an option."""
     found = uuid.uuid4()
     while kafka_id(found).startswith("-"):
         found = uuid.uuid4()
@@ -33,10 +33,10 @@ def write(
     placed: Iterable[Placement],
     generation: int,
 ) -> None:
-    """Let the database have these topics; what is broken off can be begun again.
+    """Write topics into the database; an interrupted call can be repeated.
 
-    :param topics: new ones, also in place of one with the same name.
-    :param grown: topics with more partitions than the database has, and how many that are.
+    :param topics: new topics; one replaces a topic of the same name.
+    :param grown: topics with more partitions than the database has, and the number that it has.
     :param generation: the highest that a log dir has noted.
     :raises RequestError: KAFKA_STORAGE_ERROR.
     """
@@ -47,7 +47,7 @@ def write(
         old = there.get(topic.name)
         if old is not None:
             database.delete_topic(old.name)
-            ids.append(old.topic_id)  # nobody asked to delete its directories
+            ids.append(old.topic_id)  # no client asked to delete its directories
         database.create_topic(topic)
         ids.append(topic.topic_id)
     for topic, count in grown:

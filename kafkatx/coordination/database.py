@@ -1,10 +1,10 @@
-"""The embedded coordinator's memory: topics, partitions and configs in one SQLite file.
+"""The embedded coordinator's database: topics, partitions and configs in one SQLite file.
 
 Every function here blocks; all of a database's calls are made in one worker. Each change is one transaction,
 synced before it returns (``journal_mode=TRUNCATE``, ``synchronous=FULL``): after a ``kill -9`` or a power
-cut, what was returned from is there, and nothing is there by half. Between changes the journal is empty: the
-file alone is the whole state, and a copy of it is complete. :mod:`kafkatx.coordination.seal` tells a damaged
-file, and one that is older than the data beside it.
+cut, a change that has returned is there, and no change is there in part. Between changes the journal is
+empty: the file alone is the whole state, and a copy of it is complete. :mod:`kafkatx.coordination.seal`
+detects a damaged file, and one that is older than the data beside it.
 
 While it is open, the file is locked (``locking_mode=EXCLUSIVE``): a second broker fails to open it.
 """
@@ -18,7 +18,7 @@ import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import attrs
 
@@ -31,18 +31,19 @@ from kafkatx.interfaces import ConfigChange
 from kafkatx.types import LogDirRecord, PartitionState, Placement, QuotaEntity, Topic
 
 T = TypeVar("T")
+V = TypeVar("V", str, float)
 
 IN_MEMORY = ":memory:"
 """The path of a database that is not on the disk."""
 
 
 class DatabaseDamaged(SettingError):
-    """The file is not what was written to it."""
+    """The content of the file is not what was written to it."""
 
 
 @attrs.frozen
 class Loaded:
-    """All that a database held when it was opened."""
+    """The content of a database when it was opened."""
 
     cluster_id: str
     topics: dict[str, Topic]
@@ -55,9 +56,9 @@ class Loaded:
 class ClusterDatabase:
     """An open database.
 
-    :param path: the file, made with its directory if it is not there; or :data:`IN_MEMORY`.
+    :param path: the file, created with its directory if it is missing; or :data:`IN_MEMORY`.
     :param lock_wait_s: how long to wait for another process to close the file.
-    :raises DatabaseDamaged: the file is no database, or not what was written to it.
+    :raises DatabaseDamaged: the file is not a database, or not what was written to it.
     :raises SettingError: the file cannot be made or opened, is of a newer kafkatx, or is open in another
         broker.
     """
@@ -101,7 +102,7 @@ class ClusterDatabase:
 
     @property
     def generation(self) -> int:
-        """A number that rises with each change that is committed; any thread may ask."""
+        """A number that rises with each committed change; any thread may read it."""
         return self._seal.on_disk
 
     def _prepare(self) -> None:
@@ -131,10 +132,10 @@ class ClusterDatabase:
         self._seal.committed()
 
     def together(self, changes: Sequence[Callable[[], T]]) -> list[tuple[T | None, Exception | None]]:
-        """Make several changes in one transaction: they are synced once; return what each returned or raised.
+        """Make several changes in one transaction, synced once; return what each returned or raised.
 
-        :param changes: call methods of this database; what one of them raises undoes that one alone.
-        :raises RequestError: KAFKA_STORAGE_ERROR: nothing of it is done.
+        :param changes: call methods of this database; one that raises is undone alone.
+        :raises RequestError: KAFKA_STORAGE_ERROR: none of the changes is made.
         """
         outcomes: list[tuple[T | None, Exception | None]] = []
         with self._transaction():
@@ -149,7 +150,7 @@ class ClusterDatabase:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """What the block does is done wholly, and synced, or not at all; in :meth:`together` synced later.
+        """Make the changes of a block, and sync them, or none of them; :meth:`together` syncs later.
 
         :raises RequestError: KAFKA_STORAGE_ERROR: the disk is full or fails.
         """
@@ -175,7 +176,7 @@ class ClusterDatabase:
             raise
 
     def register(self, broker_id: int, new_cluster_id: str) -> Loaded:
-        """Read everything; a new database becomes this broker's.
+        """Read everything; register this broker in a new database.
 
         :param new_cluster_id: the cluster's id if it has none yet.
         :raises SettingError: the database is another broker's.
@@ -195,21 +196,21 @@ class ClusterDatabase:
                 self.topics(),
                 self._broker_configs(),
                 self._client_quotas(),
-                self._grouped("SELECT group_id, name, value FROM group_configs"),
+                self._grouped("SELECT group_id, name, value FROM group_configs", str),
                 self._recorded(),
             )
         except ValueError as error:  # from before there was a seal
             raise self._damaged(error) from error
 
     def topics(self) -> dict[str, Topic]:
-        """All topics, by name."""
+        """Return all topics, by name."""
         partitions: dict[str, list[PartitionState]] = {}
         for topic, leader, leader_epoch, replicas, isr in self._db.execute(
             "SELECT topic, leader, leader_epoch, replicas, isr FROM partitions ORDER BY topic, partition"
         ):
             state = PartitionState(leader, leader_epoch, ids(replicas), ids(isr))
             partitions.setdefault(topic, []).append(state)
-        configs = self._grouped("SELECT topic, name, value FROM configs")
+        configs = self._grouped("SELECT topic, name, value FROM configs", str)
         return {
             name: Topic(
                 name,
@@ -235,23 +236,23 @@ class ClusterDatabase:
         )
 
     def _broker_configs(self) -> dict[str, Mapping[str, str]]:
-        return self._grouped("SELECT broker, name, value FROM broker_configs")
+        return self._grouped("SELECT broker, name, value FROM broker_configs", str)
 
     def _client_quotas(self) -> dict[QuotaEntity, Mapping[str, float]]:
-        found = self._grouped("SELECT entity, name, value FROM client_quotas")
+        found = self._grouped("SELECT entity, name, value FROM client_quotas", float)
         return {
             tuple((kind, name) for kind, name in json.loads(text)): quotas for text, quotas in found.items()
         }
 
-    def _grouped(self, query: str) -> dict[str, Mapping[str, Any]]:
-        """The names and values that a query gives, by whose they are."""
-        found: dict[str, dict[str, Any]] = {}
+    def _grouped(self, query: str, read: Callable[[str | float], V]) -> dict[str, Mapping[str, V]]:
+        """Return the names and values that a query gives, by their owner."""
+        found: dict[str, dict[str, V]] = {}
         for owner, name, value in self._db.execute(query):
-            found.setdefault(owner, {})[name] = value
+            found.setdefault(owner, {})[name] = read(value)
         return {owner: MappingProxyType(configs) for owner, configs in found.items()}
 
     def create_topic(self, topic: Topic) -> None:
-        """Write a new topic down.
+        """Insert a new topic.
 
         :raises RequestError: TOPIC_ALREADY_EXISTS.
         """
@@ -279,9 +280,9 @@ class ClusterDatabase:
                 raise unknown(name)
 
     def add_partitions(self, name: str, count: int, added: Sequence[PartitionState]) -> None:
-        """Write more partitions of a topic down.
+        """Insert more partitions of a topic.
 
-        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or INVALID_PARTITIONS: it has not *count* of them.
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or INVALID_PARTITIONS: it has another number.
         """
         with self._transaction() as db:
             check_topic(db, name)
@@ -294,9 +295,9 @@ class ClusterDatabase:
             insert_partitions(db, name, added, count)
 
     def alter_topic_configs(self, name: str, change: ConfigChange) -> Mapping[str, str]:
-        """Give a topic other configs; return them.
+        """Change the configs of a topic; return the new ones.
 
-        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or of *change*.
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or as *change* does.
         """
         with self._transaction() as db:
             check_topic(db, name)
@@ -307,9 +308,9 @@ class ClusterDatabase:
         return MappingProxyType(configs)
 
     def alter_broker_configs(self, broker: str, change: ConfigChange) -> Mapping[str, str]:
-        """Give a broker, or all (""), other settings; return them.
+        """Change the dynamic settings of a broker, or of all (""); return the new ones.
 
-        :raises RequestError: of *change*.
+        :raises RequestError: as *change* does.
         """
         with self._transaction() as db:
             rows = db.execute("SELECT name, value FROM broker_configs WHERE broker = ?", (broker,))
@@ -321,9 +322,9 @@ class ClusterDatabase:
         return MappingProxyType(configs)
 
     def alter_group_configs(self, group_id: str, change: ConfigChange) -> Mapping[str, str]:
-        """Give a group other configs; return them.
+        """Change the configs of a group; return the new ones.
 
-        :raises RequestError: of *change*.
+        :raises RequestError: as *change* does.
         """
         with self._transaction() as db:
             rows = db.execute("SELECT name, value FROM group_configs WHERE group_id = ?", (group_id,))
@@ -350,7 +351,7 @@ class ClusterDatabase:
             )
 
     def allocate_producer_ids(self, count: int) -> range:
-        """Give out *count* producer ids, from 0 on, none of them twice."""
+        """Allocate *count* producer ids, from 0 on, each of them once."""
         with self._transaction() as db:
             db.execute("INSERT OR IGNORE INTO meta VALUES ('next_producer_id', '0')")
             ((value,),) = db.execute("SELECT value FROM meta WHERE name = 'next_producer_id'")
@@ -364,7 +365,7 @@ class ClusterDatabase:
         placed: Iterable[Placement],
         gone: Iterable[uuid.UUID],
     ) -> None:
-        """Write down where logs are; as ``ICoordinator.record``."""
+        """Record the log dirs of partitions, as ``ICoordinator.record`` says."""
         with self._transaction() as db:
             db.executemany(
                 "UPDATE partitions SET directory_id = ?"
@@ -378,7 +379,7 @@ class ClusterDatabase:
                 replace_log_dirs(db, log_dirs)
 
     def skip_ahead(self, generation: int, producer_id: int) -> None:
-        """Give the next change a higher generation, and the next producer a higher id, than these."""
+        """Raise the next generation and the next producer id above these."""
         with self._transaction() as db:
             self._seal.raise_to(generation)
             db.execute(
@@ -388,5 +389,5 @@ class ClusterDatabase:
             )
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()

@@ -1,7 +1,8 @@
-"""The coordinator of a single broker: the cluster's state in this process, kept in SQLite.
+"""The metadata of a cluster of one broker: its state in this process, kept in SQLite.
 
-The database is used in the worker ``coordinator`` only; :attr:`EmbeddedCoordinator.state` is replaced, and
-listeners are called, in the reactor thread, after the change is on the disk.
+The database is used in the worker ``coordinator`` only. :attr:`EmbeddedCoordinator.state` is replaced and
+listeners are called in the reactor thread, after the change is on the disk.
+:mod:`kafkatx.coordination.location` finds the file, :mod:`kafkatx.coordination.database` reads and writes it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -46,21 +47,24 @@ Listener = Callable[[ClusterState, ClusterState], None]
 
 
 @attrs.frozen
-class _Change:
-    """Something to be done in the worker, how its result is shown here, and who waits for that."""
+class _Change(Generic[T, R]):
+    """Work for the worker, the function that applies its result to the state, and the caller's Deferred."""
 
-    work: Callable[[], Any]
-    show: Callable[[Any], Any]
-    result: Deferred[Any]
+    work: Callable[[], T]
+    show: Callable[[T], R]
+    result: Deferred[R]
     alone: bool
+
+
+_AnyChange: TypeAlias = _Change[Any, Any]
 
 
 @implementer(ICoordinator)
 class EmbeddedCoordinator:
     """An :class:`~kafkatx.interfaces.ICoordinator` for one broker.
 
-    :param durable: False: nothing is written to the disk, and the state ends with the process.
-    :param new_uuid: gives random UUIDs, of the cluster and of topics.
+    :param durable: False keeps the state in memory only; it ends with the process.
+    :param new_uuid: returns random UUIDs, for the cluster and for topics.
     """
 
     _log = Logger()
@@ -80,15 +84,15 @@ class EmbeddedCoordinator:
         self._worker = workers("coordinator")
         self._new_uuid = new_uuid
         self._listeners: list[Listener] = []
-        # what the state's mappings show: a dict is copied ten times faster than the mapping that guards it
+        # the contents of the state's mappings: a dict is copied ten times faster than a mapping proxy
         self._topics: dict[str, Topic] = {}
         self._names: dict[uuid.UUID, str] = {}
-        self._database: ClusterDatabase | None = None  # the worker's
-        self._waiting: deque[_Change] = deque()
+        self._database: ClusterDatabase | None = None  # used in the worker
+        self._waiting: deque[_AnyChange] = deque()
         self._is_working = False
 
     def start(self, node: BrokerNode) -> Deferred[None]:
-        """Open the database, in which this broker's id is written down.
+        """Open the database and register this broker in it.
 
         :return: fails with StateLost where the database is damaged, or missing beside partitions'
             directories; with SettingError where it cannot be used, is in use, or is another broker's.
@@ -159,7 +163,7 @@ class EmbeddedCoordinator:
         return self._run(lambda: self._opened().create_topic(topic), show)
 
     def add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> Deferred[Topic]:
-        """Let a topic have more partitions; all their replicas are in sync, their leaders' epoch is 0."""
+        """Add partitions to a topic; all their replicas are in sync, their leaders' epoch is 0."""
         added = _led(assignment)
 
         def show(_: None) -> Topic:
@@ -169,7 +173,7 @@ class EmbeddedCoordinator:
         return self._run(lambda: self._opened().add_partitions(name, count, added), show)
 
     def alter_topic_configs(self, name: str, change: ConfigChange) -> Deferred[None]:
-        """Let a topic have other configs."""
+        """Change the configs of a topic."""
 
         def show(configs: Mapping[str, str]) -> None:
             self._show_topic(attrs.evolve(self._topics[name], configs=configs))
@@ -177,7 +181,7 @@ class EmbeddedCoordinator:
         return self._run(lambda: self._opened().alter_topic_configs(name, change), show)
 
     def alter_broker_configs(self, broker: str, change: ConfigChange) -> Deferred[None]:
-        """Let a broker, or all, have other settings."""
+        """Change the dynamic settings of a broker, or of all."""
 
         def show(configs: Mapping[str, str]) -> None:
             every = {**self.state.broker_configs, broker: configs}
@@ -188,7 +192,7 @@ class EmbeddedCoordinator:
         return self._run(lambda: self._opened().alter_broker_configs(broker, change), show)
 
     def alter_group_configs(self, group_id: str, change: ConfigChange) -> Deferred[None]:
-        """Let a group have other configs."""
+        """Change the configs of a group."""
 
         def show(configs: Mapping[str, str]) -> None:
             every = {**self.state.group_configs, group_id: configs}
@@ -230,7 +234,7 @@ class EmbeddedCoordinator:
 
     @property
     def generation(self) -> int:
-        """As ICoordinator says."""
+        """The generation of the last durable change; 0 before the start."""
         database = self._database
         return 0 if database is None else database.generation
 
@@ -240,11 +244,11 @@ class EmbeddedCoordinator:
         placed: Iterable[Placement] = (),
         gone: Iterable[uuid.UUID] = (),
     ) -> Deferred[None]:
-        """Write down where logs are."""
+        """Record the log dirs of partitions."""
         return self._run(lambda: self._opened().record(log_dirs, placed, gone), lambda _: None)
 
     def stop(self) -> Deferred[None]:
-        """Close the database, after the changes that are under way. A second call does nothing."""
+        """Close the database after the pending changes. A second call does nothing."""
 
         def close() -> None:
             database, self._database = self._database, None
@@ -259,7 +263,7 @@ class EmbeddedCoordinator:
         return self._database
 
     def _random_id(self) -> uuid.UUID:
-        """A UUID whose text does not begin with ``-``, which commands would take for an option.
+        """Return a UUID whose text does not begin with ``-``: commands would take it for an option.
 
         It is never 0 or 1, which mean something else to Kafka: random UUIDs have other version bits.
         """
@@ -269,12 +273,12 @@ class EmbeddedCoordinator:
                 return found
 
     def _run(self, work: Callable[[], T], show: Callable[[T], R], alone: bool = False) -> Deferred[R]:
-        """Do *work* in the worker, then *show* its result here; fire with what *show* returned.
+        """Call *work* in the worker, then *show* with its result here; fire with what *show* returned.
 
-        Changes that wait for one another are made in one transaction. Cancelling ends the waiting only. The
-        work goes on, and its result is shown.
+        Changes that wait together are made in one transaction. Cancelling ends the waiting only: the change
+        is made and shown.
 
-        :param alone: it is no change of the database that is open.
+        :param alone: True for work that does not change the open database.
         """
         result: Deferred[R] = Deferred()
         self._waiting.append(_Change(work, show, result, alone))
@@ -283,21 +287,23 @@ class EmbeddedCoordinator:
         return result
 
     def _begin(self) -> None:
-        """Give the worker what waits first, and what can be done together with it."""
+        """Give the worker the first waiting change, and those that can be made together with it."""
         batch = [self._waiting.popleft()]
         while self._waiting and not (batch[0].alone or self._waiting[0].alone):
             batch.append(self._waiting.popleft())
         self._is_working = True
         self._worker(partial(self._work, batch)).addBoth(self._worked, batch).addErrback(self._lost)
 
-    def _work(self, batch: list[_Change]) -> list[tuple[Any, Exception | None]]:
-        """In the worker."""
+    def _work(self, batch: list[_AnyChange]) -> list[tuple[object, Exception | None]]:
+        """Make the changes; called in the worker."""
         if len(batch) == 1:
             return [(batch[0].work(), None)]
         return self._opened().together([change.work for change in batch])
 
-    def _worked(self, outcome: list[tuple[Any, Exception | None]] | Failure, batch: list[_Change]) -> None:
-        """Show what the worker did, in the order of the changes."""
+    def _worked(
+        self, outcome: list[tuple[object, Exception | None]] | Failure, batch: list[_AnyChange]
+    ) -> None:
+        """Show the results of the worker, in the order of the changes."""
         for number, change in enumerate(batch):
             try:
                 value, error = (None, outcome.value) if isinstance(outcome, Failure) else outcome[number]
@@ -313,17 +319,17 @@ class EmbeddedCoordinator:
             self._begin()
 
     def _lost(self, failure: Failure) -> None:
-        self._log.failure("The coordinator's caller failed", failure)
+        self._log.failure("a callback of the cluster's metadata failed", failure)
 
     def _show_topic(self, topic: Topic) -> Topic:
-        """Let a topic that is there be *topic*."""
+        """Replace an existing topic in the state."""
         topics = self._topics.copy()
         topics[topic.name] = topic
         self._show(self.state, topics, self._names)
         return topic
 
     def _show(self, state: ClusterState, topics: dict[str, Topic], names: dict[uuid.UUID, str]) -> None:
-        """Let *state* with these topics be the state; the caller changes the dicts no more."""
+        """Replace the state; the caller does not change the dicts any more."""
         self._topics, self._names = topics, names
         self._replace(
             attrs.evolve(state, topics=MappingProxyType(topics), topic_names=MappingProxyType(names))
@@ -335,12 +341,12 @@ class EmbeddedCoordinator:
             try:
                 listener(old, state)
             except Exception:
-                # the change stands; the others must hear of it, and the caller that it is made
-                self._log.failure("A listener of the cluster's state failed")
+                # the change is made: the other listeners and the caller must be told
+                self._log.failure("a listener of the cluster's state failed")
 
 
 def _led(assignment: Sequence[Sequence[int]]) -> tuple[PartitionState, ...]:
-    """New partitions: the first replica leads, and all are in sync."""
+    """Return new partitions: the first replica leads, and all are in sync."""
     return tuple(
         PartitionState(leader=replicas[0], leader_epoch=0, replicas=tuple(replicas), isr=tuple(replicas))
         for replicas in assignment
@@ -348,5 +354,5 @@ def _led(assignment: Sequence[Sequence[int]]) -> tuple[PartitionState, ...]:
 
 
 def kafka_id(number: uuid.UUID) -> str:
-    """A UUID as Kafka writes it: 22 characters of URL-safe base64, without padding."""
+    """Return a UUID as Kafka writes it: 22 characters of URL-safe base64, without padding."""
     return base64.urlsafe_b64encode(number.bytes).rstrip(b"=").decode("ascii")

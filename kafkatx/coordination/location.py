@@ -1,6 +1,7 @@
-"""Where the embedded coordinator's database is: in one of ``log.dirs``, never made beside data of another.
+"""The location of the embedded coordinator's database: one of ``log.dirs``.
 
-A new one is made in the first of ``log.dirs``. Later it may be in any of them: their order does not matter.
+A new file is created in the first of ``log.dirs``, but not beside data of another cluster. Later it may be in
+any of them: their order does not matter. Every function here blocks.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from kafkatx.names import META_PROPERTIES, PARTITION_DIRECTORY
 FILE_NAME = "kafkatx-cluster.sqlite3"
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database, by the ends of the names."""
+"""The files that SQLite keeps beside a database, by the ends of their names."""
 
 
 def find_file(log_dirs: Sequence[str], anew: bool) -> str:
-    """Return the path of the database, which may have to be made there.
+    """Return the path of the database, which may not exist yet.
 
-    :param anew: make it also beside data that belongs to another.
-    :raises StateLost: there are several; or none, though there are partitions or a log dir names its cluster.
+    :param anew: create it also beside data of another cluster.
+    :raises StateLost: there are several files; or none, though there are partitions or a log dir names its
+        cluster.
     """
     paths = [
         os.path.join(path, FILE_NAME) for path in {os.path.realpath(one): one for one in log_dirs}.values()
@@ -48,7 +50,7 @@ def find_file(log_dirs: Sequence[str], anew: bool) -> str:
 
 
 def put_aside(path: str) -> str:
-    """Rename a database and what SQLite keeps beside it; return the new path."""
+    """Rename a database and the files that SQLite keeps beside it; return the new path."""
     aside = f"{path}.{uuid.uuid4().hex}-damaged"
     for end in ("", *SIDE_FILES):
         with contextlib.suppress(FileNotFoundError):
@@ -64,7 +66,7 @@ def _size(path: str) -> int:
 
 
 def _data(log_dir: str) -> Iterator[str]:
-    """What shows that a log dir has belonged to a cluster."""
+    """Yield the signs that a log dir has belonged to a cluster."""
     try:
         names = sorted(os.listdir(log_dir))
     except OSError:
@@ -78,9 +80,9 @@ def _data(log_dir: str) -> Iterator[str]:
 
 
 def make_file(path: str) -> bool:
-    """Make the file, which only its owner may read, unless it is there; return True if it is empty.
+    """Create the file, readable by its owner only, unless it exists; return True if it is empty.
 
-    What was made above it is on the disk then; the file's own name is not.
+    Directories that were created for it are synced; the file's own name is not.
     """
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):

@@ -1,4 +1,4 @@
-"""Rows of the embedded coordinator's database: what several of its changes read and write."""
+"""Rows of the embedded coordinator's database: reads and writes that several of its changes share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafkatx.types import PartitionState
 
 
 def check_topic(db: sqlite3.Connection, name: str) -> None:
-    """Check that there is a topic.
+    """Check that a topic exists.
 
     :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION.
     """
@@ -19,7 +19,7 @@ def check_topic(db: sqlite3.Connection, name: str) -> None:
 
 
 def unknown(name: str) -> RequestError:
-    """The error for a topic that there is not."""
+    """Return the error for an unknown topic."""
     return RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name!r}.")
 
 
@@ -40,7 +40,7 @@ def insert_partitions(
 
 
 def replace_log_dirs(db: sqlite3.Connection, log_dirs: Mapping[str, str]) -> None:
-    """Keep these log dirs, and of the others those that hold partitions."""
+    """Replace the log dirs by these, and keep those that hold partitions."""
     used = {row[0] for row in db.execute("SELECT DISTINCT directory_id FROM partitions")}
     known = dict(db.execute("SELECT directory_id, path FROM log_dirs"))
     wanted = {one: path for one, path in known.items() if one in used} | dict(log_dirs)
@@ -52,10 +52,10 @@ def replace_log_dirs(db: sqlite3.Connection, log_dirs: Mapping[str, str]) -> Non
 
 
 def ids(text: str) -> tuple[int, ...]:
-    """Read numbers with commas between."""
+    """Parse comma-separated numbers."""
     return tuple(map(int, text.split(","))) if text else ()
 
 
 def text(ids: Iterable[int]) -> str:
-    """Write numbers with commas between."""
+    """Format numbers, separated by commas."""
     return ",".join(map(str, ids))

@@ -1,9 +1,9 @@
-"""The seal of the coordinator's database: a checksum of every row, and a number that rises with each change.
+"""The seal of the coordinator's database: a checksum of all rows, and a number that rises with each change.
 
-SQLite notices damage to the structure of its file only, and a write-ahead log or journal whose checksum is
-wrong it drops without an error. So each transaction writes down, in the table ``seal``, the sum of a hash of
-every row, and a generation that is 1 higher than the one before. A database whose rows have another sum is
-damaged; one whose generation is lower than what the log dirs have noted is older than the data beside it.
+SQLite notices damage to the structure of its file only, and drops a write-ahead log or journal with a wrong
+checksum without an error. So each transaction writes, into the table ``seal``, the sum of a hash of every
+row, and a generation that is 1 higher than the one before. A database whose rows have another sum is damaged;
+one whose generation is lower than the one noted in the log dirs is older than the data beside it.
 
 The sum is kept while rows change, by triggers that exist in this connection only.
 """
@@ -24,7 +24,7 @@ SEALED = (
     "log_dirs",
     "deleted_topics",
 )
-"""The tables that the seal covers: all but itself."""
+"""The tables that the seal covers: all but its own."""
 
 SEALED_SINCE = 4
 """The first version of the schema with a seal."""
@@ -32,17 +32,17 @@ SEALED_SINCE = 4
 _MODULUS = 1 << 128
 
 _NOT_DAMAGE = ("locked", "I/O error", "unable to open", "is full", "readonly")
-"""Parts of SQLite's messages for failures that say nothing of the content."""
+"""Parts of SQLite's messages for failures that have nothing to do with the content."""
 
 
 class Damaged(Exception):
-    """The database is not what was written; the message says what is wrong."""
+    """The content of the database is not what was written; the message says what is wrong."""
 
 
 class Seal:
     """The running sum of one connection's database.
 
-    :ivar generation: of the last change, or of the one that is under way.
+    :ivar generation: the generation of the last change, or of the current one.
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -59,8 +59,8 @@ class Seal:
     def check(self, version: int) -> None:
         """Check the whole database.
 
-        :param version: of its schema; one without a seal is checked for what SQLite itself can tell.
-        :raises Damaged: it is not what was written.
+        :param version: the version of its schema; one without a seal gets SQLite's own check only.
+        :raises Damaged: the content is not what was written.
         :raises sqlite3.Error: it cannot be read.
         """
         try:
@@ -102,7 +102,7 @@ class Seal:
                 )
 
     def write(self) -> None:
-        """Seal what has changed, within the transaction that changed it."""
+        """Seal the changes of a transaction, within it."""
         if (self.generation, self._sum) == self._sealed:
             return
         self.generation += 1
@@ -110,19 +110,19 @@ class Seal:
         self._db.execute("INSERT INTO seal VALUES (?, ?)", (self.generation, self._checksum()))
 
     def committed(self) -> None:
-        """Take note that the transaction is on the disk."""
+        """Note that the transaction is on the disk."""
         self._sealed = (self.generation, self._sum)
 
     def mark(self) -> tuple[int, int]:
-        """What :meth:`return_to` needs."""
+        """Return the state that :meth:`return_to` goes back to."""
         return self.generation, self._sum
 
     def return_to(self, mark: tuple[int, int]) -> None:
-        """Take note that what was changed since the mark was undone."""
+        """Note that the changes since the mark were undone."""
         self.generation, self._sum = mark
 
     def raise_to(self, generation: int) -> None:
-        """Within a transaction: skip generations, so that its own is higher than *generation*."""
+        """Skip generations, within a transaction, so that its own is higher than *generation*."""
         self.generation = max(self.generation, generation)
 
     def _account(self, sign: int, table: str, *columns: object) -> None:

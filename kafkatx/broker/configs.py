@@ -11,10 +11,10 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.config import topic_value, validate_topic_configs
 from kafkatx.config.alter import Alteration, altered, check_broker_configs
+from kafkatx.config.group_config import check_group_configs
 from kafkatx.config.table import broker as broker_table
 from kafkatx.config.table import consumer_group as group_table
 from kafkatx.config.table import topic as topic_table
-from kafkatx.config.table.consumer_group import check_group_configs
 from kafkatx.config.table.row import Setting
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ConfigChange

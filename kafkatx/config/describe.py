@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kafkatx.config.broker_config import BrokerConfig
+from kafkatx.config.group_config import RANGES, group_value
 from kafkatx.config.table import broker, consumer_group, topic
 from kafkatx.config.table.row import ConfigType, Setting, format_value
 from kafkatx.config.topic_config import DEFAULT_FROM, topic_value
@@ -74,7 +75,7 @@ def describe_group(config: BrokerConfig, group_configs: Mapping[str, str]) -> li
     return [
         _entry(
             setting,
-            consumer_group.group_value(config, group_configs, setting),
+            group_value(config, group_configs, setting),
             _of_group(config, group_configs, setting),
             read_only=False,
         )
@@ -148,7 +149,7 @@ def _default_of_topic(setting: Setting[Any]) -> Synonym:
 def _of_group(config: BrokerConfig, group_configs: Mapping[str, str], setting: Setting[Any]) -> list[Synonym]:
     own = group_configs.get(setting.name)
     synonyms = [] if own is None else [Synonym(setting.name, own, ConfigSource.DYNAMIC_GROUP)]
-    return synonyms + _of_broker(config, consumer_group.RANGES[setting.name].source)
+    return synonyms + _of_broker(config, RANGES[setting.name].source)
 
 
 def _of_broker(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:

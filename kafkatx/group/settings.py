@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import attrs
 
 from kafkatx.config import BrokerConfig
+from kafkatx.config.group_config import group_value
 from kafkatx.config.table import consumer_group
 from kafkatx.config.table import groups as g
 
@@ -50,10 +51,8 @@ class GroupSettings:
         """The settings of a group that has configs of its own."""
         return attrs.evolve(
             self,
-            consumer_session_timeout_ms=consumer_group.group_value(
-                config, group_configs, consumer_group.SESSION_TIMEOUT_MS
-            ),
-            consumer_heartbeat_interval_ms=consumer_group.group_value(
+            consumer_session_timeout_ms=group_value(config, group_configs, consumer_group.SESSION_TIMEOUT_MS),
+            consumer_heartbeat_interval_ms=group_value(
                 config, group_configs, consumer_group.HEARTBEAT_INTERVAL_MS
             ),
         )

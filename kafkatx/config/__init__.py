@@ -1,8 +1,9 @@
-"""Settings: one table of names, types, defaults and words; parsers and documents come from it.
+"""Settings: tables of names, types, defaults and texts, and the values, checks and documents made from them.
 
-The tables are :mod:`kafkatx.config.table.broker` and :mod:`kafkatx.config.table.topic`::
+The tables are in :mod:`kafkatx.config.table`. The other modules are pure, but for reading the settings file::
 
-    from kafkatx.config import BrokerConfig, broker as b
+    from kafkatx.config import BrokerConfig
+    from kafkatx.config.table import broker as b
 
     config = BrokerConfig.load("etc/server.properties", {"num.partitions": "4"})
     config[b.NUM_PARTITIONS]  # 4

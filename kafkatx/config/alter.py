@@ -1,7 +1,7 @@
-"""Changes of configs that clients ask for: what comes of them, and whether it is allowed.
+"""Changes of configs in client requests: their results, and the checks of these. Pure.
 
-AlterConfigs (KIP-133) gives all configs that a topic or broker shall have. IncrementalAlterConfigs (KIP-339)
-gives single changes, of which APPEND and SUBTRACT are for lists only.
+AlterConfigs (KIP-133) replaces all configs of a topic or broker. IncrementalAlterConfigs (KIP-339) makes
+single changes; APPEND and SUBTRACT are for lists only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafkatx.errors import ErrorCode, RequestError, SettingError
 
 
 class Operation(enum.IntEnum):
-    """What to do with a config, as IncrementalAlterConfigs numbers it."""
+    """An operation on a config, as IncrementalAlterConfigs numbers it."""
 
     SET = 0
     DELETE = 1
@@ -39,11 +39,12 @@ def altered(
     settings: Mapping[str, Setting[Any]],
     in_effect: Callable[[Setting[Any]], Any],
 ) -> dict[str, str]:
-    """What comes of alterations; whether the values are allowed is not looked at.
+    """Return the configs after some alterations. The values are not checked.
 
-    :param settings: the table that the names are of.
-    :param in_effect: the value that a setting has now. A list that is not set begins with it.
-    :raises RequestError: INVALID_REQUEST: a value is missing; INVALID_CONFIG: there is no list to append to.
+    :param settings: the table of the configs' names.
+    :param in_effect: returns a setting's current value; APPEND and SUBTRACT use it if the list is not set.
+    :raises RequestError: INVALID_REQUEST: a value is missing; INVALID_CONFIG: APPEND or SUBTRACT to a config
+        that is not a list.
     """
     new = dict(old)
     for name, operation, value in alterations:
@@ -60,8 +61,8 @@ def altered(
                     ErrorCode.INVALID_CONFIG,
                     f"Can't {operation.name} to config {name}: its type is {setting.type.name}, not LIST",
                 )
-            there = new[name] if name in new else format_value(in_effect(setting)) or ""
-            new[name] = ",".join(_edited(_items(there), operation, _items(value)))
+            current = new[name] if name in new else format_value(in_effect(setting)) or ""
+            new[name] = ",".join(_edited(_items(current), operation, _items(value)))
     return new
 
 
@@ -69,17 +70,17 @@ def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",")] if text.strip() else []
 
 
-def _edited(there: list[str], operation: Operation, items: list[str]) -> list[str]:
+def _edited(current: list[str], operation: Operation, items: list[str]) -> list[str]:
     if operation is Operation.SUBTRACT:
-        return [item for item in there if item not in items]
-    return there + [item for item in dict.fromkeys(items) if item not in there]
+        return [item for item in current if item not in items]
+    return current + [item for item in dict.fromkeys(items) if item not in current]
 
 
 def check_broker_configs(configs: Mapping[str, str]) -> None:
-    """Check the settings that a broker shall have while it runs.
+    """Check the dynamic settings of a broker.
 
-    :raises RequestError: INVALID_REQUEST, as Apache Kafka's: one is unknown, cannot change while the broker
-        runs, or has a value that is not allowed; the message says which, and what is allowed.
+    :raises RequestError: INVALID_REQUEST, as in Apache Kafka: a setting is unknown, is not dynamic, or has a
+        value that is not allowed; the message names it and the allowed values.
     """
     fixed = [n for n in configs if n in _ALIASES or (n in broker.SETTINGS and not broker.SETTINGS[n].dynamic)]
     if fixed:
@@ -94,7 +95,7 @@ def check_broker_configs(configs: Mapping[str, str]) -> None:
 
 
 def usable_broker_configs(configs: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Those of the stored settings that this version can use, and what is wrong with each of the others."""
+    """Return the stored settings that this version can use, and an error message for each of the others."""
     usable, complaints = {}, []
     for name, value in configs.items():
         try:
@@ -110,9 +111,9 @@ _ALIASES = frozenset(alias for setting in broker.SETTINGS.values() for alias in 
 
 
 def _check_dynamic(name: str, value: str) -> None:
-    """See whether a setting may have a value while the broker runs.
+    """Check the value of a dynamic setting.
 
-    :raises SettingError: it may not.
+    :raises SettingError: the setting is unknown, is not dynamic, or the value is not allowed.
     """
     setting = broker.SETTINGS.get(name)
     if setting is None and kafka_only.is_kafka_only(name):

@@ -1,4 +1,4 @@
-"""The settings of one broker, read and checked: :class:`BrokerConfig`."""
+"""The settings of one broker, read and checked: :class:`BrokerConfig`. Reads the settings file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kafkatx.config.listeners import Listener, advertise, check_advertised, for_
 from kafkatx.config.properties import read_properties
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import kafka_only
+from kafkatx.config.table import network as n
 from kafkatx.config.table.row import Setting
 from kafkatx.errors import SettingError
 from kafkatx.names import PLUGIN_SETTINGS
@@ -21,18 +22,18 @@ T = TypeVar("T")
 
 @attrs.frozen(eq=False, repr=False)
 class BrokerConfig:
-    """Every setting of a broker: what was set, over the defaults. Made by :meth:`load`.
+    """The value of every setting of a broker. Made by :meth:`load`.
 
-    While the broker runs, its own dynamic settings go before those of all brokers, and these before what it
-    was started with (KIP-226).
+    While the broker runs, its own dynamic settings take precedence over those of all brokers, and these over
+    the settings that it was started with (KIP-226).
     """
 
     explicit: Mapping[str, str]
-    """What was set, by the names that were used, as it was written; the value that counts."""
+    """The effective text of each setting that was set, by the name that was used."""
     layers: tuple[Mapping[str, str], ...]
-    """Where it was set, nearest first: dynamic for this broker, dynamic for all, at the start."""
+    """The texts by source, the highest precedence first: dynamic for this broker, dynamic for all, static."""
     warnings: tuple[str, ...]
-    """What its owner should know: one line for each name that only Apache Kafka has, and the like."""
+    """Lines for the operator: one for each name that only Apache Kafka has, and similar ones."""
     _values: dict[str, Any]
     _listeners: tuple[Listener, ...]
     _advertised: tuple[Listener, ...]
@@ -44,7 +45,7 @@ class BrokerConfig:
         """Read settings.
 
         :param path: a .properties file; None: the defaults.
-        :param overrides: names and values that go before the file's; the last of a name counts.
+        :param overrides: names and values that replace the file's; the last one of a name counts.
         :raises SettingError: the file cannot be read, a name is unknown, a value is not allowed, or values
             contradict each other; the message names the setting, its value and what to do.
         """
@@ -53,7 +54,7 @@ class BrokerConfig:
         return cls._of(explicit)
 
     def with_values(self, values: Mapping[str, str]) -> BrokerConfig:
-        """These settings with other values for some names.
+        """Return these settings with other static values for some names.
 
         :raises SettingError: as :meth:`load`.
         """
@@ -61,18 +62,18 @@ class BrokerConfig:
         return self._of({**static, **values}, brokers, broker)
 
     def with_dynamic(self, brokers: Mapping[str, str], broker: Mapping[str, str]) -> BrokerConfig:
-        """What this broker was started with, and other dynamic settings, which have been checked.
+        """Return the static settings with other dynamic settings, which must have been checked.
 
-        :param brokers: those of all brokers.
-        :param broker: those of this broker alone.
+        :param brokers: the dynamic settings of all brokers.
+        :param broker: the dynamic settings of this broker alone.
         :raises SettingError: as :meth:`load`.
         """
         return self._of(dict(self.layers[-1]), brokers, broker)
 
     def reloaded(self, read: BrokerConfig) -> Reloaded:
-        """These settings with the dynamic ones among those that were read again.
+        """Return these settings with the dynamic ones among settings that were read again.
 
-        :param read: what a start would have now; its dynamic layers do not matter.
+        :param read: the settings that a start would have now; its dynamic layers are ignored.
         """
         broker, brokers, static = self.layers
         before = self._of(dict(static))
@@ -102,8 +103,8 @@ class BrokerConfig:
         kafka_only.check_safe(static)
         explicit = {**static, **brokers, **broker}
         values = {setting.name: _value(setting, explicit, warnings) for setting in b.SETTINGS.values()}
-        listeners, left_out = _listeners(values)
-        warnings += left_out
+        listeners, ignored = _listeners(values)
+        warnings += ignored
         advertised = _advertised(values, listeners)
         layers = (broker, brokers, MappingProxyType(static))
         return cls(MappingProxyType(explicit), layers, tuple(warnings), values, listeners, advertised)
@@ -113,9 +114,9 @@ class BrokerConfig:
         return value
 
     def get(self, name: str) -> Any:
-        """The value of a setting by Kafka's name, parsed; for a name that only Apache Kafka has, its text.
+        """Return the value of a setting by its name; for a name that only Apache Kafka has, its text.
 
-        :raises KeyError: no setting is called so.
+        :raises KeyError: there is no such setting.
         """
         if name in self._values:
             return self._values[name]
@@ -127,11 +128,11 @@ class BrokerConfig:
         raise KeyError(name)
 
     def used_name(self, setting: Setting[Any]) -> str | None:
-        """Under which name, its own or an alias, a setting was set; None: its default holds."""
+        """Return the name, its own or an alias, by which a setting was set; None if its default applies."""
         return _used_name(setting, self.explicit)
 
     def values_set(self, setting: Setting[T]) -> list[tuple[int, str, T]]:
-        """Everywhere that a setting is set: number of the layer, name, value; the first counts."""
+        """Return the values of a setting as (number of the layer, name, value); the first one counts."""
         found = []
         for number, layer in enumerate(self.layers):
             name = _used_name(setting, layer)
@@ -140,31 +141,31 @@ class BrokerConfig:
         return found
 
     def listeners(self) -> tuple[Listener, ...]:
-        """Where to listen for clients, at least one place; listeners of controllers are left out."""
+        """Return the listeners for clients, at least one; listeners of controllers are omitted."""
         return self._listeners
 
     def advertised(self, ports: Sequence[int]) -> tuple[str, int]:
-        """The host (an IPv6 address without brackets) and port that clients are told.
+        """Return the advertised host (an IPv6 address without brackets) and port.
 
-        :param ports: the ports that were bound, one for each of :meth:`listeners`.
+        :param ports: the bound ports, one for each of :meth:`listeners`.
         """
-        for told in self._advertised:
+        for advertised in self._advertised:
             for listener, port in zip(self._listeners, ports, strict=True):
-                if told.name == listener.name:
-                    return told.host, told.port or port
+                if advertised.name == listener.name:
+                    return advertised.host, advertised.port or port
         host, port = advertise(self._listeners[0], ports[0])
-        told_host = self[b.ADVERTISED_HOST_NAME] or self[b.HOST_NAME] or host
-        return told_host, self[b.ADVERTISED_PORT] or port
+        advertised_host = self[n.ADVERTISED_HOST_NAME] or self[n.HOST_NAME] or host
+        return advertised_host, self[n.ADVERTISED_PORT] or port
 
 
 @attrs.frozen
 class Reloaded:
-    """What came of reading the settings of a running broker again.
+    """The result of reading the settings of a running broker again.
 
-    :ivar config: the settings from now on.
-    :ivar changed: names of dynamic settings that have another value at the start's layer; a setting that was
-        altered while the broker ran keeps that value.
-    :ivar fixed: names of settings that were changed too, and need a restart.
+    :ivar config: the new settings.
+    :ivar changed: names of dynamic settings whose static value has changed; a setting that was altered while
+        the broker ran keeps that value.
+    :ivar fixed: names of changed settings that need a restart.
     """
 
     config: BrokerConfig
@@ -185,13 +186,13 @@ def _check_names(explicit: Mapping[str, str]) -> list[str]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown setting: which one may have been meant."""
-    import difflib  # only on the way out
+    """Return the end of a message about an unknown setting: a suggestion."""
+    import difflib  # only for an error message
 
     near = difflib.get_close_matches(name, sorted(known), 1) or difflib.get_close_matches(
         name, sorted(kafka_only.NAMES), 1
     )
-    return f"; did you mean {near[0]}?" if near else "; see docs/settings.md for those that there are"
+    return f"; did you mean {near[0]}?" if near else "; see docs/settings.md for all settings"
 
 
 def _used_name(setting: Setting[Any], explicit: Mapping[str, str]) -> str | None:
@@ -202,7 +203,7 @@ def _used_name(setting: Setting[Any], explicit: Mapping[str, str]) -> str | None
 
 
 def _value(setting: Setting[T], explicit: Mapping[str, str], warnings: list[str]) -> T:
-    """A setting's value; the other names of it are checked too."""
+    """Return a setting's value; texts under its other names are checked too."""
     chosen = _used_name(setting, explicit)
     for name in (setting.name, *setting.aliases):
         if name not in explicit or name == chosen:
@@ -212,7 +213,7 @@ def _value(setting: Setting[T], explicit: Mapping[str, str], warnings: list[str]
         elif setting is b.BROKER_ID and setting.parse(explicit[name], name) != setting.parse(
             explicit[chosen or name], chosen or name
         ):
-            # Kafka refuses it too: which data is whose depends on it
+            # Kafka rejects it too: the id decides which broker the data belongs to
             raise SettingError(
                 f"{name}={explicit[name]}: {chosen}={explicit[chosen or name]}; remove one of them"
             )
@@ -220,37 +221,37 @@ def _value(setting: Setting[T], explicit: Mapping[str, str], warnings: list[str]
 
 
 def _listeners(values: Mapping[str, Any]) -> tuple[tuple[Listener, ...], list[str]]:
-    """Where to listen, and a warning for each listener that is left out."""
-    items = values[b.LISTENERS.name]
-    if items is b.LISTENERS.default:
-        host, port = values[b.HOST_NAME.name], values[b.PORT.name]
-        default = parse_listeners(b.LISTENERS.name, items)[0]
+    """Return the listeners for clients, and a warning for each omitted listener."""
+    items = values[n.LISTENERS.name]
+    if items is n.LISTENERS.default:
+        host, port = values[n.HOST_NAME.name], values[n.PORT.name]
+        default = parse_listeners(n.LISTENERS.name, items)[0]
         listener = Listener(
             default.name, default.host if host is None else host, default.port if port is None else port
         )
         return (listener,), []
-    every = parse_listeners(b.LISTENERS.name, items)
-    controllers = values[b.CONTROLLER_LISTENER_NAMES.name]
-    listeners = for_clients(every, values[b.LISTENER_SECURITY_PROTOCOL_MAP.name], controllers)
-    left_out = [
-        f"listeners={listener}: left out, kafkatx has no KRaft controller"
+    every = parse_listeners(n.LISTENERS.name, items)
+    controllers = values[n.CONTROLLER_LISTENER_NAMES.name]
+    listeners = for_clients(every, values[n.LISTENER_SECURITY_PROTOCOL_MAP.name], controllers)
+    ignored = [
+        f"listeners={listener}: ignored, kafkatx has no KRaft controller"
         for listener in every
         if listener not in listeners
     ]
-    return listeners, left_out
+    return listeners, ignored
 
 
 def _advertised(values: Mapping[str, Any], listeners: Sequence[Listener]) -> tuple[Listener, ...]:
-    """advertised.listeners of the listeners there are, in the order in which they are advertised."""
-    name = b.ADVERTISED_LISTENERS.name
-    told = parse_listeners(name, values[name])
-    controllers = {controller.upper() for controller in values[b.CONTROLLER_LISTENER_NAMES.name]}
-    told = tuple(listener for listener in told if listener.name not in controllers)
-    there = {listener.name for listener in listeners}
-    for listener in told:
-        if listener.name not in there:
+    """Return the advertised listeners in their order, without those of controllers."""
+    name = n.ADVERTISED_LISTENERS.name
+    advertised = parse_listeners(name, values[name])
+    controllers = {controller.upper() for controller in values[n.CONTROLLER_LISTENER_NAMES.name]}
+    advertised = tuple(listener for listener in advertised if listener.name not in controllers)
+    names = {listener.name for listener in listeners}
+    for listener in advertised:
+        if listener.name not in names:
             raise SettingError(
                 f"{name}={listener}: {listener.name} is not in listeners; add it there or remove it"
             )
-    check_advertised(told)
-    return told
+    check_advertised(advertised)
+    return advertised

@@ -1,4 +1,4 @@
-"""What DescribeConfigs answers (KIP-133, KIP-226): every config with its value, source and synonyms."""
+"""The entries of DescribeConfigs (KIP-133, KIP-226): value, source and synonyms of every config. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafkatx.config.topic_config import DEFAULT_FROM, topic_value
 
 
 class ConfigSource(enum.IntEnum):
-    """Where a value comes from, as DescribeConfigs numbers it."""
+    """The source of a value, as DescribeConfigs numbers it."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC = 1
@@ -26,11 +26,11 @@ class ConfigSource(enum.IntEnum):
 
 
 _LAYERS = (ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER, ConfigSource.STATIC_BROKER)
-"""The sources of ``BrokerConfig.layers``."""
+"""The source of each of ``BrokerConfig.layers``."""
 
 
 class Synonym(NamedTuple):
-    """A name that could give a config its value, with the value that it has."""
+    """A name that can set a config, with its current value."""
 
     name: str
     value: str | None
@@ -49,11 +49,11 @@ class ConfigEntry(NamedTuple):
     type: ConfigType
     documentation: str
     synonyms: tuple[Synonym, ...]
-    """In the order of precedence; each with its own value in its own unit: log.retention.hours in hours."""
+    """In the order of precedence; each value is in the unit of its own name (log.retention.hours: hours)."""
 
 
 def describe_topic(config: BrokerConfig, topic_configs: Mapping[str, str]) -> list[ConfigEntry]:
-    """Every topic config that is honoured, and those that the topic has besides.
+    """Return every honoured topic config, and the other configs that the topic has.
 
     :raises SettingError: a value of the topic is not allowed.
     """
@@ -71,7 +71,7 @@ def describe_topic(config: BrokerConfig, topic_configs: Mapping[str, str]) -> li
 
 
 def describe_group(config: BrokerConfig, group_configs: Mapping[str, str]) -> list[ConfigEntry]:
-    """Every config of a group of the consumer protocol, whether or not there is such a group."""
+    """Return every config of a group of the consumer protocol; the group need not exist."""
     return [
         _entry(
             setting,
@@ -84,7 +84,7 @@ def describe_group(config: BrokerConfig, group_configs: Mapping[str, str]) -> li
 
 
 def describe_all_brokers(config: BrokerConfig) -> list[ConfigEntry]:
-    """The dynamic settings of all brokers, as far as there are any; what a single broker has is not told."""
+    """Return the dynamic settings of all brokers, without those of single brokers."""
     entries = []
     for setting in broker.SETTINGS.values():
         synonyms = [s for s in _of_broker(config, setting) if s.source is ConfigSource.DYNAMIC_DEFAULT_BROKER]
@@ -94,7 +94,7 @@ def describe_all_brokers(config: BrokerConfig) -> list[ConfigEntry]:
 
 
 def describe_broker(config: BrokerConfig) -> list[ConfigEntry]:
-    """Every broker setting that is honoured."""
+    """Return every broker setting that is honoured."""
     return [
         _entry(setting, config[setting], _of_broker(config, setting), read_only=not setting.dynamic)
         for setting in broker.SETTINGS.values()
@@ -139,7 +139,7 @@ def _set(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:
 
 
 def _default_of_topic(setting: Setting[Any]) -> Synonym:
-    """The default, by the name of the broker setting that has it: log.retention.hours for retention.ms."""
+    """Return the default, under the broker setting that has it (log.retention.hours for retention.ms)."""
     for source in DEFAULT_FROM.get(setting.name, ()):
         if source.default is not None and source.scaled(source.default) == setting.default:
             return Synonym(source.name, format_value(source.default), ConfigSource.DEFAULT)

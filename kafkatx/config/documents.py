@@ -1,4 +1,4 @@
-"""The documents that come from the tables: the sample ``etc/server.properties`` and ``docs/settings.md``.
+"""The documents made from the tables: the sample ``etc/server.properties`` and ``docs/settings.md``.
 
 ``python -m kafkatx.config.documents etc/server.properties docs/settings.md`` writes both.
 """
@@ -18,42 +18,42 @@ from kafkatx.config.topic_config import DEFAULT_FROM
 _WIDTH = 100
 
 _SAMPLE_HEAD = (
-    "The settings of a kafkatx broker with their defaults. Take the # from a line's beginning to change it;"
-    " a line without one sets something other than the default. Those called dynamic may change while the"
-    " broker runs, too.",
+    "The settings of a kafkatx broker with their defaults. Remove the # at the beginning of a line to change"
+    " the setting; lines without # set a value other than the default. Settings marked dynamic may change"
+    " while the broker runs.",
     "This file is generated from the table of settings by: make documents",
 )
 
 _PAGE_HEAD = """\
 # Settings
 
-The broker reads a `.properties` file as Apache Kafka's: `twistd -n kafkatx --config server.properties`.
-`--set name=value` on the command line goes before the file. Names and meanings are Kafka's. A name that is
-unknown stops the broker at its start and suggests the nearest; names that only Apache Kafka has are accepted
-with one warning each, so that its own `server.properties` starts the broker.
+The broker reads a `.properties` file like Apache Kafka's: `twistd -n kafkatx --config server.properties`.
+`--set name=value` on the command line overrides the file. Names and meanings are Kafka's. With an unknown
+name the broker does not start, and suggests the nearest known name. Names that only Apache Kafka has are
+accepted with one warning each, so that an existing `server.properties` starts the broker.
 
-A setting that is called dynamic may change while the broker runs, for one broker or for all: by
-`kafkatx configs`, Apache Kafka's `kafka-configs`, or any client's admin calls. What was set for this broker
-goes before what was set for all, and that before the file. The configs of a topic may always change. All of
-it holds at once, and after a restart.
+Settings marked dynamic may change while the broker runs, for one broker or for all: with `kafkatx configs`,
+Apache Kafka's `kafka-configs`, or any client's admin calls. A value for this broker takes precedence over a
+value for all brokers, and that over the file. Topic configs may always change. Changes take effect at once
+and persist across restarts.
 
 This page is generated from the table of settings by `make documents`.
 """
 
 _TOPIC_HEAD = """\
-What a topic does not say for itself comes from the first broker setting in "default from" that is set, else
-from the default.
+The default of a config is the value of the first broker setting in "default from" that is set, or else the
+value in "default".
 """
 
 _GROUP_HEAD = """\
-What a group does not say for itself comes from the broker's setting of the same name with `group.` before it.
+The default of a config is the value of the broker setting with the same name and the prefix `group.`.
 """
 
 
 def sample() -> str:
-    """Return a .properties file with every broker setting, its words and its default, commented out.
+    """Return a .properties file with every broker setting, its text and its default, commented out.
 
-    A setting with a value of its own for the sample is set to that.
+    A setting with a sample value is set to that value.
     """
     lines = [line for text in _SAMPLE_HEAD for line in _comment(text)]
     for section in broker.SECTIONS:
@@ -68,7 +68,7 @@ def sample() -> str:
 
 
 def page() -> str:
-    """The text of the page on settings, in Markdown."""
+    """Return the page on settings, in Markdown."""
     parts = [_PAGE_HEAD]
     for section in broker.SECTIONS:
         parts += [f"## {section.title}\n", f"{section.doc}\n", settings_table(section.settings)]
@@ -78,14 +78,14 @@ def page() -> str:
     parts.append(settings_table(topic.KEPT.settings))
     parts += [f"## {consumer_group.HONOURED.title}\n", f"{consumer_group.HONOURED.doc} {_GROUP_HEAD}"]
     parts.append(settings_table(consumer_group.HONOURED.settings))
-    parts += ["## Names that only Apache Kafka has\n", "Accepted with a warning, and not used:\n"]
+    parts += ["## Names that only Apache Kafka has\n", "They are accepted with a warning and not used:\n"]
     parts.append(_wrap(", ".join(f"`{name}`" for name in sorted(kafka_only.NAMES))) + ".\n")
-    below = ", ".join(f"`{prefix}`" for prefix in sorted(kafka_only.PREFIXES))
-    parts.append(f"And every name that begins with {below}.\n")
+    prefixes = ", ".join(f"`{prefix}`" for prefix in sorted(kafka_only.PREFIXES))
+    parts.append(f"So is every name that begins with {prefixes}.\n")
     parts.append(
         _wrap(
-            "One of them is refused: `authorizer.class.name`, because a broker that ignored it would let "
-            "everyone do everything."
+            "One of them is rejected: `authorizer.class.name`, because ignoring it would give every "
+            "client full access."
         )
         + "\n"
     )
@@ -93,7 +93,7 @@ def page() -> str:
 
 
 def settings_table(settings: Iterable[Setting[Any]]) -> str:
-    """Some settings as a table in Markdown."""
+    """Return some settings as a table in Markdown."""
     return _table(settings, _row, _COLUMNS)
 
 
@@ -108,7 +108,7 @@ _COLUMNS = ("name", "type", "default", "allowed", "meaning")
 
 
 def _facts(setting: Setting[Any]) -> str:
-    """Unit, range and other names of a setting, in a few words."""
+    """Return the unit, range and aliases of a setting in a few words."""
     facts = [setting.allowed]
     if setting.unit:
         facts.insert(0, setting.unit)
@@ -117,7 +117,7 @@ def _facts(setting: Setting[Any]) -> str:
     if setting.dynamic:
         facts.append("dynamic")
     if setting.aliases:
-        facts.append(f"also called {', '.join(setting.aliases)}")
+        facts.append(f"aliases: {', '.join(setting.aliases)}")
     return "; ".join(facts)
 
 
@@ -137,7 +137,7 @@ def _wrap(text: str) -> str:
 def _row(setting: Setting[Any]) -> tuple[str, ...]:
     meaning = setting.doc
     if setting.aliases:
-        meaning += f" Also: {', '.join(f'`{alias}`' for alias in setting.aliases)}."
+        meaning += f" Aliases: {', '.join(f'`{alias}`' for alias in setting.aliases)}."
     if setting.dynamic:
         meaning += " Dynamic."
     unit = f", {setting.unit}" if setting.unit else ""

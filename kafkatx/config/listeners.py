@@ -1,4 +1,4 @@
-"""``listeners`` and ``advertised.listeners``: where the broker listens, and where it says it does."""
+"""``listeners`` and ``advertised.listeners``: addresses to listen on and addresses for clients. Pure."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Listener(NamedTuple):
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands before a colon and a port: IPv6 addresses in brackets."""
+    """Return a host for the form ``host:port``: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def parse_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
     """Parse each item of a list of listeners.
 
-    :param setting: the name of the setting, for the errors.
-    :raises SettingError: an item is not ``NAME://host:port``, or a name or an address comes twice.
+    :param setting: the name of the setting, for error messages.
+    :raises SettingError: an item is not ``NAME://host:port``, or two items have the same name.
     """
     found: list[Listener] = []
     for item in items:
@@ -47,27 +47,28 @@ def parse_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
         if not match or not 0 <= port <= 65535:
             raise SettingError(
                 f"{setting}={item}: a listener must be NAME://host:port with a port from 0 to 65535, "
-                "as PLAINTEXT://127.0.0.1:9092"
+                "for example PLAINTEXT://127.0.0.1:9092"
             )
         found.append(Listener(match["name"].upper(), match["ipv6"] or match["host"] or "", port))
     names = [listener.name for listener in found]
     if len(set(names)) < len(names):
-        raise SettingError(f"{setting}={','.join(items)}: each listener must have a name of its own")
+        raise SettingError(f"{setting}={','.join(items)}: each listener must have its own name")
     return tuple(found)
 
 
 def for_clients(
     listeners: Sequence[Listener], protocol_map: Sequence[str], controllers: Sequence[str]
 ) -> tuple[Listener, ...]:
-    """Those listeners that a Kafka client can use, with the controllers' left out.
+    """Return the listeners that Kafka clients can use, without those of controllers.
 
     :param protocol_map: items ``NAME:PROTOCOL`` of listener.security.protocol.map.
     :param controllers: controller.listener.names.
-    :raises SettingError: one needs TLS or SASL, has no protocol, or none is left.
+    :raises SettingError: a listener needs TLS or SASL or has no protocol, two have the same address, or there
+        is no listener for clients.
     """
     protocols = _protocols(protocol_map)
-    left = tuple(listener for listener in listeners if listener.name not in map(str.upper, controllers))
-    for listener in left:
+    usable = tuple(listener for listener in listeners if listener.name not in map(str.upper, controllers))
+    for listener in usable:
         protocol = protocols.get(listener.name)
         if protocol is None:
             raise SettingError(
@@ -78,33 +79,33 @@ def for_clients(
             raise SettingError(
                 f"listeners={listener}: {protocol} is not supported yet; use a PLAINTEXT listener"
             )
-    if not left:
+    if not usable:
         raise SettingError(
             f"listeners={','.join(map(str, listeners))}: no listener for clients; add PLAINTEXT://127.0.0.1:9092"
         )
-    addresses = [(listener.host, listener.port) for listener in left if listener.port]
+    addresses = [(listener.host, listener.port) for listener in usable if listener.port]
     if len(set(addresses)) < len(addresses):
-        raise SettingError(f"listeners={','.join(map(str, left))}: two listeners have the same address")
-    return left
+        raise SettingError(f"listeners={','.join(map(str, usable))}: two listeners have the same address")
+    return usable
 
 
 def advertise(listener: Listener, port: int) -> tuple[str, int]:
-    """The address to tell clients for a listener that nothing is said about.
+    """Return the address to advertise for a listener without an advertised address.
 
-    Loopback is told as an address, since ``localhost`` may be another one at the client; every interface
-    as the machine's name.
+    ``localhost`` is advertised as 127.0.0.1, since clients may resolve the name to another address; every
+    interface as the machine's name.
 
-    :param port: the port that is bound.
+    :param port: the bound port.
     """
     if listener.host in _EVERY_INTERFACE:
-        import socket  # not needed by those who only read settings
+        import socket  # not needed to read settings
 
         return socket.gethostname(), port
     return ("127.0.0.1" if listener.host == "localhost" else listener.host), port
 
 
 def check_advertised(listeners: Sequence[Listener]) -> None:
-    """Refuse addresses that no client can connect to.
+    """Reject addresses that no client can connect to.
 
     :raises SettingError: a host is empty or 0.0.0.0.
     """
@@ -113,7 +114,7 @@ def check_advertised(listeners: Sequence[Listener]) -> None:
             host = listener.host or "an empty host"
             raise SettingError(
                 f"advertised.listeners={listener}: clients cannot connect to {host}; "
-                "name the host or address that they reach the broker by"
+                "use the host or address by which they reach the broker"
             )
 
 

@@ -1,4 +1,4 @@
-"""What one partition log needs to know of the settings: its topic's, over the broker's."""
+"""The settings of one partition log: the topic's over the broker's. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADERS, BOUNDED, FULL = "headers", "bounded", "full"
 class LogConfig:
     """The settings of one log. Names are the topic configs' of Apache Kafka, with ``_`` for ``.``.
 
-    ``-1`` in ``retention_ms`` and ``retention_bytes`` means without limit.
+    ``-1`` in ``retention_ms`` and ``retention_bytes`` means no limit.
     """
 
     segment_bytes: int = 1 << 30
@@ -43,17 +43,17 @@ class LogConfig:
 
     @property
     def compacted(self) -> bool:
-        """Whether records of this log must have keys."""
+        """True if the log is compacted; its records must have keys."""
         return "compact" in self.cleanup_policy
 
     @property
     def exposes_flushed(self) -> bool:
-        """Whether consumers see no record before it is on the disk (``log.expose``)."""
+        """True if consumers see records only after they are flushed to the disk (``log.expose``)."""
         return self.expose == "flushed"
 
     @property
     def log_append_time(self) -> bool:
-        """Whether the broker's clock stamps the batches."""
+        """True if the broker sets the timestamps of records."""
         return self.message_timestamp_type == "LogAppendTime"
 
     @property
@@ -63,5 +63,5 @@ class LogConfig:
 
     @property
     def inflated_limit_bytes(self) -> int:
-        """The most that the records of one batch may take when inflated."""
+        """The maximum decompressed size of the records of one batch."""
         return max(self.max_inflated_bytes, self.max_message_bytes)

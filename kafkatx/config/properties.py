@@ -1,8 +1,8 @@
-"""Java's .properties format: what ``java.util.Properties.load`` reads.
+"""Java's .properties format, as ``java.util.Properties.load`` reads it. Reads the settings file.
 
-A line is a name and a value with ``=``, ``:`` or white space between. ``#`` and ``!`` begin a comment, a
-backslash at the end joins the next line, ``\\t \\n \\r \\f \\uXXXX`` are escapes and a backslash before any
-other character is left out. A name that comes twice has its last value.
+A line is a name and a value, separated by ``=``, ``:`` or white space. ``#`` and ``!`` begin a comment, a
+backslash at the end joins the next line, ``\\t \\n \\r \\f \\uXXXX`` are escapes, and a backslash before any
+other character is dropped. If a name occurs twice its last value counts.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def read_properties(path: str) -> dict[str, str]:
 
 
 def parse_properties(text: str, source: str) -> dict[str, str]:
-    """Make a mapping of a file's text.
+    """Parse the text of a file into a mapping.
 
-    :param source: what an error calls the text: the file's name.
+    :param source: the file's name, for error messages.
     :raises SettingError: a line has no name or a broken ``\\u`` escape; the message begins ``source:line:``.
     """
     values = {}
@@ -57,12 +57,12 @@ def parse_properties(text: str, source: str) -> dict[str, str]:
 
 
 def format_property(name: str, value: str) -> str:
-    """One line, without its end, that :func:`parse_properties` reads back as it was."""
+    """Return a line, without its end, from which :func:`parse_properties` reads the same name and value."""
     return f"{_escape(name, in_name=True)}={_escape(value, in_name=False)}"
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Each line that says something, with the number of its first natural line; continuations are joined."""
+    """Yield each line that is not blank or a comment, with its number; continuation lines are joined."""
     first = 0
     parts: list[str] = []
     for number, natural in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
@@ -71,7 +71,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
             if not stripped or stripped[0] in "#!":
                 continue
             first = number
-        # an odd number of backslashes at the end: the last one is not escaped itself
+        # an odd number of backslashes at the end: the last one is not escaped
         if (len(stripped) - len(stripped.rstrip("\\"))) % 2:
             parts.append(stripped[:-1])
             continue
@@ -96,15 +96,15 @@ def _unescape(text: str, source: str, number: int) -> str:
 
     plain = _ESCAPE.sub(character, text)
     try:
-        # Java's characters are UTF-16: one beyond U+FFFF is written as two escapes
+        # Java's characters are UTF-16: one above U+FFFF is written as two escapes
         return plain.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        raise SettingError(f"{source}:{number}: \\u escapes that are half a character") from None
+        raise SettingError(f"{source}:{number}: \\u escapes with half of a surrogate pair") from None
 
 
 def _escape(text: str, in_name: bool) -> str:
     shown = "".join(_SHOWN.get(character, character) for character in text)
     if in_name:
         return re.sub(r"([=: #!])", r"\\\1", shown)
-    # blanks before a value would be taken for the separator's
+    # blanks before a value would be read as part of the separator
     return re.sub(r"^ +", lambda blanks: "\\ " * len(blanks.group()), shown)

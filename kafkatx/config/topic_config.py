@@ -1,4 +1,4 @@
-"""Topic configs over the broker's settings: which value a topic has, and whether it may have it."""
+"""Topic configs over the broker's settings: the value that a topic has, and those that it may have. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from kafkatx.config.broker_config import BrokerConfig
 from kafkatx.config.log_config import LogConfig
-from kafkatx.config.table import broker, topic
+from kafkatx.config.table import broker, log, topic
 from kafkatx.config.table.row import Setting
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 
@@ -23,9 +23,9 @@ def _default_sources() -> dict[str, tuple[Setting[Any], ...]]:
 
 
 DEFAULT_FROM: Mapping[str, tuple[Setting[Any], ...]] = _default_sources()
-"""For each honoured topic config the broker settings that give its default, the first that is set."""
+"""For each honoured topic config the broker settings for its default; the first one that is set counts."""
 
-_OF_LOG_CONFIG: tuple[tuple[str, Setting[Any]], ...] = (
+_LOG_CONFIG_FIELDS: tuple[tuple[str, Setting[Any]], ...] = (
     ("segment_bytes", topic.SEGMENT_BYTES),
     ("segment_ms", topic.SEGMENT_MS),
     ("segment_index_bytes", topic.SEGMENT_INDEX_BYTES),
@@ -52,10 +52,10 @@ _OF_LOG_CONFIG: tuple[tuple[str, Setting[Any]], ...] = (
 
 
 def topic_value(config: BrokerConfig, topic_configs: Mapping[str, str], setting: Setting[T]) -> T:
-    """A topic's value of a setting from :mod:`kafkatx.config.table.topic`.
+    """Return a topic's value of a setting from :mod:`kafkatx.config.table.topic`.
 
-    The first that is set of: the topic config, its aliases, the broker's settings that give its default;
-    then the default. For ``retention.ms``: ``retention.ms``, ``log.retention.ms``,
+    It is the first one that is set of: the topic config, its aliases, the broker settings that give its
+    default; or else the default. For ``retention.ms``: ``retention.ms``, ``log.retention.ms``,
     ``log.retention.minutes``, ``log.retention.hours``, a week.
 
     :raises SettingError: the topic's value is not allowed.
@@ -71,26 +71,26 @@ def topic_value(config: BrokerConfig, topic_configs: Mapping[str, str], setting:
 
 
 def log_config(config: BrokerConfig, topic_configs: Mapping[str, str]) -> LogConfig:
-    """What the logs of a topic need to know.
+    """Return the settings of a topic's logs.
 
-    :param topic_configs: the topic's own configs, those that were set when it was created or later.
-    :raises SettingError: one of them is not allowed.
+    :param topic_configs: the topic's own configs, set when it was created or later.
+    :raises SettingError: a value of the topic is not allowed.
     """
-    values = {field: topic_value(config, topic_configs, setting) for field, setting in _OF_LOG_CONFIG}
+    values = {field: topic_value(config, topic_configs, setting) for field, setting in _LOG_CONFIG_FIELDS}
     policies: tuple[str, ...] = topic_value(config, topic_configs, topic.CLEANUP_POLICY)
     if "compact" in policies:
-        # What is in the active segment is never compacted.
+        # The active segment is never compacted.
         values["segment_ms"] = min(values["segment_ms"], values["max_compaction_lag_ms"])
     return LogConfig(
         cleanup_policy=frozenset(policies),
-        producer_id_expiration_ms=config[broker.PRODUCER_ID_EXPIRATION_MS],
-        producer_ids_max=config[broker.PRODUCER_IDS_MAX],
+        producer_id_expiration_ms=config[log.PRODUCER_ID_EXPIRATION_MS],
+        producer_ids_max=config[log.PRODUCER_IDS_MAX],
         **values,
     )
 
 
 def validate_topic_configs(topic_configs: Mapping[str, str | None]) -> None:
-    """Check the configs that a client wants a topic to have.
+    """Check a topic's configs in a client's request.
 
     :raises RequestError: INVALID_CONFIG: a name is unknown, a value is missing or not allowed; the message
         names them and says what is allowed.
@@ -110,7 +110,7 @@ def validate_topic_configs(topic_configs: Mapping[str, str | None]) -> None:
 
 
 def _nearest(name: str) -> str:
-    import difflib  # only on the way out
+    import difflib  # only for an error message
 
     near = difflib.get_close_matches(name, topic.ALL_SETTINGS, 1)
     return f"; did you mean {near[0]}?" if near else ""

@@ -23,6 +23,7 @@ from zope.interface import implementer
 
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
+from kafkatx.config.table import log as log_table
 from kafkatx.coordination.location import find_file, put_aside
 from kafkatx.errors import StateLost
 from kafkatx.interfaces import ConfigChange, ICoordinator, Workers
@@ -78,7 +79,7 @@ class EmbeddedCoordinator:
     ) -> None:
         self.state = ClusterState(cluster_id="", controller_id=-1)
         self._memory = not durable
-        self._log_dirs = config[b.LOG_DIRS]
+        self._log_dirs = config[log_table.LOG_DIRS]
         self._anew = config[b.KAFKATX_START_ANEW]
         self.recorded = LogDirRecord()
         self._worker = workers("coordinator")

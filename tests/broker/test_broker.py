@@ -14,7 +14,8 @@ from kafkatx.broker.producer_ids import BLOCK, ProducerIds
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.purgatory import delay_fetch
 from kafkatx.config import BrokerConfig
-from kafkatx.config.table import broker as b
+from kafkatx.config.table import cleanup
+from kafkatx.config.table import log as log_table
 from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.errors import ErrorCode
 from kafkatx.log.memory import MemoryLogStore
@@ -42,7 +43,7 @@ class DynamicConfigTests(BrokerTestCase):
 
         def listener(config: BrokerConfig) -> None:
             self.assertIs(self.broker.config, config)
-            heard.append(config[b.LOG_ROLL_MS])
+            heard.append(config[log_table.LOG_ROLL_MS])
 
         self.broker.config_listeners.append(listener)
         self.alter("", log_roll_ms="5")
@@ -57,7 +58,7 @@ class DynamicConfigTests(BrokerTestCase):
         self.make_topic()
         self.assertIs(self.broker.config, config)
         self.alter("1", log_roll_ms="5")
-        self.assertIsNone(self.broker.config[b.LOG_ROLL_MS])
+        self.assertIsNone(self.broker.config[log_table.LOG_ROLL_MS])
 
     def test_read_again(self) -> None:
         """Settings of the start that are read again hold at once; the log names those that need a restart."""
@@ -71,7 +72,7 @@ class DynamicConfigTests(BrokerTestCase):
         self.assertEqual(said[LogLevel.info]["changes"], "log.retention.ms changed")
         self.alter("0", log_retention_ms="6")
         self.alter("0")
-        self.assertEqual(self.broker.config[b.LOG_RETENTION_MS], 5)
+        self.assertEqual(self.broker.config[cleanup.LOG_RETENTION_MS], 5)
 
     def test_handlers_see_them(self) -> None:
         """The limits of a topic that says nothing are the broker's at once."""
@@ -98,7 +99,7 @@ class DynamicConfigTests(BrokerTestCase):
         with capturedLogs() as events:
             self.successResultOf(coordinator.start(NODE))
         self.successResultOf(Deferred.fromCoroutine(broker.open()))
-        self.assertEqual(broker.config[b.LOG_RETENTION_MS], 6)
+        self.assertEqual(broker.config[cleanup.LOG_RETENTION_MS], 6)
         found = broker.topics.find("t", 0)
         assert found is not None
         self.assertEqual(found.log.config.retention_ms, 6)

@@ -12,7 +12,7 @@ import kafkatx
 from kafkatx.config import BrokerConfig, Listener
 from kafkatx.config.broker_config import Reloaded
 from kafkatx.config.table import broker as b
-from kafkatx.config.table import kafka_only
+from kafkatx.config.table import cleanup, kafka_only, log, network
 from kafkatx.config.table.row import format_value
 from kafkatx.errors import SettingError
 
@@ -52,7 +52,7 @@ class BrokerConfigTests(SynchronousTestCase):
     def test_defaults_are_allowed(self) -> None:
         """Every default could have been set: its setting reads it back."""
         for setting in b.SETTINGS.values():
-            if setting.default is not None and setting is not b.ADVERTISED_LISTENERS:
+            if setting.default is not None and setting is not network.ADVERTISED_LISTENERS:
                 self.assertEqual(
                     setting.parse(format_value(setting.default) or ""), setting.default, setting.name
                 )
@@ -64,8 +64,8 @@ class BrokerConfigTests(SynchronousTestCase):
             file.write("num.partitions=2\nlog.dirs=/a, /b\nmessage.max.bytes=5\n")
         config = BrokerConfig.load(path, [("num.partitions", "3"), ("num.partitions", "4")])
         self.assertEqual(config[b.NUM_PARTITIONS], 4)
-        self.assertEqual(config[b.LOG_DIRS], ("/a", "/b"))
-        self.assertEqual(config[b.MESSAGE_MAX_BYTES], 5)
+        self.assertEqual(config[log.LOG_DIRS], ("/a", "/b"))
+        self.assertEqual(config[log.MESSAGE_MAX_BYTES], 5)
         explicit = {"num.partitions": "4", "log.dirs": "/a, /b", "message.max.bytes": "5"}
         self.assertEqual(dict(config.explicit), explicit)
 
@@ -80,10 +80,10 @@ class BrokerConfigTests(SynchronousTestCase):
         self.assertEqual(BrokerConfig.load(None, {"node.id": "5"})[b.BROKER_ID], 5)
         self.assertEqual(BrokerConfig.load(None, {"node.id": "5"}).get("node.id"), 5)
         self.assertEqual(BrokerConfig.load(None, {"node.id": "5", "broker.id": "5"})[b.BROKER_ID], 5)
-        self.assertEqual(BrokerConfig.load(None, {"log.dir": "/a"})[b.LOG_DIRS], ("/a",))
+        self.assertEqual(BrokerConfig.load(None, {"log.dir": "/a"})[log.LOG_DIRS], ("/a",))
         config = BrokerConfig.load(None, {"log.dir": "/a", "log.dirs": "/b"})
-        self.assertEqual(config[b.LOG_DIRS], ("/b",))
-        self.assertEqual(config.used_name(b.LOG_DIRS), "log.dirs")
+        self.assertEqual(config[log.LOG_DIRS], ("/b",))
+        self.assertEqual(config.used_name(log.LOG_DIRS), "log.dirs")
         self.assertIs(config.used_name(b.NUM_PARTITIONS), None)
 
     def test_generated_id(self) -> None:
@@ -121,18 +121,18 @@ class BrokerConfigTests(SynchronousTestCase):
         config = BrokerConfig.load(None, {"num.partitions": "2", "log.dirs": "/a"})
         other = config.with_values({"num.partitions": "3"})
         self.assertEqual((config[b.NUM_PARTITIONS], other[b.NUM_PARTITIONS]), (2, 3))
-        self.assertEqual(other[b.LOG_DIRS], ("/a",))
+        self.assertEqual(other[log.LOG_DIRS], ("/a",))
         self.assertRaises(SettingError, config.with_values, {"num.partitions": "none"})
 
     def test_with_dynamic(self) -> None:
         """The broker's own go before those of all brokers, these before the file, it before the defaults."""
         static = BrokerConfig.load(None, {"log.roll.ms": "1", "message.max.bytes": "2", "node.id": "4"})
         config = static.with_dynamic({"log.roll.ms": "5", "log.retention.ms": "6"}, {"log.roll.ms": "7"})
-        self.assertEqual((config[b.LOG_ROLL_MS], config[b.LOG_RETENTION_MS]), (7, 6))
-        self.assertEqual((config[b.MESSAGE_MAX_BYTES], config[b.BROKER_ID]), (2, 4))
-        self.assertEqual((config.explicit["log.roll.ms"], static[b.LOG_ROLL_MS]), ("7", 1))
+        self.assertEqual((config[log.LOG_ROLL_MS], config[cleanup.LOG_RETENTION_MS]), (7, 6))
+        self.assertEqual((config[log.MESSAGE_MAX_BYTES], config[b.BROKER_ID]), (2, 4))
+        self.assertEqual((config.explicit["log.roll.ms"], static[log.LOG_ROLL_MS]), ("7", 1))
         self.assertEqual(
-            config.values_set(b.LOG_ROLL_MS),
+            config.values_set(log.LOG_ROLL_MS),
             [(0, "log.roll.ms", 7), (1, "log.roll.ms", 5), (2, "log.roll.ms", 1)],
         )
         self.assertEqual(config.values_set(b.BROKER_ID), [(2, "node.id", 4)])
@@ -144,10 +144,10 @@ class BrokerConfigTests(SynchronousTestCase):
         config = static.with_dynamic({"log.roll.ms": "5"}, {"log.retention.ms": "6"})
         other = config.with_values({"num.partitions": "3"})
         self.assertEqual(
-            (other[b.LOG_ROLL_MS], other[b.LOG_RETENTION_MS], other[b.NUM_PARTITIONS]), (5, 6, 3)
+            (other[log.LOG_ROLL_MS], other[cleanup.LOG_RETENTION_MS], other[b.NUM_PARTITIONS]), (5, 6, 3)
         )
         again = other.with_dynamic({}, {})
-        self.assertEqual((again[b.LOG_ROLL_MS], again[b.LOG_RETENTION_MS]), (1, None))
+        self.assertEqual((again[log.LOG_ROLL_MS], again[cleanup.LOG_RETENTION_MS]), (1, None))
         self.assertEqual(again[b.NUM_PARTITIONS], 3)
 
     def test_immutable(self) -> None:
@@ -194,7 +194,7 @@ class ReloadedTests(SynchronousTestCase):
         ):
             reloaded = self.reloaded(before, after)
             self.assertEqual((reloaded.changed, reloaded.fixed), ((name,), ()))
-            self.assertEqual(reloaded.config[b.LOG_RETENTION_MS], value)
+            self.assertEqual(reloaded.config[cleanup.LOG_RETENTION_MS], value)
             self.assertEqual(dict(reloaded.config.layers[-1]), after)
 
     def test_needs_restart(self) -> None:
@@ -207,7 +207,7 @@ class ReloadedTests(SynchronousTestCase):
         """What was altered while the broker ran goes before the file, now as at the start."""
         reloaded = self.reloaded({}, {"log.retention.ms": "5"}, log_retention_ms="9")
         self.assertEqual(reloaded.changed, ("log.retention.ms",))
-        self.assertEqual(reloaded.config[b.LOG_RETENTION_MS], 9)
+        self.assertEqual(reloaded.config[cleanup.LOG_RETENTION_MS], 9)
 
     def test_nothing(self) -> None:
         """The same settings, also if they are written otherwise, change nothing."""
@@ -228,7 +228,7 @@ class StockFilesTests(SynchronousTestCase):
         self.assertEqual(len(names), 6)
         for name in names:
             config = BrokerConfig.load(os.path.join(STOCK, name))
-            self.assertEqual(config[b.LOG_RETENTION_HOURS], 168)
+            self.assertEqual(config[cleanup.LOG_RETENTION_HOURS], 168)
             self.assertEqual(config.advertised([9092] * len(config.listeners()))[1], 9092)
             for warning in config.warnings:
                 setting = warning.split(":")[0].split("=")[0]
@@ -238,8 +238,8 @@ class StockFilesTests(SynchronousTestCase):
         """Kafka 3.9 with ZooKeeper: the default listener, its buffers and its directory."""
         config = self.load("kafka-3.9-zookeeper")
         self.assertEqual(config.listeners(), (Listener("PLAINTEXT", "127.0.0.1", 9092),))
-        self.assertEqual(config[b.LOG_DIRS], ("/tmp/kafka-logs",))
-        self.assertEqual(config[b.SOCKET_RECEIVE_BUFFER_BYTES], 102_400)
+        self.assertEqual(config[log.LOG_DIRS], ("/tmp/kafka-logs",))
+        self.assertEqual(config[network.SOCKET_RECEIVE_BUFFER_BYTES], 102_400)
         self.assertIn("zookeeper.connect: accepted and not used by kafkatx", config.warnings)
 
     def test_kraft(self) -> None:
@@ -260,9 +260,9 @@ class StockFilesTests(SynchronousTestCase):
         config = self.load("kafka-0.7")
         self.assertEqual(config.get("broker.id"), 0)
         self.assertEqual(config.listeners()[0].port, 9092)
-        self.assertEqual(config[b.LOG_SEGMENT_BYTES], 536_870_912)
-        self.assertEqual(config[b.LOG_DIRS], ("/tmp/kafka-logs",))
-        self.assertEqual(config[b.LOG_FLUSH_INTERVAL_MESSAGES], 10_000)
-        self.assertEqual(config[b.LOG_FLUSH_INTERVAL_MS], 1000)
-        self.assertEqual(config[b.SOCKET_SEND_BUFFER_BYTES], 1 << 20)
+        self.assertEqual(config[log.LOG_SEGMENT_BYTES], 536_870_912)
+        self.assertEqual(config[log.LOG_DIRS], ("/tmp/kafka-logs",))
+        self.assertEqual(config[log.LOG_FLUSH_INTERVAL_MESSAGES], 10_000)
+        self.assertEqual(config[log.LOG_FLUSH_INTERVAL_MS], 1000)
+        self.assertEqual(config[network.SOCKET_SEND_BUFFER_BYTES], 1 << 20)
         self.assertIn("zk.connect: accepted and not used by kafkatx", config.warnings)

@@ -78,7 +78,7 @@ REFUSED: tuple[tuple[dict[str, str], str], ...] = (
         {"listener.security.protocol.map": "PLAINTEXT", "listeners": "A://:1"},
         "=PLAINTEXT: an item must be NAME:",
     ),
-    ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "a name of its own"),
+    ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "its own name"),
     (
         {"listeners": "A://h:1,B://h:1", "listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT"},
         "two listeners have the same address",
@@ -137,7 +137,7 @@ class ListenersTests(SynchronousTestCase):
         self.assertEqual(config.listeners(), (Listener("PLAINTEXT", "", 9092),))
         self.assertEqual(config.advertised([9092]), ("h", 1))
         self.assertEqual(
-            config.warnings, ("listeners=CONTROLLER://:9093: left out, kafkatx has no KRaft controller",)
+            config.warnings, ("listeners=CONTROLLER://:9093: ignored, kafkatx has no KRaft controller",)
         )
 
     def test_told(self) -> None:

@@ -49,7 +49,7 @@ BROKEN = (
     ("a=b\n\n# c\n : d", 4, "has no name"),
     ("a=1\nb=2,\\\n  \\u12\nc=3", 2, "four hexadecimal digits"),
     ("a\\u12g4=b", 1, "four hexadecimal digits"),
-    ("a=\\uD83D", 1, "half a character"),
+    ("a=\\uD83D", 1, "half of a surrogate pair"),
 )
 
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from kafkatx.config.table.row import Section, by_name
 
-HONOURED = Section(
-    "Group configs", "What a group of the consumer protocol may say for itself (resource type GROUP)."
-)
+HONOURED = Section("Group configs", "Configs of one group of the consumer protocol (resource type GROUP).")
 
 SESSION_TIMEOUT_MS = HONOURED.integer(
     "consumer.session.timeout.ms",
     45_000,
-    "After so long without a heartbeat a member of the group is removed.",
+    "Time without a heartbeat after which a member of the group is removed.",
     low=1,
     unit="ms",
 )
 HEARTBEAT_INTERVAL_MS = HONOURED.integer(
     "consumer.heartbeat.interval.ms",
     5000,
-    "How often members of the group are told to send a heartbeat; below the session time-out.",
+    "Interval at which members of the group send heartbeats; less than the session time-out.",
     low=1,
     unit="ms",
 )

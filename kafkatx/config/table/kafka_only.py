@@ -1,7 +1,7 @@
-"""Names that only Apache Kafka has: accepted with a warning, so that its own files start the broker.
+"""Names of settings that only Apache Kafka has: accepted with a warning, so that its files start the broker.
 
-From Kafka 0.7 to 4.x, ZooKeeper and KRaft. A name moves to :mod:`kafkatx.config.table.broker` when
-kafkatx honours it.
+They are from Kafka 0.7 to 4.x, with ZooKeeper and KRaft. A name moves to :mod:`kafkatx.config.table.broker`
+when kafkatx honours it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PREFIXES = (
     "rsm.config.",
     "confluent.",
 )
-"""Below these, Kafka passes any name on to a plugin or a listener."""
+"""Prefixes of names that Kafka passes on to a plugin or a listener."""
 
 _NAMES = """
 add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
@@ -133,22 +133,22 @@ zookeeper.ssl.truststore.password zookeeper.ssl.truststore.type zookeeper.sync.t
 """
 
 NAMES = frozenset(_NAMES.split())
-"""Whole names."""
+"""Complete names."""
 
 
 def is_kafka_only(name: str) -> bool:
-    """Whether Apache Kafka knows a name that kafkatx does not use."""
+    """Return True if only Apache Kafka uses a name."""
     return name in NAMES or name.startswith(PREFIXES)
 
 
 def check_safe(explicit: Mapping[str, str]) -> None:
-    """Refuse what would leave a broker open that its owner meant to close.
+    """Reject settings for access control, which would not take effect.
 
-    :raises SettingError: an authorizer is asked for: ignoring that would let everyone do everything.
+    :raises SettingError: an authorizer is set: a broker that ignored it would give every client full access.
     """
     authorizer = explicit.get("authorizer.class.name", "").strip()
     if authorizer:
         raise SettingError(
             f"authorizer.class.name={authorizer}: access control is not supported yet; "
-            "remove the line to run a broker that everyone who reaches it may use"
+            "remove the line to run a broker that gives every client full access"
         )

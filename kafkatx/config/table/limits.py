@@ -1,4 +1,4 @@
-"""The part of the settings table that bounds what a client's requests may cost the others."""
+"""The part of the settings table about limits on the resources that a client's requests take."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from kafkatx.config.table.row import Section
 
 LIMITS = Section(
     "Limits",
-    "Bounds of kafkatx's own on what one client's requests may cost the others; Kafka has none such.",
+    "Limits on the resources that one client's requests take from others. Apache Kafka has no such limits.",
 )
 
 REQUEST_MIN_BYTES_PER_SECOND = LIMITS.integer(
     "kafkatx.request.min.bytes.per.second",
     65_536,
-    "While unfinished requests wait for queued.max.request.bytes, the connection of one that is read and "
-    "comes slower than this is closed.",
+    "Minimum rate of an incomplete request while others wait for queued.max.request.bytes; a slower "
+    "connection is closed.",
     low=0,
     unit="bytes",
 )
 REQUEST_TURN_MAX_MS = LIMITS.integer(
     "kafkatx.request.turn.max.ms",
     60_000,
-    "While unfinished requests wait for queued.max.request.bytes, the connection of one that is read for "
-    "longer than this is closed.",
+    "Maximum time to read an incomplete request while others wait for queued.max.request.bytes; after"
+    " it the connection is closed.",
     low=1000,
     unit="ms",
 )
 REQUEST_MAX_ITEMS = LIMITS.integer(
     "kafkatx.request.max.items",
     200_000,
-    "Elements of all arrays (topics, partitions, groups) that one request may have together; the connection "
-    "of a client that sends more is closed.",
+    "Maximum number of elements in all arrays (topics, partitions, groups) of one request; the "
+    "connection of a client that sends more is closed.",
     low=1000,
 )
 DOWNCONVERSION_MAX_BYTES = LIMITS.long(
     "kafkatx.downconversion.max.bytes",
     64 << 20,
-    "Bytes of records that all fetch replies together may hold in memory because they had to be converted "
-    "for clients older than Kafka 0.11; beyond it the next ones wait.",
+    "Maximum bytes of converted records for clients older than Kafka 0.11 that all fetch responses "
+    "may hold in memory; above it further responses wait.",
     low=1 << 20,
     unit="bytes",
 )
@@ -44,8 +44,8 @@ DOWNCONVERSION_MAX_BYTES = LIMITS.long(
 LOG_LINES_PER_MINUTE = LIMITS.integer(
     "kafkatx.log.lines.per.minute",
     10,
-    "Lines of one kind that clients can cause in the broker's log within a minute (a refused connection, a "
-    "malformed request); one more line counts the others.",
+    "Maximum lines of one kind per minute that clients can cause in the broker's log (a refused "
+    "connection, a malformed request); one more line counts the omitted ones.",
     low=1,
 )
 

@@ -1,23 +1,25 @@
-"""The part of the settings table that is about client quotas; the quotas themselves are no settings."""
+"""The part of the settings table about client quotas; the quotas themselves are not settings."""
 
 from __future__ import annotations
 
 from kafkatx.config.table.row import Section
 
 QUOTAS = Section(
-    "Quotas", "How the byte rates of clients are measured; the quotas are set by kafka-configs and its like."
+    "Quotas",
+    "Measurement of clients' byte rates; the quotas themselves are set with kafkatx configs, "
+    "kafka-configs or any admin client.",
 )
 
 QUOTA_WINDOW_NUM = QUOTAS.integer(
     "quota.window.num",
     11,
-    "How many samples the rate of a client is taken from: the one under way and those before it.",
+    "Number of samples that a client's rate is computed from, including the current one.",
     low=1,
 )
 QUOTA_WINDOW_SIZE_SECONDS = QUOTAS.integer(
     "quota.window.size.seconds",
     1,
-    "How long each sample is.",
+    "Length of each sample.",
     low=1,
     unit="seconds",
 )

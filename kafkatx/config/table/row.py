@@ -1,4 +1,4 @@
-"""One row of the settings table: :class:`Setting`, and the readers that make values of text."""
+"""One row of a settings table: :class:`Setting`; and :class:`Section`, which makes rows. Pure."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class ConfigType(enum.IntEnum):
 
 @attrs.frozen(eq=False, repr=False)
 class Setting(Generic[T]):
-    """A setting's name, type, default, range and words.
+    """A setting's name, type, default, range and text.
 
-    ``T`` is the type of its value; ``None`` is in it only where the default is None, which means
-    "not set: another setting decides".
+    ``T`` is the type of its value. It includes ``None`` only if the default is None, which means that another
+    setting applies.
     """
 
     name: str
@@ -44,27 +44,27 @@ class Setting(Generic[T]):
     default: T
     doc: str
     allowed: str
-    """The range, for a person: "true or false", "1 or more"."""
+    """The range, in words: "true or false", "1 or more"."""
     read: Callable[[str], Any]
-    """Makes the value of a text; raises ValueError when it is not in the range."""
+    """Converts text to a value; raises ValueError if it is not in the range."""
     unit: str = ""
     dynamic: bool = False
-    """Whether Kafka lets it change while the broker runs; else DescribeConfigs calls it read-only."""
+    """True if it may change while the broker runs; otherwise it is read-only in DescribeConfigs."""
     aliases: tuple[str, ...] = ()
-    """Other names that decide when this one is not set, the first that is set."""
+    """Other names; the first one that is set counts if the setting's own name is not set."""
     default_for: tuple[str, ...] = ()
-    """Topic configs whose default this broker setting is."""
+    """Topic configs whose default is this broker setting."""
     scale: int = 1
-    """How many units of the topic config one unit of this setting is (hours: 3,600,000 ms)."""
+    """Units of the topic config per unit of this setting (hours: 3,600,000 ms)."""
     legacy: tuple[str, ...] = ()
-    """Values that Apache Kafka reads as "not set"; they are taken as such."""
+    """Values that mean "not set", as in Apache Kafka."""
     sample: str | None = None
-    """The value that the sample file sets; None: the sample shows the default, commented out."""
+    """The value in the sample file; None: the sample has the default, commented out."""
 
     def parse(self, text: str, name: str = "") -> T:
-        """Make the value of *text*.
+        """Convert *text* to a value.
 
-        :param name: under which name it was set, if not under this setting's own.
+        :param name: the name by which it was set, if not the setting's own.
         :raises SettingError: the text is not allowed; the message says what is.
         """
         try:
@@ -74,14 +74,14 @@ class Setting(Generic[T]):
         return value
 
     def scaled(self, value: Any) -> Any:
-        """The value in the unit of the topic config that this setting gives; below 0 is -1, no limit."""
+        """Return the value in the unit of the topic config; -1 (no limit) if it is negative."""
         if self.scale == 1:
             return value
         return -1 if value < 0 else value * self.scale
 
 
 def format_value(value: Any) -> str | None:
-    """A value as Kafka shows it, and as the reader of its setting takes it; None for "not set"."""
+    """Return a value as Kafka's text, which the setting parses to the same value; None means "not set"."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -92,7 +92,7 @@ def format_value(value: Any) -> str | None:
 
 
 class Section:
-    """A part of the table with a heading. Its methods add rows, in the order in which documents list them."""
+    """A part of a table with a heading. Its methods add rows in the order of the documents."""
 
     def __init__(self, title: str, doc: str) -> None:
         self.title = title
@@ -104,7 +104,7 @@ class Section:
         return setting
 
     def boolean(self, name: str, default: bool, doc: str, **more: Any) -> Setting[bool]:
-        """Add a row that is true or false."""
+        """Add a boolean setting."""
         return self._add(
             Setting(name, ConfigType.BOOLEAN, default, doc, "true or false", _read_boolean, **more)
         )
@@ -112,7 +112,7 @@ class Section:
     def integer(
         self, name: str, default: int, doc: str, *, low: int = -INT_MAX - 1, high: int = INT_MAX, **more: Any
     ) -> Setting[int]:
-        """Add a row of 32 bits."""
+        """Add an integer of 32 bits."""
         return self._add(_integer(ConfigType.INT, name, default, doc, low, high, INT_MAX, more))
 
     def long(
@@ -125,29 +125,29 @@ class Section:
         high: int = LONG_MAX,
         **more: Any,
     ) -> Setting[int]:
-        """Add a row of 64 bits."""
+        """Add an integer of 64 bits."""
         return self._add(_integer(ConfigType.LONG, name, default, doc, low, high, LONG_MAX, more))
 
     def optional_integer(
         self, name: str, doc: str, *, low: int = -INT_MAX - 1, high: int = INT_MAX, **more: Any
     ) -> Setting[int | None]:
-        """Add a row of 32 bits that is not set by default."""
+        """Add an integer of 32 bits without a default."""
         return self._add(_integer(ConfigType.INT, name, None, doc, low, high, INT_MAX, more))
 
     def optional_long(
         self, name: str, doc: str, *, low: int = -LONG_MAX - 1, high: int = LONG_MAX, **more: Any
     ) -> Setting[int | None]:
-        """Add a row of 64 bits that is not set by default."""
+        """Add an integer of 64 bits without a default."""
         return self._add(_integer(ConfigType.LONG, name, None, doc, low, high, LONG_MAX, more))
 
     def double(
         self, name: str, default: float, doc: str, *, low: float, high: float, **more: Any
     ) -> Setting[float]:
-        """Add a row that is a number from *low* to *high*."""
+        """Add a number from *low* to *high*."""
 
         def read(text: str) -> float:
             value = float(_ascii(text))
-            if not low <= value <= high:  # which "nan" is not either
+            if not low <= value <= high:  # also rejects nan
                 raise ValueError(text)
             return value
 
@@ -164,20 +164,20 @@ class Section:
         synonyms: Mapping[str, str] = MappingProxyType({}),
         **more: Any,
     ) -> Setting[str]:
-        """Add a row of text, one of *choices* if there are any.
+        """Add text, one of *choices* if there are any.
 
-        :param synonyms: other words for some of the choices, as earlier versions of Kafka had them.
+        :param synonyms: other names of some choices, from earlier versions of Kafka.
         """
         read, allowed = _string_reader(choices, synonyms)
         return self._add(Setting(name, ConfigType.STRING, default, doc, allowed, read, **more))
 
     def optional_string(self, name: str, doc: str, **more: Any) -> Setting[str | None]:
-        """Add a row of text that is not set by default."""
+        """Add text without a default."""
         read, allowed = _string_reader(())
         return self._add(Setting(name, ConfigType.STRING, None, doc, allowed, read, **more))
 
     def plugin(self, name: str, default: str, doc: str, **more: Any) -> Setting[str]:
-        """Add a row that names a part of the program; in Python it may be the part itself."""
+        """Add the name of a plugin; in Python the value may also be the object itself."""
         read, _ = _string_reader(())
         return self._add(Setting(name, ConfigType.CLASS, default, doc, "a name, or an object", read, **more))
 
@@ -191,8 +191,8 @@ class Section:
         empty: bool = True,
         **more: Any,
     ) -> Setting[tuple[str, ...]]:
-        """Add a row that is a list, with commas between; each item one of *choices* if there are any."""
-        allowed = f"one or more of {', '.join(choices)}" if choices else "a list with commas between"
+        """Add a list separated by commas; each item is one of *choices* if there are any."""
+        allowed = f"one or more of {', '.join(choices)}" if choices else "a list separated by commas"
         if empty and choices:
             allowed = f"any of {', '.join(choices)}, or empty"
         if not empty and not choices:
@@ -208,12 +208,12 @@ class Section:
 
 
 def by_name(sections: Iterable[Section]) -> dict[str, Setting[Any]]:
-    """Every setting of some sections under its name, in the table's order."""
+    """Return every setting of some sections by name, in the table's order."""
     return {setting.name: setting for section in sections for setting in section.settings}
 
 
 def _ascii(text: str) -> str:
-    """A number's text without white space around it; Python's own digits and underscores are not Kafka's."""
+    """Strip white space from a number; reject non-ASCII digits and underscores, as Kafka does."""
     stripped = text.strip()
     if not stripped.isascii() or "_" in stripped or len(stripped) > 40:
         raise ValueError(text)

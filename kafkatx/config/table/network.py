@@ -1,0 +1,117 @@
+"""The part of the settings table about listeners, connections and requests."""
+
+from __future__ import annotations
+
+from kafkatx.config.table.row import INT_MAX, Section
+
+_PROTOCOL_MAP = ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL")
+
+NETWORK = Section("Network", "Listeners, and limits on connections and requests.")
+
+LISTENERS = NETWORK.names(
+    "listeners",
+    ("PLAINTEXT://127.0.0.1:9092",),
+    "Addresses to listen on: NAME://host:port, separated by commas. An empty host or 0.0.0.0 is every"
+    " interface, port 0 any free port, [::1] an IPv6 address. Kafka's default is every interface. "
+    "Controller listeners are ignored; listeners with TLS or SASL are not supported yet.",
+    empty=False,
+)
+ADVERTISED_LISTENERS = NETWORK.names(
+    "advertised.listeners",
+    (),
+    "Addresses that clients connect to, if different from listeners (behind NAT, in a container): "
+    "NAME://host:port.",
+)
+HOST_NAME = NETWORK.optional_string(
+    "host.name", "Deprecated host to listen on; used only if listeners is not set."
+)
+PORT = NETWORK.optional_integer(
+    "port",
+    "Deprecated port to listen on; used only if listeners is not set.",
+    low=0,
+    high=65535,
+)
+ADVERTISED_HOST_NAME = NETWORK.optional_string(
+    "advertised.host.name",
+    "Deprecated host to advertise; used only if advertised.listeners is not set.",
+    aliases=("hostname",),
+)
+ADVERTISED_PORT = NETWORK.optional_integer(
+    "advertised.port",
+    "Deprecated port to advertise; used only if advertised.listeners is not set.",
+    low=0,
+    high=65535,
+)
+LISTENER_SECURITY_PROTOCOL_MAP = NETWORK.names(
+    "listener.security.protocol.map",
+    _PROTOCOL_MAP,
+    "Security protocol of each listener name: NAME:PROTOCOL, separated by commas.",
+)
+CONTROLLER_LISTENER_NAMES = NETWORK.names(
+    "controller.listener.names",
+    (),
+    "Names of listeners for KRaft controllers; kafkatx has no controllers and ignores these listeners.",
+)
+SOCKET_REQUEST_MAX_BYTES = NETWORK.integer(
+    "socket.request.max.bytes",
+    104_857_600,
+    "Largest request; a connection that announces a larger one is closed.",
+    low=1,
+    unit="bytes",
+    aliases=("max.socket.request.bytes",),
+)
+QUEUED_MAX_REQUEST_BYTES = NETWORK.long(
+    "queued.max.request.bytes",
+    64 << 20,
+    "Bytes of waiting and incomplete requests that all connections may hold in total; above it, "
+    "incomplete requests are read one at a time. -1, Kafka's default: no limit.",
+    low=-1,
+    unit="bytes",
+)
+SOCKET_SEND_BUFFER_BYTES = NETWORK.integer(
+    "socket.send.buffer.bytes",
+    -1,
+    "SO_SNDBUF of a connection; -1: the system's default. Kafka's default is 102400.",
+    low=-1,
+    unit="bytes",
+    aliases=("socket.send.buffer",),
+)
+SOCKET_RECEIVE_BUFFER_BYTES = NETWORK.integer(
+    "socket.receive.buffer.bytes",
+    -1,
+    "SO_RCVBUF of a connection; -1: the system's default. Kafka's default is 102400.",
+    low=-1,
+    unit="bytes",
+    aliases=("socket.receive.buffer",),
+)
+CONNECTIONS_MAX_IDLE_MS = NETWORK.long(
+    "connections.max.idle.ms",
+    600_000,
+    "Time without a request after which a connection is closed; -1: never.",
+    low=-1,
+    unit="ms",
+)
+MAX_CONNECTIONS_PER_IP = NETWORK.integer(
+    "max.connections.per.ip",
+    INT_MAX,
+    "Connections allowed from one address; further ones are closed at once.",
+    low=0,
+    dynamic=True,
+)
+MAX_CONNECTIONS = NETWORK.integer(
+    "max.connections",
+    INT_MAX,
+    "Connections that the broker accepts; further ones are closed at once.",
+    low=0,
+    dynamic=True,
+)
+FETCH_MAX_BYTES = NETWORK.integer(
+    "fetch.max.bytes",
+    57_671_680,
+    "Maximum bytes of records in a fetch response; the first batch is returned whole even if it is larger.",
+    low=1024,
+    unit="bytes",
+)
+
+SECTIONS = (NETWORK,)
+"""This part of the table."""

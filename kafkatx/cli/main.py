@@ -1,4 +1,4 @@
-"""The entry point. It imports nothing that takes time: Ctrl-C meanwhile ends the process without a word."""
+"""The entry point. It imports nothing slow, so that Ctrl-C during the start ends the process silently."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FAILED, INTERRUPTED = 1, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the console script passes the result to ``sys.exit``.
 
-    :param arguments: None: those of the process, whose standard streams and SIGINT are then in our care.
+    :param arguments: None: those of the process, whose standard streams and SIGINT are handled then, too.
     """
     if arguments is not None:
         from kafkatx.cli.root import run
@@ -32,11 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = run(None, closed)
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except OSError:  # what there was to say could not be said: standard error is full, or its reader has gone
+    except OSError:  # the error could not be printed: standard error is full, or its reader has gone
         code = FAILED
     finally:
         if ours:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # what follows is the interpreter's own end
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # only the interpreter's own end follows
     return flush(code)
 
 

@@ -61,7 +61,7 @@ class AdoptTests(SynchronousTestCase):
         self.assertEqual(loaded.recorded.placed, {TOPIC_ID: {0: "d", 1: "d"}})
         self.assertGreater(first_id, 10**15)  # above all that were given out before
         code, out, _ = self.adopt("--yes")
-        self.assertEqual((code, out), (0, "the state has everything that is there\n"))
+        self.assertEqual((code, out), (0, "the state has all partitions\n"))
 
     def test_problem(self) -> None:
         """Where something cannot be decided, nothing is done, with --yes either."""

@@ -197,7 +197,7 @@ class PartTests(HostileCase):
     def test_audit(self) -> None:
         """Topics of announcements, which anybody can write."""
         for as_json in (True, False):
-            audit_rows.show([Window(EVIL, 0, 10, 1, 1, 1, False)], as_json, False)
+            audit_rows.print_windows([Window(EVIL, 0, 10, 1, 1, 1, False)], as_json, False)
         self.safe()
 
     def test_tail(self) -> None:

@@ -1,4 +1,4 @@
-"""``kafkatx bench``: how fast producers and consumers are against a broker."""
+"""``kafkatx bench``: measure the throughput and latency of producers and consumers against a broker."""
 
 from __future__ import annotations
 
@@ -8,22 +8,35 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kafkatx.cli.messages.produce import ACKS, CODECS
-from kafkatx.cli.options.cluster import client_settings, cluster_options, pairs
+from kafkatx.cli.options.cluster import client_settings, cluster_options, group_options, pairs
+from kafkatx.cli.options.kafka_names import Commands
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import show, show_json
 
 if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+    from twisted.internet.interfaces import IReactorTime
+
     from kafkatx.cli.bench.measure import Measured
 
 TOPIC = "kafkatx-bench"
 SMALLEST_MARKED = 16
 
 F = TypeVar("F", bound=Callable[..., Any])
-Run = Callable[[Any, ProgressBar], Coroutine[Any, Any, "Measured"]]
-"""From a reactor and a bar to what is measured."""
+Run = Callable[["IReactorTime", ProgressBar], Coroutine["Deferred[object]", object, "Measured"]]
+"""A measurement, given a reactor and a progress bar."""
 
 
-@click.group()
+@click.group(
+    cls=Commands,
+    epilog="""\b
+Examples:
+  kafkatx bench producer --count 100000 --size 1000 --compression lz4
+  kafkatx bench consumer --json
+  kafkatx bench latency --rate 100 --count 1000
+""",
+)
+@group_options()
 def bench() -> None:
     """Measure a broker through the client library.
 
@@ -33,7 +46,7 @@ def bench() -> None:
 
 
 def _options(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, in order."""
+    """Return one decorator for several options, in order."""
 
     def decorate(command: F) -> F:
         for option in reversed(options):
@@ -44,42 +57,79 @@ def _options(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 _COMMON = _options(
-    click.option("--topic", default=TOPIC, show_default=True, help="Made if brokers make topics."),
-    click.option("-X", "--set", "more", metavar="NAME=VALUE", multiple=True, help="A client's setting."),
-    click.option("--json", "as_json", is_flag=True, help="End with one line of JSON."),
+    click.option(
+        "--topic",
+        metavar="TOPIC",
+        default=TOPIC,
+        show_default=True,
+        help="Topic to use; created if the broker creates topics.",
+    ),
+    click.option(
+        "-X",
+        "--set",
+        "more",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Setting of the client, linger.ms=5 say; repeatable.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object."),
     cluster_options,
 )
 
 
 def _sending(count: int, batch: int, rate: float, smallest: int = 0) -> Callable[[F], F]:
-    """The options of a load, with these defaults."""
+    """Add the options of a load, with these defaults."""
     return _options(
         click.option(
-            "--size", type=click.IntRange(min=smallest), default=200, show_default=True, help="Bytes."
+            "--size",
+            metavar="BYTES",
+            type=click.IntRange(min=smallest),
+            default=200,
+            show_default=True,
+            help="Size of a value.",
         ),
         click.option(
-            "--batch", type=click.IntRange(min=1), default=batch, show_default=True, help="Messages a call."
+            "--batch",
+            metavar="COUNT",
+            type=click.IntRange(min=1),
+            default=batch,
+            show_default=True,
+            help="Messages in one call.",
         ),
         click.option(
-            "--count", type=click.IntRange(min=1), default=count, show_default=True, help="Messages in all."
+            "--count",
+            metavar="COUNT",
+            type=click.IntRange(min=1),
+            default=count,
+            show_default=True,
+            help="Messages in all.",
         ),
         click.option(
-            "--acks", type=click.Choice(list(ACKS)), default="all", show_default=True, help="Whose."
+            "--acks",
+            type=click.Choice(list(ACKS)),
+            default="all",
+            show_default=True,
+            help="Acknowledgements to wait for: 0, 1 or all.",
         ),
         click.option(
-            "--compression", type=click.Choice(CODECS), default="none", show_default=True, help="Codec."
+            "--compression",
+            type=click.Choice(CODECS),
+            default="none",
+            show_default=True,
+            help="Codec of the batches.",
         ),
         click.option(
             "--rate",
+            metavar="COUNT",
             type=click.FloatRange(min=0),
             default=rate,
             show_default=True,
-            help="Messages a second; 0: as many as go.",
+            help="Messages per second; 0: without a limit.",
         ),
     )
 
 
-@bench.command()
+@bench.command(epilog="Example: kafkatx bench producer --count 100000 --size 1000 --json")
 @_sending(1_000_000, 50, 0.0)
 @_COMMON
 def producer(
@@ -95,11 +145,14 @@ def producer(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Send messages. The latency is that from a call until its messages are there."""
+    """Send messages.
+
+    The latency is the time from a call until its messages are acknowledged.
+    """
     settings = client_settings(bootstrap, timeout) | {"acks": acks, "compression.type": compression}
     settings |= dict(pairs("--set", more))
 
-    async def run(reactor: Any, bar: ProgressBar) -> Measured:
+    async def run(reactor: IReactorTime, bar: ProgressBar) -> Measured:
         from kafkatx.cli.bench.loads import Load, produce
         from kafkatx.client.producer.producer import Producer
 
@@ -113,10 +166,20 @@ def producer(
     _report(run, f"to {topic}", count, as_json)
 
 
-@bench.command()
-@click.option("--count", type=click.IntRange(min=1), help="Messages in all. Else: what there is now.")
+@bench.command(epilog="Example: kafkatx bench consumer --topic orders --json")
 @click.option(
-    "--batch", type=click.IntRange(min=1), default=500, show_default=True, help="Most messages a call."
+    "--count",
+    metavar="COUNT",
+    type=click.IntRange(min=1),
+    help="Messages in all; by default those in the topic at the start.",
+)
+@click.option(
+    "--batch",
+    metavar="COUNT",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="Largest number of messages that one call returns.",
 )
 @_COMMON
 def consumer(
@@ -128,11 +191,14 @@ def consumer(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Read the messages of a topic from its beginning. The latency is that of a call for messages."""
+    """Read a topic from its beginning.
+
+    The latency is the duration of a call that returns messages.
+    """
     settings = client_settings(bootstrap, timeout) | {"allow.auto.create.topics": "false"}
     settings |= dict(pairs("--set", more))
 
-    async def run(reactor: Any, bar: ProgressBar) -> Measured:
+    async def run(reactor: IReactorTime, bar: ProgressBar) -> Measured:
         from kafkatx.cli.bench.loads import consume
         from kafkatx.client.consumer.consumer import Consumer
 
@@ -146,7 +212,7 @@ def consumer(
     _report(run, f"from {topic}", count, as_json)
 
 
-@bench.command()
+@bench.command(epilog="Example: kafkatx bench latency --rate 100 --count 1000")
 @_sending(10_000, 1, 1000.0, SMALLEST_MARKED)
 @_COMMON
 def latency(
@@ -162,12 +228,15 @@ def latency(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Send messages and read them. The latency is that from a producer's call to the consumer's hand."""
+    """Send messages and read them.
+
+    The latency is the time from the call of the producer until the consumer returns the message.
+    """
     settings = client_settings(bootstrap, timeout)
     sending = settings | {"acks": acks, "compression.type": compression, "linger.ms": 0}
     sending |= dict(pairs("--set", more))
 
-    async def run(reactor: Any, bar: ProgressBar) -> Measured:
+    async def run(reactor: IReactorTime, bar: ProgressBar) -> Measured:
         from kafkatx.cli.bench import loads
         from kafkatx.client.consumer.consumer import Consumer
         from kafkatx.client.producer.producer import Producer
@@ -187,7 +256,7 @@ def latency(
 
 
 def _report(run: Run, what: str, total: int | None, as_json: bool) -> None:
-    """Run it in a reactor's thread, and print what was measured."""
+    """Run a measurement in a reactor's thread, and print the result."""
     from twisted.internet.defer import Deferred
 
     from kafkatx.client.facades.reactor_thread import ReactorThread

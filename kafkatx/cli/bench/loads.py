@@ -1,4 +1,4 @@
-"""The runs of ``kafkatx bench``: coroutines in a reactor's thread, which drive the client library."""
+"""The measurements of ``kafkatx bench``: coroutines that drive the client library in a reactor's thread."""
 
 from __future__ import annotations
 
@@ -7,42 +7,44 @@ import struct
 import time
 from array import array
 from collections.abc import Iterator
-from typing import Any
 
 import attrs
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
 
 from kafkatx.cli.bench.measure import Measured
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.client.consumer.consumer import Consumer
 from kafkatx.client.producer.producer import Producer
+from kafkatx.clientcore.producer.values import BatchMetadata, RecordMetadata
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import TopicPartition
 
-BREATH_S = 0.005
-"""So long messages are handed to the producer, before its connections get a turn."""
+YIELD_EVERY_S = 0.005
+"""Messages are given to the producer for this long before the reactor gets a turn."""
 
-VARIETY = 64
-"""So many batches of different messages are sent in turn."""
+DIFFERENT_BATCHES = 64
+"""Number of batches of different messages that are sent in turn."""
 
 MARK = struct.Struct(">Qd")
-"""Before each message of the latency run: which run it is, and when it was sent."""
+"""The head of each message of the latency run: the run's number and the time of sending."""
 
 POOL_BYTES = 16 << 20
-"""They are fewer where they are large."""
+"""Largest size of these batches together: there are fewer if they are large."""
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyz     \n" * 8
-"""From any byte to a letter."""
+"""A table for bytes.translate: any byte to a letter."""
 
 
 @attrs.frozen
 class Load:
-    """What is sent.
+    """The messages to send.
 
     :ivar size: bytes of a value.
     :ivar batch: messages in one call.
-    :ivar rate: messages a second; 0: as many as go.
+    :ivar rate: messages per second; 0: without a limit.
     """
 
     topic: str
@@ -52,41 +54,41 @@ class Load:
     rate: float = 0.0
 
     def batches(self) -> list[list[bytes]]:
-        """Values in batches, the same in every run; text of random letters, which compresses to about 5/8."""
+        """Return batches of values, the same in every run: random letters, which compress to about 5/8."""
         source = random.Random(self.size)
         most = POOL_BYTES // (self.batch * max(1, self.size))
         return [
             [source.randbytes(self.size).translate(LETTERS) for _ in range(self.batch)]
-            for _ in range(max(2, min(VARIETY, most)))
+            for _ in range(max(2, min(DIFFERENT_BATCHES, most)))
         ]
 
 
 class Pace:
-    """Lets a loop go on when its time has come, and the reactor have its turns."""
+    """Delays a loop to its rate, and gives the reactor turns in between."""
 
-    def __init__(self, reactor: Any, rate: float) -> None:
+    def __init__(self, reactor: IReactorTime, rate: float) -> None:
         self._reactor = reactor
         self._rate = rate
-        self._begun = self._breathed = time.perf_counter()
+        self._begun = self._yielded = time.perf_counter()
 
     async def wait(self, done: int) -> None:
-        """Wait until it is time for the message after so many."""
+        """Wait until it is time to send the next message after *done* messages."""
         now = time.perf_counter()
         early = self._begun + done / self._rate - now if self._rate else 0.0
-        if early > 0 or now - self._breathed >= BREATH_S:
+        if early > 0 or now - self._yielded >= YIELD_EVERY_S:
             await deferLater(self._reactor, max(0.0, early))
-            self._breathed = time.perf_counter()
+            self._yielded = time.perf_counter()
 
 
 class Stopwatch:
-    """Times a run, of this process."""
+    """Measures the time and the CPU time of a run."""
 
     def __init__(self) -> None:
         self._cpu = time.process_time()
         self._begun = time.perf_counter()
 
     def measured(self, records: int, size: int, latencies: array[float]) -> Measured:
-        """All of it."""
+        """Return the measurement of a run that ends now."""
         seconds = time.perf_counter() - self._begun
         return Measured(records, size, seconds, latencies, time.process_time() - self._cpu)
 
@@ -94,7 +96,7 @@ class Stopwatch:
 class Sending:
     """Sends a load.
 
-    :ivar latencies: from each call to its answer.
+    :ivar latencies: the time from each call to its acknowledgement, in seconds.
     """
 
     def __init__(self, producer: Producer, load: Load, bar: ProgressBar) -> None:
@@ -102,12 +104,12 @@ class Sending:
         self._producer = producer
         self._load = load
         self._bar = bar
-        self._failure: Any = None
+        self._failure: Failure | None = None
 
     async def run(self, batches: Iterator[list[bytes]]) -> None:
-        """Send everything, and wait until it is there.
+        """Send everything, and wait until it is acknowledged.
 
-        :raises KafkaTXError: some of it was not.
+        :raises KafkaTXError: a message was not.
         """
         load, producer, sent = self._load, self._producer, 0
         pace = Pace(producer.cluster.reactor, load.rate)
@@ -116,7 +118,7 @@ class Sending:
             await pace.wait(sent)
             values = next(batches)[: load.count - sent]
             began = time.perf_counter()
-            answer: Deferred[Any]
+            answer: Deferred[RecordMetadata] | Deferred[BatchMetadata]
             if load.batch == 1:
                 answer = producer.send(load.topic, values[0])
             else:
@@ -131,12 +133,12 @@ class Sending:
         self.latencies.append(time.perf_counter() - began)
         self._bar.advance(records)
 
-    def _failed(self, failure: Any) -> None:
+    def _failed(self, failure: Failure) -> None:
         self._failure = failure
 
 
 async def produce(producer: Producer, load: Load, bar: ProgressBar) -> Measured:
-    """Measure a producer, from the first call to the last answer."""
+    """Measure a producer, from the first call to the last acknowledgement."""
     await producer.cluster.topic(load.topic)
     batches = load.batches()
     sending = Sending(producer, load, bar)
@@ -153,9 +155,9 @@ def _cycle(batches: list[list[bytes]]) -> Iterator[list[bytes]]:
 async def consume(
     consumer: Consumer, topic: str, count: int | None, batch: int, timeout_s: float, bar: ProgressBar
 ) -> Measured:
-    """Measure a consumer, from its first request to the last message: what is in the topic already.
+    """Measure a consumer, from its first request to the last message that is in the topic at the start.
 
-    Latencies are those of the calls that ask for messages.
+    Latencies are the durations of the calls that return messages.
     """
     ends = await _ends(consumer, topic)
     starts = await consumer.beginning_offsets(*ends)
@@ -193,9 +195,9 @@ async def _ends(consumer: Consumer, topic: str) -> dict[TopicPartition, int]:
 async def latency(
     producer: Producer, consumer: Consumer, load: Load, timeout_s: float, bar: ProgressBar
 ) -> Measured:
-    """Measure the way from a producer through the broker to a consumer, message by message.
+    """Measure the time from a producer through the broker to a consumer, for each message.
 
-    :raises KafkaTXError: messages that were sent did not come.
+    :raises KafkaTXError: messages that were sent did not arrive.
     """
     ends = await _ends(consumer, load.topic)
     consumer.assign(ends)
@@ -215,7 +217,7 @@ async def latency(
 
 
 def _marked(batches: list[list[bytes]], run: int) -> Iterator[list[bytes]]:
-    """Values that say when they were made."""
+    """Yield batches of values that begin with the run and the present time."""
     for batch in _cycle(batches):
         mark = MARK.pack(run, time.perf_counter())
         yield [mark + value[MARK.size :] for value in batch]

@@ -1,24 +1,33 @@
-"""What ``kafkatx bench`` has measured, and how it is told."""
+"""The result of a ``kafkatx bench`` run: percentiles, and its forms for people and for programs. Pure."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
 from math import ceil
-from typing import Any
+from typing import TypedDict
 
 import attrs
 
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 
 
+class Summary(TypedDict):
+    """The JSON object of a run."""
+
+    records_per_s: float
+    mb_per_s: float
+    latency_ms: dict[str, float | None]
+    cpu_s: float
+
+
 @attrs.frozen
 class Measured:
     """One run.
 
-    :ivar bytes: of values.
+    :ivar bytes: size of all values.
     :ivar latencies: in seconds.
-    :ivar cpu_s: of this process: the client alone.
+    :ivar cpu_s: CPU time of this process: the client alone.
     """
 
     records: int
@@ -27,8 +36,8 @@ class Measured:
     latencies: array[float]
     cpu_s: float
 
-    def summary(self) -> dict[str, Any]:
-        """For programs. A megabyte is 1,000,000 bytes; a percentile of nothing is None."""
+    def summary(self) -> Summary:
+        """Return the JSON object. A megabyte is 1,000,000 bytes; a percentile of no values is None."""
         ordered = sorted(self.latencies)
         return {
             "records_per_s": round(self.records / self.seconds, 1),
@@ -38,7 +47,7 @@ class Measured:
         }
 
     def lines(self) -> list[str]:
-        """For people."""
+        """Return the lines for a person."""
         summary = self.summary()
         times = [f"{name} {_text(ms)}" for name, ms in summary["latency_ms"].items()]
         return [
@@ -50,7 +59,7 @@ class Measured:
 
 
 def percentile(ordered: Sequence[float], part: float) -> float | None:
-    """The smallest value that at least this part of all values do not exceed.
+    """Return the smallest value that at least *part* of all values do not exceed.
 
     >>> percentile([1.0, 2.0, 3.0, 4.0], 0.5)
     2.0

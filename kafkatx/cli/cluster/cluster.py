@@ -28,12 +28,12 @@ NONE = "-"
     cls=Option,
     metavar="TOPIC",
     multiple=True,
-    help="Show only this topic; repeatable.",
+    help="Topic to show; repeatable. By default all.",
 )
 @listing_options
 @cluster_options
 def cluster(topics: tuple[str, ...], as_json: bool, header: bool, bootstrap: str, timeout: float) -> None:
-    """Show the cluster: its id, controller and brokers, and the leader and replicas of each partition.
+    """Show brokers, controller, topics and partitions.
 
     With --json one object has everything.
 

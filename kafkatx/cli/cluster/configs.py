@@ -49,7 +49,7 @@ Examples:
 )
 @group_options()
 def configs() -> None:
-    """Show and change the settings of topics and brokers, and the quotas of clients."""
+    """Show and change settings, and quotas of clients."""
 
 
 @configs.command(epilog="Example: kafkatx configs describe --topic orders --all retention.ms")
@@ -70,7 +70,9 @@ def describe(
     timeout: float,
     **whose: Any,
 ) -> None:
-    """Show the settings that were made, or those called NAME; of clients, their quotas.
+    """Show settings, or the quotas of clients.
+
+    Without NAME and --all only settings that differ from their defaults are shown.
 
     \b
     Into a pipe, a line for each setting, with tabs between the fields:
@@ -138,7 +140,7 @@ Examples:
 )
 @click.option("--add-config", "added", multiple=True, hidden=True, callback=_added)
 @click.option("--delete-config", "removed", multiple=True, hidden=True, callback=_removed)
-@click.option("--dry-run", is_flag=True, help="Have the broker check the change, and make none.")
+@click.option("--dry-run", is_flag=True, help="Ask the broker to check the change only.")
 @refused(_UNSUPPORTED)
 @cluster_options
 def alter(
@@ -151,7 +153,10 @@ def alter(
     timeout: float,
     **whose: Any,
 ) -> None:
-    """Change settings or quotas: all that are named or, after an error, none."""
+    """Change settings or quotas.
+
+    All changes are made or, after an error, none.
+    """
     from kafkatx.blocking.admin.configs import Configs
     from kafkatx.blocking.admin.quotas import Quotas
     from kafkatx.clientcore.admin.quotas import entity_text

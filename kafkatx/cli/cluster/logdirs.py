@@ -35,9 +35,14 @@ def _broker_ids(ctx: click.Context, option: click.Parameter, text: str | None) -
 
 @click.command(epilog="Example: kafkatx logdirs -t orders --json")
 @click.option(
-    "--broker", "brokers", metavar="ID", type=click.IntRange(min=0), multiple=True, help="Broker; repeatable."
+    "--broker",
+    "brokers",
+    metavar="ID",
+    type=click.IntRange(min=0),
+    multiple=True,
+    help="Id of a broker to show; repeatable.",
 )
-@click.option("-t", "--topic", "topics", metavar="TOPIC", multiple=True, help="Topic; repeatable.")
+@click.option("-t", "--topic", "topics", metavar="TOPIC", multiple=True, help="Topic to show; repeatable.")
 @click.option("--broker-list", "more_brokers", hidden=True, callback=_broker_ids)
 @click.option("--topic-list", "more_topics", cls=Option, hidden=True, callback=_split)
 @accepted("--describe")
@@ -53,7 +58,7 @@ def logdirs(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Show the log directories of the brokers: partitions, sizes, disks, and errors of disks.
+    """Show log directories: sizes, lag, disks and errors.
 
     The lag of a partition is the number of messages that its log here lacks; a future log is to replace the
     log in another directory when it has caught up. With --json there is one object for each directory.

@@ -66,9 +66,10 @@ Examples:
     "-p",
     "--partition",
     "partitions",
+    metavar="N",
     type=click.IntRange(min=0),
     multiple=True,
-    help="Partition; repeatable.",
+    help="Partition of the topic; repeatable.",
 )
 @click.option("--partitions", "more", hidden=True, callback=_numbers)
 @click.option(
@@ -93,11 +94,11 @@ def offsets(
     bootstrap: str,
     timeout: float,
 ) -> int:
-    """Show the offsets of the partitions of each TOPIC, without one of all topics.
+    """Show the offsets of partitions.
 
-    The earliest offset is that of the first message; the latest is the one that the next message gets. The
-    difference is the number of messages, or more where a topic is compacted. Exit code 1: a partition has
-    no leader.
+    Without TOPIC those of all topics are shown. The earliest offset is that of the first message; the latest
+    is the one that the next message gets. The difference is the number of messages, or more if the topic is
+    compacted. Exit code 1: a partition has no leader.
 
     \b
     Into a pipe, a line for each partition, with tabs between the fields:

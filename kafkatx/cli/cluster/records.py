@@ -83,7 +83,7 @@ def delete(
     bootstrap: str,
     timeout: float,
 ) -> int:
-    """Delete the records before an offset, for good.
+    """Delete the records before an offset.
 
     Shows the first offset that each partition has then. Exit code 1: a partition kept its records.
 

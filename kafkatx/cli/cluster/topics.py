@@ -59,6 +59,7 @@ def topics() -> None:
 @click.option(
     "-p",
     "--partitions",
+    metavar="COUNT",
     type=click.IntRange(min=1),
     help="Number of partitions; by default the broker's num.partitions.",
 )
@@ -67,6 +68,7 @@ def topics() -> None:
     "--replication",
     cls=Option,
     aliases=["--replication-factor"],
+    metavar="COUNT",
     type=click.IntRange(min=1),
     help="Number of replicas; by default the broker's default.replication.factor.",
 )
@@ -90,7 +92,7 @@ def create(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Create the topic NAME."""
+    """Create a topic."""
     from kafkatx.blocking import Admin
 
     settings = dict(pairs("--config", configs))
@@ -134,12 +136,12 @@ def list_command(as_json: bool, header: bool, internal: bool, bootstrap: str, ti
 def describe(
     names: tuple[str, ...], as_json: bool, header: bool, if_exists: bool, bootstrap: str, timeout: float
 ) -> None:
-    """Show the partitions of topics, their offsets, and the settings made for the topics.
+    """Show partitions, offsets and settings of topics.
 
-    Without NAME all topics but internal ones are shown.
+    Without NAME all topics but internal ones are shown. Settings that have their defaults are not.
 
     \b
-    Into a pipe: a line for each partition, with tabs between the fields:
+    Into a pipe, a line for each partition, with tabs between the fields:
       partition leader leader-epoch replicas in-sync-replicas earliest latest
     then a line for each setting: name=value. Unless exactly one NAME is given,
     each line begins with the topic's name.
@@ -161,7 +163,9 @@ def describe(
 
 @topics.command(epilog="Example: kafkatx topics alter orders -p 12 -c retention.ms=3600000")
 @names_argument("name", "--topic")
-@click.option("-p", "--partitions", type=click.IntRange(min=1), help="New number of partitions in all.")
+@click.option(
+    "-p", "--partitions", metavar="COUNT", type=click.IntRange(min=1), help="New number of partitions in all."
+)
 @click.option(
     "-c", "--config", "configs", metavar="NAME=VALUE", multiple=True, help="Setting to make; repeatable."
 )
@@ -185,7 +189,7 @@ def alter(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Change settings of the topic NAME, or give it more partitions.
+    """Change the settings of a topic, or add partitions.
 
     More partitions cannot be taken back. Messages stay where they are, and new ones of the same key may go
     to another partition.

@@ -70,7 +70,7 @@ def list_command(
     """List the groups.
 
     \b
-    Into a pipe, a line for each group, with tabs between the fields (- is none):
+    Into a pipe, a line for each group, tabs between fields (- is none):
       group state type protocol-type
     """
     from kafkatx.blocking.admin.groups import Groups
@@ -114,12 +114,12 @@ def describe(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Show the offsets and the lag of groups in each partition, and their members.
+    """Show offsets, lag and members of groups.
 
     With --json there is one object for each group, with everything.
 
     \b
-    Into a pipe, a line for each partition, with tabs between the fields (- is none):
+    Into a pipe, a line for each partition, tabs between fields (- is none):
       group topic partition committed end lag member-id host client-id
     and with --members a line for each member:
       group member-id instance-id client-id host count partitions
@@ -171,7 +171,9 @@ def delete(
     bootstrap: str,
     timeout: float,
 ) -> int:
-    """Delete groups with all their offsets, or with --topic only their offsets in that topic.
+    """Delete groups, or their offsets in a topic.
+
+    Without --topic groups are deleted with all their offsets.
 
     A group must not have members; for --topic, none that reads it. Exit code 1: a group is left.
     """

@@ -30,7 +30,7 @@ _UNSUPPORTED = {
 
 
 @click.command(
-    epilog="Example: kafkatx groups reset billing --to-datetime 2026-11-21T10:00:00Z -t orders --execute"
+    epilog="\b\nExample:\n  kafkatx groups reset billing --to-datetime 2026-11-21T10:00:00Z --execute"
 )
 @names_argument("name", "--group", metavar="GROUP")
 @click.option("--to-earliest", is_flag=True, help="Go to the first message.")
@@ -64,13 +64,13 @@ def reset(
     timeout: float,
     **where: Any,
 ) -> None:
-    """Show the offsets that GROUP would get, and with --execute set them.
+    """Show new offsets for a group; with --execute set them.
 
     Without --topic that is for all partitions with a committed offset. The group must not have members. An
     offset before the first message or beyond the end becomes the nearest one that exists.
 
     \b
-    Into a pipe, a line for each partition, with tabs between the fields (- is none):
+    Into a pipe, a line for each partition, tabs between fields (- is none):
       topic partition old-offset new-offset lag
     """
     from kafkatx.blocking.admin.reset import carry_out, plan

@@ -1,4 +1,4 @@
-"""``kafkatx log adopt``: the log dirs and the coordinator's database, brought together."""
+"""``kafkatx log adopt``: rebuild the coordinator's database from the log dirs. It reads and writes both."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kafkatx.log.store import adoption
 
 
 class Adoption:
-    """What is to be done, and doing it; while it is entered, no broker can have the log dirs.
+    """The plan of an adoption, and its execution; the log dirs are locked inside of this context.
 
-    :param strays: as of :func:`kafkatx.log.store.adoption.plan`.
-    :param broker_id: where the log dirs do not say it.
+    :param strays: as for :func:`kafkatx.log.store.adoption.plan`.
+    :param broker_id: used if the log dirs do not have it.
     :raises SettingError: the database is another broker's, is in use, or is of a newer version.
     :raises StateLost: there are several databases.
     :raises LogDirInUse: a broker is running.
-    :ivar lines: what would be done, for a person.
-    :ivar notes: what is left as it is.
-    :ivar problems: why it cannot be done.
+    :ivar lines: the plan, for a person.
+    :ivar notes: what stays unchanged.
+    :ivar problems: the reasons why it cannot be done.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Adoption:
         return next(ids, None) or kafka_id(new_id())
 
     def _read(self) -> adoption.Known | None:
-        """What the database has; None if it is damaged."""
+        """Return the contents of the database; None if it is damaged."""
         try:
             self._database = database = ClusterDatabase(self._path)
             self._open.callback(database.close)
@@ -103,9 +103,9 @@ class Adoption:
         )
 
     def carry_out(self) -> None:
-        """Do it.
+        """Execute the plan.
 
-        :raises OSError: something could not be written; begin again.
+        :raises OSError: a file could not be written; adopt again.
         """
         if self._damaged:
             put_aside(self._path)

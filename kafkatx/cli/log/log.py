@@ -1,6 +1,6 @@
-"""``kafkatx log``: look at the files of a log, check them, mend them. No broker is asked.
+"""``kafkatx log``: show, check and repair the files of a log. It needs no broker.
 
-Exit codes: of ``verify`` and ``repair`` 1 if there is a fault (left).
+Exit codes: ``verify`` and ``repair`` end with 1 if a fault is left.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kafkatx.cli.options.listing import json_option
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import interactive, say, show, show_json
 
@@ -25,34 +26,47 @@ if TYPE_CHECKING:
 FAULTY = 1
 
 _compacted = click.option(
-    "--compacted", is_flag=True, help="The topic is compacted: offsets may have gaps anywhere."
+    "--compacted", is_flag=True, help="Allow gaps between offsets everywhere, as in a compacted topic."
 )
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 _path = click.argument("path", metavar="DIR", type=click.Path(exists=True))
 
 
-@click.group()
+@click.group(
+    epilog="""\b
+Examples:
+  kafkatx log dump /var/lib/kafkatx/orders-0 --records --limit 20
+  kafkatx log verify /var/lib/kafkatx
+  kafkatx log repair /var/lib/kafkatx --yes
+""",
+)
 def log() -> None:
-    """Look at the files of a log, check them, mend them.
+    """Show, check and repair the files of a log.
 
     DIR is one of a broker's log.dirs, the directory of a partition in it, or one file: .log, .index,
     .timeindex, .snapshot, or a checkpoint. Apache Kafka's files are read as well.
     """
 
 
-@log.command()
+@log.command(epilog="Example: kafkatx log dump /var/lib/kafkatx/orders-0 --records --limit 20")
 @_path
-@click.option("-r", "--records", is_flag=True, help="Also the records of each batch.")
-@click.option("-i", "--indexes", is_flag=True, help="Also the indexes of a partition's segments.")
+@click.option("-r", "--records", is_flag=True, help="Print the records of each batch, too.")
+@click.option("-i", "--indexes", is_flag=True, help="Print the indexes, too.")
 @click.option(
-    "-o", "--offset", type=click.IntRange(min=0), default=0, help="Leave out what ends before this offset."
+    "-o",
+    "--offset",
+    metavar="OFFSET",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Offset to begin at: batches that end before it are left out.",
 )
-@click.option("-l", "--limit", type=click.IntRange(min=0), help="Stop after so many rows.")
-@_json
+@click.option(
+    "-l", "--limit", metavar="COUNT", type=click.IntRange(min=0), help="Number of rows to stop after."
+)
+@json_option
 def dump(path: str, records: bool, indexes: bool, offset: int, limit: int | None, as_json: bool) -> None:
-    """Print what is in the files of DIR.
+    """Print the contents of the files of DIR.
 
-    At a terminal: tables. Else a line a row: its kind, then name=value, divided by tabs.
+    Into a pipe each row is a line: its kind, then name=value, with tabs between them.
     """
     from kafkatx.cli.log.rows import printer
     from kafkatx.log.files import Files
@@ -63,33 +77,36 @@ def dump(path: str, records: bool, indexes: bool, offset: int, limit: int | None
     printer(as_json, interactive(sys.stdout))(rows if limit is None else islice(rows, limit), KINDS)
 
 
-@log.command()
+@log.command(epilog="Example: kafkatx log verify /var/lib/kafkatx --json")
 @_path
-@click.option("-r", "--records", is_flag=True, help="Decompress and decode every record, too: slower.")
+@click.option(
+    "-r", "--records", is_flag=True, help="Decompress and decode every record, too, which is slower."
+)
 @_compacted
-@_json
+@json_option
 def verify(path: str, records: bool, compacted: bool, as_json: bool) -> int:
     """Check every batch, index, snapshot and checkpoint in DIR.
 
-    Each fault is a line: the file, the byte in it, and what is wrong. Nothing is changed. A broker may be
-    running: what it is writing at the moment is not judged. Exit code 1: there is a fault.
+    Each fault is a line: the file, the byte in it, and the reason. Nothing is changed. A broker may be
+    running; the data that it is writing is not checked. Exit code 1: there is a fault.
     """
     from kafkatx.log.files import Files
     from kafkatx.log.inspect.logdir import Check
 
     check = Check(Files(), path, compacted=compacted, deep=records)
     if check.held_by is not None:
-        _say(f"{check.log_dir} is in use by a broker (pid {check.held_by}): what it is writing is not judged")
+        holder = f"is in use by a broker (pid {check.held_by})"
+        say(f"{check.log_dir} {holder}: the data that it is writing is not checked")
     with ProgressBar("verify", check.size(), in_bytes=True) as bar:
         faults = _print_faults(check.faults(bar.advance), as_json)
     for note in check.notes:
-        _say(note)
-    _say(_summary(check, faults))
+        say(note)
+    say(_summary(check, faults))
     return FAULTY if faults else 0
 
 
 def _print_faults(faults: Iterable[Fault], as_json: bool) -> int:
-    """Print faults as they are found; return how many it were."""
+    """Print faults as they are found; return their number."""
     count = 0
     for fault in faults:
         count += 1
@@ -103,10 +120,6 @@ def _print_faults(faults: Iterable[Fault], as_json: bool) -> int:
     return count
 
 
-def _say(text: str) -> None:
-    say(text)
-
-
 def _summary(check: Check, faults: int) -> str:
     tally = check.tally
     tally.sound.add(tally.lost)
@@ -118,16 +131,16 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-@log.command()
+@log.command(epilog="Example: kafkatx log repair /var/lib/kafkatx/orders-0 --yes")
 @_path
-@click.option("-y", "--yes", is_flag=True, help="Do it; otherwise only say what would be done.")
+@click.option("-y", "--yes", is_flag=True, help="Do it; without this the plan is only shown.")
 @_compacted
 def repair(path: str, yes: bool, compacted: bool) -> int:
-    """Say how the faults in DIR can be mended, and with --yes do it.
+    """Show how to repair the faults in DIR; with --yes repair them.
 
-    A log is cut before its first fault: what follows is lost to the broker, and new messages get its
-    offsets. The bytes are kept beside the file, as FILE.cut-POSITION. Indexes, leader epochs and checkpoints
-    are written anew. No broker may be running. Exit code 1: a fault is left.
+    A log is cut before its first fault: the messages after it are lost to the broker, and new messages get
+    their offsets. The bytes are kept beside the file, as FILE.cut-POSITION. Indexes, leader epochs and
+    checkpoints are rebuilt. No broker may be running. Exit code 1: a fault is left.
     """
     from kafkatx.log.files import Files
     from kafkatx.log.inspect.logdir import Check
@@ -148,30 +161,35 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
             show(f"{path}: no fault")
             return 0
         if not yes:
-            _say("nothing was changed; give --yes to do this")
+            say("nothing was changed; give --yes to do this")
             return FAULTY
         for plan in todo:
             execute(plan)
         left = _print_faults(Check(files, path, compacted=compacted, ours=True).faults(), as_json=False)
-    _say(f"done; {_count(left, 'fault') if left else 'no fault'} left")
+    say(f"done; {_count(left, 'fault') if left else 'no fault'} left")
     return FAULTY if left else 0
 
 
-@log.command()
+@log.command(epilog="Example: kafkatx log adopt /disk1/kafkatx /disk2/kafkatx --yes")
 @click.argument(
     "paths", metavar="DIR...", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False)
 )
-@click.option("-y", "--yes", is_flag=True, help="Do it; otherwise only say what would be done.")
+@click.option("-y", "--yes", is_flag=True, help="Do it; without this the plan is only shown.")
 @click.option(
     "--stray",
     "strays",
     multiple=True,
     metavar="NAME",
-    help="Also a directory that was put aside, by its name.",
+    help="Directory that was put aside and is taken, too; repeatable.",
 )
-@click.option("--strays", "all_strays", is_flag=True, help="Also all directories that are named ...-stray.")
-@click.option("--empty", is_flag=True, help="Partitions whose directories are missing start anew, empty.")
-@click.option("--broker-id", type=click.IntRange(min=0), help="The broker's id, where no DIR says it.")
+@click.option("--strays", "all_strays", is_flag=True, help="Take all directories named ...-stray, too.")
+@click.option("--empty", is_flag=True, help="Start partitions without a directory empty.")
+@click.option(
+    "--broker-id",
+    metavar="ID",
+    type=click.IntRange(min=0),
+    help="Id of the broker, if no DIR has it.",
+)
 def adopt(
     paths: tuple[str, ...],
     yes: bool,
@@ -180,12 +198,12 @@ def adopt(
     empty: bool,
     broker_id: int | None,
 ) -> int:
-    """Rebuild the cluster's state from the directories of the partitions.
+    """Rebuild the cluster's state from partition directories.
 
-    DIR... are all of the broker's log.dirs, in the order of that setting. Topics that the state does not know
-    are made with as many partitions as the highest number says. Their configs are lost: they keep all
-    records until you say otherwise. A damaged state is renamed; one that is sound stays, and is added to. No
-    broker may be running. Exit code 1: nothing was done.
+    DIR... are all of the broker's log.dirs, in the order of that setting. Topics that the state lacks are
+    created, with partitions up to the highest number found. Their configs are lost: they keep all records
+    until retention is set again. A damaged state is renamed; a sound one is kept and completed. No broker may
+    be running. Exit code 1: nothing was done.
     """
     from kafkatx.cli.log.adoption import Adoption
 
@@ -193,18 +211,18 @@ def adopt(
         for line in adoption.lines:
             click.echo(line)
         for said in (*adoption.notes, *adoption.problems):
-            _say(said)
+            say(said)
         if adoption.problems:
-            _say("nothing was changed")
+            say("nothing was changed")
             return FAULTY
         if not adoption.lines:
-            click.echo("the state has everything that is there")
+            click.echo("the state has all partitions")
             return 0
         if not yes:
-            _say("nothing was changed; give --yes to do this")
+            say("nothing was changed; give --yes to do this")
             return FAULTY
         adoption.carry_out()
-    _say("done; the broker can be started")
+    say("done; the broker can be started")
     return 0
 
 

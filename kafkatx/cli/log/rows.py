@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kafkatx.log.inspect.rows import Row
 
 ROWS_AT_ONCE = 500
-"""A long table is drawn in parts of so many rows: no more are held."""
+"""Largest number of rows in memory: a long table is drawn in parts."""
 
 
 def print_json(rows: Iterable[Row], kinds: dict[type, str]) -> None:
-    """An object a line."""
+    """Print an object for each row."""
     for row in rows:
         show_json(_as_json(row, kinds[type(row)]), compact=True)
 
@@ -44,7 +44,7 @@ def _as_json(row: Row, kind: str) -> dict[str, Any]:
 
 
 def print_lines(rows: Iterable[Row], kinds: dict[type, str]) -> None:
-    """A line a row."""
+    """Print a line for each row."""
     out = sys.stdout
     for row in rows:
         pairs = (f"{name}={printable(text)}" for name, text in _texts(row).items() if text)
@@ -52,7 +52,7 @@ def print_lines(rows: Iterable[Row], kinds: dict[type, str]) -> None:
 
 
 def _texts(row: Row) -> dict[str, str]:
-    """A row's fields as text; nothing for what it has not."""
+    """Return a row's fields as text; a missing one is empty."""
     return {name: _text(name, value) for name, value in row._asdict().items()}
 
 
@@ -67,7 +67,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def bytes_text(data: bytes | None) -> str:
-    """Bytes on one line: quoted text, or hexadecimal."""
+    """Return bytes on one line: quoted text, or hexadecimal."""
     if data is None:
         return "null"
     try:
@@ -77,7 +77,7 @@ def bytes_text(data: bytes | None) -> str:
 
 
 def print_tables(rows: Iterable[Row], kinds: dict[type, str]) -> None:
-    """A table for each run of rows of one kind and file, in parts if it is long."""
+    """Draw a table for each run of rows of one kind and file, in parts if it is long."""
     for (kind, file), run in groupby(rows, key=_kind_and_file):
         show(file)
         while part := list(islice(run, ROWS_AT_ONCE)):
@@ -91,7 +91,7 @@ def _kind_and_file(row: Row) -> tuple[type, str]:
 
 
 def _batch(row: Any) -> dict[str, str]:
-    """A BatchRow in so few columns that a terminal has room for them."""
+    """Return a BatchRow in fewer columns, for a terminal."""
     producer = f"{row.producer_id}/{row.producer_epoch}/{row.base_sequence}"
     flags = {"LogAppendTime": row.timestamp_type == "LogAppendTime"}
     flags |= {"transactional": row.transactional, "control": row.control}
@@ -116,13 +116,13 @@ _WORDS = frozenset(
 
 
 def _heading(name: str) -> str:
-    """A column's heading; ``#`` at its end makes it one of numbers."""
+    """Return the heading of a column, with ``#`` at its end if it holds numbers."""
     words = name.replace("_", " ")
     return words if name in _WORDS else words + "#"
 
 
 def printer(as_json: bool, at_terminal: bool) -> Callable[[Iterable[Row], dict[type, str]], None]:
-    """The way of printing that was asked for."""
+    """Return the function that prints rows: JSON, tables or lines."""
     if as_json:
         return print_json
     return print_tables if at_terminal else print_lines

@@ -116,6 +116,7 @@ class Output:
     "--count",
     cls=Option,
     aliases=["--max-messages"],
+    metavar="COUNT",
     type=click.IntRange(min=0),
     help="Number of messages to stop after.",
 )
@@ -132,6 +133,7 @@ class Output:
     "-p",
     "--partition",
     "wanted",
+    metavar="N",
     type=click.IntRange(min=0),
     multiple=True,
     help="Partition to read; repeatable. By default all.",
@@ -154,9 +156,15 @@ class Output:
     metavar="MS",
     type=click.IntRange(0, 86_400_000),
     default=0,
-    help="With a group: how often the number of printed messages is announced, for kafkatx audit --group.",
+    help="Interval of announcements of the number of messages, for kafkatx audit --group; 0: none.",
 )
-@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Topic of the announcements.")
+@click.option(
+    "--audit-topic",
+    metavar="TOPIC",
+    default="kafkatx-audit",
+    show_default=True,
+    help="Topic of the announcements.",
+)
 @refused(_UNSUPPORTED)
 @cluster_options
 def consume(
@@ -179,10 +187,11 @@ def consume(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Print the messages of TOPIC: from the beginning, and then new ones until Ctrl-C.
+    """Print the messages of a topic.
 
-    With a group there may be several topics. Reading goes on where the group has committed; -o (beginning or
-    end) says where to start in partitions without a committed offset.
+    They are printed from the beginning, and then new ones until Ctrl-C; -o and -e change that. With a group
+    there may be several topics. Reading starts at the committed offsets; -o (beginning or end) is for
+    partitions without one.
     """
     topic = topics[0]
     try:

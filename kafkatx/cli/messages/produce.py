@@ -81,6 +81,7 @@ Examples:
 @click.option(
     "-p",
     "--partition",
+    metavar="N",
     type=click.IntRange(min=0),
     help="Partition for all messages; by default the key decides.",
 )
@@ -113,9 +114,15 @@ Examples:
     metavar="MS",
     type=click.IntRange(0, 86_400_000),
     default=0,
-    help="How often the number of written messages is announced, for kafkatx audit; 0: never.",
+    help="Interval of announcements of the number of messages, for kafkatx audit; 0: none.",
 )
-@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Topic of the announcements.")
+@click.option(
+    "--audit-topic",
+    metavar="TOPIC",
+    default="kafkatx-audit",
+    show_default=True,
+    help="Topic of the announcements.",
+)
 @click.option(
     "--audit-server", metavar="NAME", default="", help="Name of this server; by default the host's."
 )
@@ -194,7 +201,7 @@ def produce(
 
 
 def _known(cluster: Cluster, topic: str, typed: bool) -> bool:
-    """Return True if the topic exists, or if nobody is there to be told that it is created.
+    """Return True if the topic exists, or if stderr is not a terminal, where no hint is printed.
 
     :param typed: lines come from a terminal: tell how to end them.
     """

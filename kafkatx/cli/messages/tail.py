@@ -1,4 +1,4 @@
-"""``kafkatx tail``: print messages as they come, of several topics, those that match."""
+"""``kafkatx tail``: print new messages of several topics, and filter them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import click
 
 from kafkatx.cli.messages.consume import renderer
 from kafkatx.cli.options.cluster import client_settings, cluster_options
+from kafkatx.cli.options.kafka_names import Option, names_argument
 from kafkatx.cli.output.records import Rows
 from kafkatx.cli.output.renderer import BadFormat
-from kafkatx.cli.output.terminal import readable_line, stdout_bytes
+from kafkatx.cli.output.terminal import hint, readable_line, stdout_bytes
 
 if TYPE_CHECKING:
     from kafkatx.client.threads import Admin, Consumer
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
 FORMAT = "%t\\t%p\\t%o\\t%k\\t%s\\n"
 MOST_RECORDS = 1000
 LOOK_S = 5.0
-"""How often it looks for topics and partitions that are new."""
+"""Interval between looks for new topics and partitions."""
 
 
 @attrs.frozen
 class Filter:
-    """Which messages are printed.
+    """A filter of messages.
 
-    :ivar value: what is to be found in the value, and *key* in the key; None: anything.
-    :ivar inverted: print the others.
+    :ivar value: pattern to find in the value, *key* in the key; None matches anything.
+    :ivar inverted: choose the messages that do not match.
     """
 
     value: re.Pattern[bytes] | None = None
@@ -42,7 +43,7 @@ class Filter:
     inverted: bool = False
 
     def matches(self, record: Record) -> bool:
-        """Whether this one is printed; a null has nothing in it."""
+        """Return True if the filter chooses *record*; a null is searched as an empty text."""
         found = all(
             pattern is None or pattern.search(data or b"")
             for pattern, data in ((self.value, record.value), (self.key, record.key))
@@ -50,7 +51,7 @@ class Filter:
         return found is not self.inverted
 
     def choose(self, found: Mapping[TopicPartition, list[Record]]) -> dict[TopicPartition, list[Record]]:
-        """Those of some records."""
+        """Return the records that match."""
         if self.value is None and self.key is None:
             return dict(found)
         chosen = {place: list(filter(self.matches, records)) for place, records in found.items()}
@@ -59,15 +60,15 @@ class Filter:
 
 @attrs.frozen
 class Wanted:
-    """Which topics: those with these names, or all whose whole name matches."""
+    """The topics to read: those with these names, or all whose whole name matches."""
 
     names: Sequence[str]
     pattern: re.Pattern[str] | None
 
     def partitions(self, admin: Admin) -> set[TopicPartition]:
-        """Those that there are now.
+        """Return their partitions, as the cluster has them now.
 
-        :raises UnknownTopic: there is no topic of that name.
+        :raises UnknownTopic: there is no topic of a name.
         """
         from kafkatx.clientcore.errors import UnknownTopic
         from kafkatx.types import TopicPartition
@@ -90,24 +91,48 @@ def _compiled(option: str, text: str | None, flags: int) -> re.Pattern[bytes] | 
         raise click.UsageError(f"{option} {text}: {error}") from error
 
 
-@click.command()
-@click.argument("topics", nargs=-1, metavar="[TOPIC]...")
-@click.option("-r", "--regex", metavar="REGEX", help="Topics whose whole name matches, also new ones.")
-@click.option("-m", "--match", metavar="REGEX", help="Only messages with this in their value.")
-@click.option("-k", "--match-key", metavar="REGEX", help="Only messages with this in their key.")
-@click.option("-i", "--ignore-case", is_flag=True, help="Capital or small letters: no matter.")
-@click.option("-v", "--invert", is_flag=True, help="Only messages that do not match.")
+@click.command(
+    epilog="""\b
+Examples:
+  kafkatx tail orders payments
+  kafkatx tail --regex 'log-.*' --match ERROR --last 10
+"""
+)
+@names_argument("topics", "--topic", nargs=-1, metavar="[TOPIC]...")
+@click.option(
+    "-r",
+    "--regex",
+    cls=Option,
+    aliases=["--include"],
+    metavar="REGEX",
+    help="Pattern for the whole names of topics; new topics are read, too.",
+)
+@click.option("-m", "--match", metavar="REGEX", help="Pattern to find in the value of a message.")
+@click.option("-k", "--match-key", metavar="REGEX", help="Pattern to find in the key of a message.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Ignore the case of letters in these patterns.")
+@click.option("-v", "--invert", is_flag=True, help="Print the messages that do not match.")
 @click.option(
     "-n",
     "--last",
+    metavar="COUNT",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Begin with the last so many of each partition.",
+    help="Number of old messages of each partition to print first.",
 )
-@click.option("-c", "--count", type=click.IntRange(min=1), help="Stop after so many messages.")
-@click.option("-f", "--format", "format_text", metavar="FORMAT", help="As `kafkatx consume -f`.")
-@click.option("-J", "--json", "as_json", is_flag=True, help="One JSON object a message.")
+@click.option(
+    "-c",
+    "--count",
+    cls=Option,
+    aliases=["--max-messages"],
+    metavar="COUNT",
+    type=click.IntRange(min=1),
+    help="Number of messages to stop after.",
+)
+@click.option(
+    "-f", "--format", "format_text", metavar="FORMAT", help="Format of a message, see `kafkatx consume -h`."
+)
+@click.option("-J", "--json", "as_json", is_flag=True, help="Print one JSON object a message.")
 @cluster_options
 def tail(
     topics: tuple[str, ...],
@@ -123,9 +148,10 @@ def tail(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Print the messages of each TOPIC as they come, until Ctrl-C.
+    """Print new messages of topics until Ctrl-C.
 
-    A line a message: topic, partition, offset, key and value, divided by tabs. No group is joined.
+    Each message is a line: topic, partition, offset, key and value, with tabs between them. No consumer group
+    is joined.
     """
     if bool(topics) == (regex is not None):
         raise click.UsageError("give TOPIC..., or --regex for their names")
@@ -150,6 +176,8 @@ def tail(
         Admin(beside=consumer) as admin,
     ):
         rows = Rows(consumer, None if as_json else make)
+        if not last:
+            hint("only new messages, until Ctrl-C (-n COUNT: the last ones, too)")
         follow(consumer, admin, wanted, last, chosen, rows, count, stdout_bytes())
 
 
@@ -163,15 +191,15 @@ def follow(
     count: int | None,
     out: IO[bytes],
 ) -> None:
-    """Print what comes, until *count* messages are printed."""
+    """Print new messages until *count* are printed."""
     consumer.assign(wanted.partitions(admin))
-    _begin(consumer, last)
+    _seek(consumer, last)
     looked = time.monotonic()
     left = count
     while left is None or left > 0:
         wait_s = looked + LOOK_S - time.monotonic()
         if wait_s <= 0:
-            consumer.assign(wanted.partitions(admin))  # what is new is read from its beginning
+            consumer.assign(wanted.partitions(admin))  # new partitions are read from their beginning
             looked = time.monotonic()
             continue
         found = chosen.choose(consumer.getmany(MOST_RECORDS, round(wait_s * 1000)))
@@ -183,8 +211,8 @@ def follow(
             out.flush()
 
 
-def _begin(consumer: Consumer, last: int) -> None:
-    """Go to the ends, or so far before them."""
+def _seek(consumer: Consumer, last: int) -> None:
+    """Seek to the ends of the partitions, or *last* messages before them."""
     places = consumer.assignment()
     if not places:
         return
@@ -195,7 +223,7 @@ def _begin(consumer: Consumer, last: int) -> None:
 
 
 def first(found: Mapping[TopicPartition, list[Record]], most: int) -> dict[TopicPartition, list[Record]]:
-    """The first records of these, *most* in all."""
+    """Return the first records, *most* in all."""
     kept = {}
     for place, records in found.items():
         if most <= 0:

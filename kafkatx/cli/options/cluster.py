@@ -82,9 +82,9 @@ def group_options(hidden: bool = True) -> Callable[[F], F]:
 
 
 def connect(bootstrap: str, timeout_s: float) -> Cluster:
-    """The cluster that the options name; it connects at its first use.
+    """Return a client of the cluster that the options name; it connects at its first use.
 
-    :raises SettingError: *bootstrap* is not of the form host:port,...
+    :raises SettingError: *bootstrap* does not have the form host:port,...
     """
     from kafkatx.blocking import Cluster
 
@@ -100,7 +100,7 @@ def _say_wait(line: str) -> None:
 
 
 def client_settings(bootstrap: str, timeout_s: float) -> dict[str, object]:
-    """The same for a client of :mod:`kafkatx.client`."""
+    """Return the same for a client of :mod:`kafkatx.client`, as its settings."""
     timeout_ms = max(1, round(timeout_s * 1000))
     return {
         "bootstrap.servers": bootstrap,
@@ -125,9 +125,9 @@ def pairs(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def check_changes(values: Mapping[str, str], deleted: Iterable[str]) -> None:
-    """Refuse settings that are to be set and deleted.
+    """Check that no setting is both set and deleted.
 
-    :raises click.UsageError: there is one.
+    :raises click.UsageError: one is.
     """
     both = sorted(set(values) & set(deleted))
     if both:
@@ -135,6 +135,6 @@ def check_changes(values: Mapping[str, str], deleted: Iterable[str]) -> None:
 
 
 def changes_text(values: Mapping[str, str], deleted: Iterable[str]) -> str:
-    """``set a=1, deleted b``."""
+    """Return ``set a=1, deleted b``."""
     done = [f"set {name}={value}" for name, value in values.items()]
     return ", ".join([*done, *(f"deleted {name}" for name in deleted)])

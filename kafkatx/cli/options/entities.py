@@ -68,7 +68,7 @@ def entity_options(command: F) -> F:
 
 @attrs.frozen
 class Chosen:
-    """Whose settings or quotas are meant: a topic's or brokers' (*resource*), or clients' (*entity*).
+    """The owner of settings or quotas: a topic or brokers (*resource*), or clients (*entity*).
 
     :ivar entity: as :data:`kafkatx.clientcore.admin.quotas.Entity`; empty stands for all clients.
     """
@@ -78,7 +78,7 @@ class Chosen:
 
 
 def chosen(options: Mapping[str, Any], all_quotas: bool = False) -> Chosen:
-    """Return whose settings or quotas the options name.
+    """Return the owner of settings or quotas that the options name.
 
     :param all_quotas: the quotas of all clients may be meant.
     :raises click.UsageError: not exactly one thing is named.

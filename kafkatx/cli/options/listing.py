@@ -18,6 +18,6 @@ def json_option(command: F) -> F:
 def listing_options(command: F) -> F:
     """Add ``--json`` and ``--header``, passed as *as_json* and *header*."""
     header = click.option(
-        "--header", is_flag=True, help="Print a line with the names of the columns first, also into a pipe."
+        "--header", is_flag=True, help="Print the names of the columns first, also into a pipe."
     )
     return json_option(header(command))

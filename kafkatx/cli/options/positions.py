@@ -1,4 +1,4 @@
-"""Where ``kafkatx consume -o`` starts and stops: parsed from text, then looked up in the cluster."""
+"""The positions of ``kafkatx consume -o``: parsed from text, then looked up in the cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EARLIEST = -2
 
 
 class BadPosition(ValueError):
-    """The text is no position; the message says what would be."""
+    """The text is not a position; the message lists the forms."""
 
 
 @attrs.frozen
@@ -31,25 +31,25 @@ END = Position("end")
 
 
 def parse(texts: Iterable[str]) -> tuple[Position, int | None]:
-    """Read the ``-o`` options: one start at most, and ``e@MS`` the time to stop at (exclusive).
+    """Parse the ``-o`` options: at most one start, and ``e@MS``, the time to stop at (exclusive).
 
     ======================  ==========================================
-    ``beginning``           the first message that there is
-    ``end``                 only what comes from now on
+    ``beginning``           the first message
+    ``end``                 only new messages
     ``42``                  this offset
     ``-5``                  the last five messages of each partition
     ``s@1700000000000``     the first message at or after this time, in ms
     ``e@1700000000000``     stop before the first message at or after this time
     ======================  ==========================================
 
-    :raises BadPosition: a text is none of these, or there are two starts.
+    :raises BadPosition: a text has another form, or there are two starts.
     """
     start, stop_ms = None, None
     for text in texts:
         if text.startswith("e@"):
             stop_ms = _number(text, text[2:])
         elif start is not None:
-            raise BadPosition(f"{text}: there is a position to start at already")
+            raise BadPosition(f"{text}: only one position to start at can be given")
         else:
             start = _start(text)
     return start or BEGINNING, stop_ms
@@ -81,9 +81,9 @@ def resolve(
     stop_ms: int | None,
     stop_at_end: bool,
 ) -> dict[int, tuple[int, int | None]]:
-    """Look up the offsets: for each partition the first, and the exclusive end (None: go on for ever).
+    """Look up for each partition the first offset and the exclusive end (None: no end).
 
-    A time after the last message stands for the end. Of *stop_ms* and *stop_at_end* the earlier holds.
+    A time after the last message stands for the end. Of *stop_ms* and *stop_at_end* the earlier one applies.
     """
     latest = _offsets(cluster, topic, partitions, LATEST)
     starts = _starts(cluster, topic, partitions, start, latest)

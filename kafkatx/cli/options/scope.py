@@ -24,6 +24,7 @@ def scope_options(command: F) -> F:
         "-p",
         "--partition",
         "partitions",
+        metavar="N",
         type=click.IntRange(min=0),
         multiple=True,
         help="Partition of the topic; repeatable.",

@@ -16,16 +16,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class BadTime(ValueError):
-    """The text is no time or no duration; the message says what would be."""
+    """The text is not a time or duration; the message has an example."""
 
 
 def parse_time(text: str) -> int:
-    """Milliseconds since the epoch of ``2026-11-21T10:00:00.000+01:00``.
+    """Return the milliseconds since the epoch of ``2026-11-21T10:00:00.000+01:00``.
 
     The time of day, its seconds and their fraction may be left out. Without ``Z`` or an offset it is UTC, as
     for Apache Kafka's own tools.
 
-    :raises BadTime: it is none.
+    :raises BadTime: the text has another form.
     """
     match = _TIME.fullmatch(text)
     if match is None:
@@ -40,9 +40,9 @@ def parse_time(text: str) -> int:
 
 
 def parse_duration(text: str) -> int:
-    """Milliseconds of ``P1DT2H30M10.5S``: days, hours, minutes, seconds.
+    """Return the milliseconds of ``P1DT2H30M10.5S``: days, hours, minutes, seconds.
 
-    :raises BadTime: it is none.
+    :raises BadTime: the text has another form.
     """
     match = _DURATION.fullmatch(text)
     if match is None:

@@ -1,1 +1,1 @@
-"""What commands print: tables, lines, JSON, records."""
+"""stdout and stderr of the commands: lines, tables, progress bars, messages."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kafkatx.types import TopicPartition
 
 MakeRenderer = Callable[[str], Renderer]
-"""Makes what prints the messages of one topic."""
+"""Makes the renderer of one topic."""
 
 
 class Rows:
@@ -29,7 +29,7 @@ class Rows:
         self._renderers: dict[str, Renderer] = {}
 
     def render(self, found: Mapping[TopicPartition, list[Record]]) -> bytes:
-        """All of these."""
+        """Return all records, rendered."""
         pieces = []
         for place, records in found.items():
             renderer = self._renderers.get(place.topic)

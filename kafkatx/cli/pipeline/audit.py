@@ -1,4 +1,4 @@
-"""``kafkatx audit``: what producers announced against what is there, window by window."""
+"""``kafkatx audit``: compare announced and found records, window by window."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafkatx.cli.options.cluster import cluster_options, connect
+from kafkatx.cli.options.listing import listing_options
 from kafkatx.cli.options.times import BadTime, parse_time
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import say
@@ -29,14 +30,20 @@ def _time(ctx: click.Context, option: click.Parameter, text: str | None) -> int 
         raise click.BadParameter(str(error), ctx, option) from error
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+Examples:
+  kafkatx audit -t orders --all
+  kafkatx audit -t orders --ingested /data/orders --json
+"""
+)
 @click.option(
     "-t",
     "--topic",
     "topics",
     metavar="TOPIC",
     multiple=True,
-    help="Only this one; repeatable. Else those that are in the table, or all that were announced.",
+    help="Topic to compare; repeatable. By default those of the table, or all that were announced.",
 )
 @click.option(
     "--ingested",
@@ -44,16 +51,22 @@ def _time(ctx: click.Context, option: click.Parameter, text: str | None) -> int 
     "directory",
     metavar="DIR",
     type=click.Path(),
-    help="Count in this table (Parquet, JSON or Avro files) and not in the topics themselves.",
+    help="Table to count in (Parquet, JSON or Avro files), instead of the topics themselves.",
 )
-@click.option("--window-from", "from_ms", metavar="TIME", callback=_time, help="Windows from this time on.")
-@click.option("--until", "until_ms", metavar="TIME", callback=_time, help="Windows before this time.")
+@click.option(
+    "--window-from",
+    "from_ms",
+    metavar="TIME",
+    callback=_time,
+    help="Start of the first window, 2026-11-21T10:00:00Z say.",
+)
+@click.option("--until", "until_ms", metavar="TIME", callback=_time, help="Time before which windows begin.")
 @click.option(
     "--window",
     "window_s",
     metavar="SECONDS",
     type=click.FloatRange(min=0.001, max=86_400),
-    help="How long windows are; else as long as all producers' windows need.",
+    help="Length of the windows; by default as the producers' windows require.",
 )
 @click.option(
     "--settle",
@@ -62,20 +75,26 @@ def _time(ctx: click.Context, option: click.Parameter, text: str | None) -> int 
     type=click.FloatRange(min=0),
     default=60.0,
     show_default=True,
-    help="How long records and announcements may be on their way: until then a window is open.",
+    help="Time for records and announcements to arrive: until then a window is open.",
 )
 @click.option(
     "-G",
     "--group",
     metavar="GROUP",
-    help="Compare with what the consumers of this group announced that they have read, too.",
+    help="Consumer group whose announcements are compared, too.",
 )
-@click.option("--by", type=click.Choice(["server"]), help="Show how much each server announced.")
+@click.option("--by", type=click.Choice(["server"]), help="Show the announced numbers of each server.")
 @click.option("--all", "show_all", is_flag=True, help="Show all windows, not only those that differ.")
-@click.option("--lateness", is_flag=True, help="Show how late windows were announced, and were loaded.")
-@click.option("--plot", "plot_path", metavar="FILE", type=click.Path(), help="Draw all windows: .png, .svg.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON object for each window.")
-@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Where it is announced.")
+@click.option("--lateness", is_flag=True, help="Show the delay of announcements and of loading.")
+@click.option(
+    "--plot",
+    "plot_path",
+    metavar="FILE",
+    type=click.Path(),
+    help="Picture of all windows to draw: .png, .svg or .pdf.",
+)
+@listing_options
+@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Topic of the announcements.")
 @cluster_options
 def audit(
     topics: tuple[str, ...],
@@ -90,20 +109,25 @@ def audit(
     lateness: bool,
     plot_path: str | None,
     as_json: bool,
+    header: bool,
     audit_topic: str,
     bootstrap: str,
     timeout: float,
 ) -> int:
-    """Compare what producers announced with what has arrived.
+    """Compare the records that producers announced with those found.
 
-    Producers announce how many records they got into a topic if audit.interval.ms is set. Those are counted
-    in the topic, or with --ingested in the table that it was loaded into. With --group what a group's
-    consumers announced is compared, too. The exit status is 1 if records are missing or doubled, or if the
-    group has not read them, or twice.
+    With audit.interval.ms producers announce the number of records that they have written to each topic. This
+    command counts the records in the topics, or with --ingested in the table that they were loaded into. With
+    --group it also compares what the consumers of a group announced. Exit code 1: records are missing or
+    doubled, or the group has not read some, or read some twice.
+
+    \b
+    Into a pipe, a line for each window, with tabs between the fields:
+      topic window announced found missing doubled unannounced state
     """
     from kafkatx.audit.comparison import between, compare
     from kafkatx.audit.topics import read_announced
-    from kafkatx.cli.pipeline.audit_rows import show, summary
+    from kafkatx.cli.pipeline.audit_rows import print_windows, summary
 
     with connect(bootstrap, timeout) as cluster:
         announced = read_announced(cluster, audit_topic, group)
@@ -128,7 +152,8 @@ def audit(
         servers=announced.servers(chosen, window_ms) if by else {},
     )
     windows = list(between(compared, from_ms, until_ms))
-    show([window for window in windows if show_all or window.differs], as_json, lateness, by_server=bool(by))
+    shown = [window for window in windows if show_all or window.differs]
+    print_windows(shown, as_json, lateness, by_server=bool(by), header=header)
     if plot_path is not None:
         _plot(windows, plot_path, directory)
     say(summary(windows, window_ms, announced.unreadable))

@@ -1,4 +1,4 @@
-"""How ``kafkatx audit`` shows windows: a table with bars for a person, lines for a program."""
+"""The forms in which ``kafkatx audit`` shows windows: a table with bars, lines or JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ if TYPE_CHECKING:
     from kafkatx.audit.comparison import Window
 
 BAR_CELLS = 20
-COLUMNS = ("topic", "window", "announced#", "found#", "missing#", "doubled#", "unannounced#", "state")
+COLUMNS = ("topic", "window!", "announced#", "found#", "missing#", "doubled#", "unannounced#", "state")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def show(windows: Sequence[Window], as_json: bool, lateness: bool, *, by_server: bool = False) -> None:
-    """Print windows: JSON, a table if stdout is a terminal, or lines with tabs between."""
+def print_windows(
+    windows: Sequence[Window],
+    as_json: bool,
+    lateness: bool,
+    *,
+    by_server: bool = False,
+    header: bool = False,
+) -> None:
+    """Print windows: JSON, a table if stdout is a terminal, or lines with tabs between the fields."""
     if as_json:
         for window in windows:
             show_json(_as_json(window, lateness, by_server), compact=True)
@@ -33,21 +40,22 @@ def show(windows: Sequence[Window], as_json: bool, lateness: bool, *, by_server:
         ]
         for window in windows
     ]
+    columns = [
+        *COLUMNS,
+        *(("consumed#", "unconsumed#", "reread#") if group else ()),
+        *(("servers",) if by_server else ()),
+        *(("announced after#", "loaded after#") if lateness else ()),
+    ]
     if not interactive(sys.stdout):
-        print_rows(rows)
+        print_rows(rows, columns if header else ())
     elif rows:
         most = max(max(window.announced, window.found) for window in windows)
-        extra = [
-            *(("consumed#", "unconsumed#", "reread#") if group else ()),
-            *(("servers",) if by_server else ()),
-            *(("announced after#", "loaded after#") if lateness else ()),
-        ]
         bars = [[*row, bar(window, most)] for row, window in zip(rows, windows, strict=True)]
-        print_table([*COLUMNS, *extra, ""], bars)
+        print_table([*columns, "|"], bars)
 
 
 def summary(windows: Sequence[Window], window_ms: int, unreadable: int) -> str:
-    """One line about all windows."""
+    """Return one line about all windows."""
     equal = sum(not window.differs for window in windows)
     closed = [window for window in windows if not window.open]
     missing, doubled, unannounced = (
@@ -63,11 +71,11 @@ def summary(windows: Sequence[Window], window_ms: int, unreadable: int) -> str:
             sum(getattr(each, what) for each in closed) for what in ("unconsumed", "reread")
         )
         text += f"; {unconsumed} not consumed, {reread} read again"
-    return text + (f"; {unreadable} records of the audit topic are none" if unreadable else "")
+    return text + (f"; {unreadable} records of the audit topic are not announcements" if unreadable else "")
 
 
 def time_text(time_ms: int) -> str:
-    """A time in ISO 8601's form; the number where the calendar has no such time."""
+    """Return a time in the form of ISO 8601, or the number if it is out of the calendar's range."""
     try:
         time = _EPOCH + timedelta(milliseconds=time_ms)
     except OverflowError:
@@ -76,11 +84,11 @@ def time_text(time_ms: int) -> str:
 
 
 def bar(window: Window, most: int) -> str:
-    """What was found as ``=``, copies too many as ``+``, what is missing as ``-``; *most* is a whole bar."""
+    """Return a bar: ``=`` for found records, ``+`` for copies, ``-`` for missing ones; *most* fills it."""
     ends = [window.distinct, max(window.found, window.announced)]
     distinct, end = (-(-BAR_CELLS * amount // most) if most else 0 for amount in ends)
     if window.missing or window.doubled:
-        distinct = min(distinct, end - 1)  # a little is seen, too
+        distinct = min(distinct, end - 1)  # a small difference is visible, too
     return "=" * distinct + ("+" if window.doubled else "-" if window.missing else "=") * (end - distinct)
 
 
@@ -91,13 +99,13 @@ def _row(window: Window) -> list[object]:
 
 
 def _servers(window: Window) -> str:
-    """How much each server announced, the most first; ``?`` where the announcement does not tell."""
+    """Return the announced number of each server, the largest first; ``?`` for an unknown server."""
     by_count = sorted(window.servers.items(), key=lambda item: (-item[1], item[0]))
     return " ".join(f"{server or '?'}={count}" for server, count in by_count) or "-"
 
 
 def _lateness(window: Window) -> list[str]:
-    """How long after the window's end it was announced, and was loaded, to the last of it; in seconds."""
+    """Return the seconds from the window's end to its last announcement, and to its last loaded record."""
     return [
         "-" if time_ms is None else f"{(time_ms - window.end_ms) / 1000:.1f}"
         for time_ms in (window.sent_ms, window.written_ms)

@@ -1,4 +1,4 @@
-"""``kafkatx ingest``: topics into files, by Spark, each record once."""
+"""``kafkatx ingest``: load topics into files with Spark, each record once."""
 
 from __future__ import annotations
 
@@ -17,59 +17,97 @@ COMMIT_EVERY_S = 60.0
 INTERRUPTED = 130
 
 
-@click.command()
-@click.option("-t", "--topic", "topics", metavar="TOPIC", multiple=True, help="Load this; repeatable.")
-@click.option("--pattern", metavar="REGEX", help="Load the topics with a match in their name, new ones too.")
-@click.option("--to", metavar="DIR", required=True, help="Where the files go: a directory, or hdfs://...")
+@click.command(
+    epilog="""\b
+Examples:
+  kafkatx ingest -t orders --to /data/orders --partition-by date
+  kafkatx ingest -t orders --to /data/orders --decode json --follow
+"""
+)
+@click.option("-t", "--topic", "topics", metavar="TOPIC", multiple=True, help="Topic to load; repeatable.")
+@click.option(
+    "--pattern", metavar="REGEX", help="Pattern to find in the names of topics; new topics are loaded, too."
+)
+@click.option("--to", metavar="DIR", required=True, help="Directory of the files, or hdfs://...")
 @click.option(
     "--format",
     "format_name",
     type=click.Choice(["parquet", "json", "avro"]),
     default="parquet",
     show_default=True,
-    help="Of the files.",
+    help="Format of the files.",
 )
 @click.option(
     "--compression",
     type=click.Choice(["snappy", "zstd", "none"]),
     default="snappy",
     show_default=True,
-    help="Of Parquet and Avro.",
+    help="Codec of Parquet and Avro files.",
 )
-@click.option("--partition-by", metavar="COLUMN,...", default="", help="Folders: date, hour or any column.")
-@click.option("--once/--follow", default=True, help="Load what is there now, or go on. [once]")
-@click.option("--decode", metavar="NAME", help="json, access-log, avro, string or a plug-in's. Else: bytes.")
 @click.option(
-    "--decoder-setting", "decoder_settings", metavar="NAME=VALUE", multiple=True, help="Repeatable."
+    "--partition-by",
+    metavar="COLUMN,...",
+    default="",
+    help="Columns to make folders of: date, hour or any column.",
+)
+@click.option(
+    "--once/--follow", default=True, help="Load what is in the topics now, or go on.  [default: once]"
+)
+@click.option(
+    "--decode",
+    metavar="NAME",
+    help="Decoder: json, access-log, avro, string or a plugin's; by default bytes.",
+)
+@click.option(
+    "--decoder-setting",
+    "decoder_settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Setting of the decoder; repeatable.",
 )
 @click.option(
     "--schema",
     metavar="DDL",
-    help="The columns, as `id BIGINT, name STRING`; fields that are not named are left out.",
+    help="Columns, `id BIGINT, name STRING` say; other fields are left out.",
 )
-@click.option("--time-column", metavar="COLUMN", help="Gives date and hour. Else: the decoder's or Kafka's.")
+@click.option(
+    "--time-column",
+    metavar="COLUMN",
+    help="Column that date and hour are made of; by default the decoder's, or Kafka's timestamp.",
+)
 @click.option(
     "--commit-every",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
     default=COMMIT_EVERY_S,
     show_default=True,
-    help="With --follow: the least time from one commit to the next.",
+    help="With --follow: shortest time between two commits.",
 )
-@click.option("--max-records", type=click.IntRange(min=1), help="Of one commit. Else: all there are.")
+@click.option(
+    "--max-records",
+    metavar="COUNT",
+    type=click.IntRange(min=1),
+    help="Largest number of records in one commit; by default no limit.",
+)
 @click.option(
     "--start",
     type=click.Choice(["earliest", "latest"]),
     default="earliest",
     show_default=True,
-    help="Where to begin in partitions that the first commit finds.",
+    help="Position to begin at in the partitions of the first commit.",
 )
-@click.option("--headers", is_flag=True, help="A column for them, if nothing is decoded.")
-@click.option("--skip-lost", is_flag=True, help="Go on with a warning where records are gone.")
-@click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Which Spark.")
-@click.option("--spark-conf", "spark_conf", metavar="NAME=VALUE", multiple=True, help="Repeatable.")
-@click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Print errors and, if asked for, JSON.")
+@click.option("--headers", is_flag=True, help="Add a column of record headers, without --decode.")
+@click.option(
+    "--skip-lost", is_flag=True, help="Go on with a warning if records were deleted before they were loaded."
+)
+@click.option(
+    "--master", metavar="URL", default="local[*]", show_default=True, help="URL of the Spark master."
+)
+@click.option(
+    "--spark-conf", "spark_conf", metavar="NAME=VALUE", multiple=True, help="Setting of Spark; repeatable."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors, and JSON with --json.")
 @cluster_options
 def ingest(
     topics: tuple[str, ...],
@@ -95,15 +133,15 @@ def ingest(
     bootstrap: str,
     timeout: float,
 ) -> int:
-    """Load topics into files, each record once, however often this is stopped and started again.
+    """Load topics into files, each record once, also after crashes.
 
-    Offsets are kept with the files: the same command goes on where the last one has ended. Ctrl-C completes
-    the running commit; a second one leaves it out, and the next run does it again.
+    Offsets are kept with the files: the same command goes on where the last one ended. Ctrl-C completes
+    the running commit; a second one drops it, and the next run repeats it.
     """
     from kafkatx.cli.pipeline import ingestion
     from kafkatx.spark.session import check_java, check_pyspark
 
-    check_pyspark()  # before what cannot be imported without it
+    check_pyspark()  # before imports that need it
     check_java(os.environ)
     from kafkatx.spark.ingest.options import IngestOptions
     from kafkatx.spark.options.client import ClientSettings
@@ -133,9 +171,9 @@ def ingest(
 
 
 def run(options: IngestOptions, master: str, conf: dict[str, str], as_json: bool, quiet: bool) -> int:
-    """Do it, and tell of it; the exit code.
+    """Ingest, print the result, and return the exit code.
 
-    :raises KafkaTXError: it could not be done; the message is for the user.
+    :raises KafkaTXError: it failed; the message is for the user.
     """
     from kafkatx.cli.pipeline import ingestion
 

@@ -1,4 +1,4 @@
-"""What ``kafkatx ingest`` does around an ingestion: checks, Spark, signals, the bar and the closing table."""
+"""The surroundings of an ingestion of ``kafkatx ingest``: checks, Spark, signals, progress and the result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import click
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 SPARK_LOG = "spark.log"
 KEPT_LOG = "kafkatx-ingest-spark-"
-"""What names the logs that are kept for somebody to read begin with."""
+"""Prefix of the logs that are kept after an error."""
 
 COLUMNS = ("topic", "partition#", "from#", "to#", "lag#")
 
 
 def selection(topics: Sequence[str], pattern: str | None) -> Selection:
-    """What to load.
+    """Return the topics to load.
 
-    :raises click.UsageError: neither topics nor a pattern are given, or both, or it is none.
+    :raises click.UsageError: not exactly one of topics and pattern is given, or the pattern is wrong.
     """
     from kafkatx.spark.options.options import Subscribe, SubscribePattern
 
@@ -52,9 +52,9 @@ def selection(topics: Sequence[str], pattern: str | None) -> Selection:
 
 
 def check(options: IngestOptions) -> None:
-    """See what can be seen before Spark is started, which takes seconds.
+    """Check the decoder and the topics before Spark is started, which takes seconds.
 
-    :raises KafkaTXError: the decoder or a topic is not there, no broker answers.
+    :raises KafkaTXError: the decoder or a topic does not exist, or no broker answers.
     """
     from kafkatx.spark.ingest.decoder import open_decoding
     from kafkatx.spark.source.plan import assigned, connect
@@ -67,13 +67,13 @@ def check(options: IngestOptions) -> None:
 def ingest_shown(
     options: IngestOptions, master: str, conf: Mapping[str, str], quiet: bool
 ) -> tuple[Report, bool]:
-    """Start Spark, ingest, and show how far it is; with it, whether somebody stopped it.
+    """Start Spark, ingest, and show the progress; return the report, and True if a signal stopped it.
 
-    :raises KafkaTXError: it failed. If that may be Spark's fault the message says where Spark's output is.
+    :raises KafkaTXError: it failed. If Spark may be the cause, the message names the file with its output.
     """
     from kafkatx.spark.ingest import ingest
 
-    stop = Stop("the running commit is completed; once more, and it is left out")
+    stop = Stop("stopping after the running commit; again: stop now, and drop it")
     with logged() as scratch, spark(scratch, master, conf, quiet) as session, stop.listening():
         shown = Shown(options, quiet)
         with shown.bar:
@@ -83,10 +83,10 @@ def ingest_shown(
 
 @contextmanager
 def logged() -> Iterator[str]:
-    """A directory for Spark's temporary files and its log.
+    """Yield a directory for Spark's temporary files and its log.
 
-    It is gone at the end, or with the next start if this process is killed. The log is kept if it is needed
-    to understand an error. Warnings of ours go to stderr, in one line each.
+    It is deleted at the end or, if this process is killed, by the next start. The log is kept after errors
+    that it may explain. Warnings of kafkatx go to stderr, one line each.
     """
     from kafkatx.scratch import Scratch
     from kafkatx.spark.ingest.errors import IngestError
@@ -96,19 +96,19 @@ def logged() -> Iterator[str]:
             with logging_to(os.path.join(scratch.path, SPARK_LOG)):
                 yield scratch.path
         except IngestError as error:
-            if type(error) is not IngestError:  # the others say all there is
+            if type(error) is not IngestError:  # its subclasses explain themselves
                 raise
             path = scratch.keep(SPARK_LOG, KEPT_LOG)
             raise IngestError(f"{error} (Spark's own output is in {path})") from error
         except spark_errors() as error:
             first_line = str(error).strip().partition("\n")[0]
             path = scratch.keep(SPARK_LOG, KEPT_LOG)
-            raise SettingError(f"Spark failed: {first_line}; all that it said is in {path}") from error
+            raise SettingError(f"Spark failed: {first_line}; its output is in {path}") from error
 
 
 @contextmanager
 def logging_to(path: str) -> Iterator[None]:
-    """Python's log: kafkatx's warnings to stderr, everybody else's (py4j's) to a file."""
+    """Send kafkatx's warnings to stderr, and the log of other libraries (py4j) to a file."""
     ours, root = logging.getLogger("kafkatx"), logging.getLogger()
     to_stderr, to_file = EchoHandler(logging.WARNING), logging.FileHandler(path)
     ours.addHandler(to_stderr)
@@ -122,16 +122,16 @@ def logging_to(path: str) -> Iterator[None]:
 
 
 class EchoHandler(logging.Handler):
-    """A line on stderr for each message."""
+    """A log handler that prints a line on stderr for each message."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print it."""
+        """Print one message."""
         say("kafkatx: " + " ".join(record.getMessage().split()))
 
 
 @contextmanager
 def spark(scratch: str, master: str, conf: Mapping[str, str], quiet: bool) -> Iterator[SparkSession]:
-    """A session with its log and temporary files in a directory; says that it takes a while."""
+    """Yield a session with its log and temporary files in *scratch*; print that it starts."""
     from kafkatx.spark.session import spark_session
 
     began = time.monotonic()
@@ -140,12 +140,12 @@ def spark(scratch: str, master: str, conf: Mapping[str, str], quiet: bool) -> It
     log_path = os.path.join(scratch, SPARK_LOG)
     with spark_session(log_path, master, "kafkatx ingest", conf, scratch) as session:
         if not quiet:
-            say(f"Spark {session.version} is there after {time.monotonic() - began:.1f} s")
+            say(f"Spark {session.version} started in {time.monotonic() - began:.1f} s")
         yield session
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
-    """What PySpark raises; nothing if it cannot be imported."""
+    """Return the exceptions of PySpark; none if it cannot be imported."""
     with suppress(ImportError):
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -155,7 +155,7 @@ def spark_errors() -> tuple[type[Exception], ...]:
 
 
 class Shown:
-    """The bar; where nobody looks, and the ingestion goes on and on, a line for each commit."""
+    """The display of the progress: a bar at a terminal, else with --follow a line for each commit."""
 
     def __init__(self, options: IngestOptions, quiet: bool) -> None:
         seen = interactive(sys.stderr)
@@ -164,21 +164,21 @@ class Shown:
         self._last: Progress | None = None
 
     def tell(self, progress: Progress) -> None:
-        """Take what the ingestion tells."""
+        """Show the progress."""
         self.bar.reach(progress.records_done, progress.records_total)
         last, self._last = self._last, progress
         if self._lines and last is not None and progress.commit > last.commit:
             say(f"commit {last.commit}: {progress.records_done:,} records so far, lag {progress.lag:,}")
 
 
-def summary(report: Report) -> dict[str, Any]:
-    """The report as an object of JSON."""
+def summary(report: Report) -> dict[str, object]:
+    """Return the report as an object of JSON."""
     partitions = [partition._asdict() for partition in report.partitions]
     return {**attrs.asdict(report, recurse=False), "partitions": partitions}
 
 
 def print_report(report: Report, to: str) -> None:
-    """A line on stderr; on stdout a table, or for another program a line for each partition."""
+    """Print a line on stderr, and on stdout a table, or into a pipe a line for each partition."""
     say(summary_line(report, to))
     if interactive(sys.stdout):
         print_table(COLUMNS, report.partitions)
@@ -187,9 +187,9 @@ def print_report(report: Report, to: str) -> None:
 
 
 def summary_line(report: Report, to: str) -> str:
-    """What was loaded, in one line."""
+    """Return one line about what was loaded."""
     if not report.commits:
-        return f"nothing new: {to} has all that there is"
+        return f"nothing new: {to} has all records"
     letters = f"{report.dead:,} dead letters, " if report.dead else ""
     return (
         f"{report.rows:,} rows, {letters}{report.bytes:,} bytes in {report.files:,} files, "

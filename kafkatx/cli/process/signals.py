@@ -1,4 +1,4 @@
-"""Signals that ask a command to end, taken at a place where nothing is half done."""
+"""SIGINT and SIGTERM, handled at a point where no work is half done."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from kafkatx.cli.output.terminal import say
 
 
 def interrupt(number: int) -> None:
-    """Break off whatever the main thread waits for."""
+    """Raise KeyboardInterrupt in the main thread."""
     raise KeyboardInterrupt
 
 
 def die(number: int) -> None:
-    """End the process as the signal does where nobody takes it: nothing more is done, nothing tidied."""
+    """End the process as the signal does by default, without any cleanup."""
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
 
 
 @attrs.define
 class Stop:
-    """What a signal asks for: the first to end when the work at hand is done, the second to end now.
+    """A request to stop: after the first signal when the present work is done, after the second one at once.
 
-    :ivar message: said at the first, if it is not empty.
-    :ivar now: called with the second one's number.
-    :ivar event: set since the first.
+    :ivar message: printed at the first signal, unless it is empty.
+    :ivar now: called with the number of the second signal.
+    :ivar event: set by the first signal.
     """
 
     message: str = ""
@@ -38,7 +38,7 @@ class Stop:
     event: threading.Event = attrs.field(factory=threading.Event)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Called by the interpreter, in the main thread; what that waits for goes on unless this raises."""
+        """Handle a signal, in the main thread, whose work goes on unless this raises."""
         if self.event.is_set():
             self.now(number)
             return
@@ -48,7 +48,7 @@ class Stop:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take SIGINT and SIGTERM meanwhile, whoever had them before. In the main thread only."""
+        """Handle SIGINT and SIGTERM inside of this context. In the main thread only."""
         signals = (signal.SIGINT, signal.SIGTERM)
         before = [signal.signal(number, self) for number in signals]
         try:

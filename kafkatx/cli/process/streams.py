@@ -1,4 +1,4 @@
-"""The process's standard streams, also where they were closed before it started or fail at its end."""
+"""The standard streams of the process, also if they were closed before its start or fail at its end."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _NAMES = ("input", "output", "error")
 
 
 def open_closed() -> list[str]:
-    """Open those of the three descriptors that are closed, so that no file or socket gets their numbers.
+    """Open the standard descriptors that are closed, so that no file or socket gets their numbers.
 
-    Reading from and writing to them fails, as with the closed ones; standard error swallows what it gets.
+    Reading and writing fail as before, except that text for standard error is dropped.
 
     :return: the names of those that were closed.
     """
@@ -22,7 +22,7 @@ def open_closed() -> list[str]:
         try:
             os.fstat(number)
         except OSError:
-            # The lowest number that is free is this one. It is opened the wrong way round on purpose.
+            # This is the lowest free number. It is opened in the wrong direction, so that using it fails.
             os.open(os.devnull, os.O_RDONLY if name == "output" else os.O_WRONLY)
             closed.append(name)
     if sys.stdin is None:
@@ -43,7 +43,7 @@ def _text(number: int) -> IO[str]:
 
 
 def flush(code: int) -> int:
-    """Write out what is left, so that the interpreter finds nothing to complain about at its end.
+    """Flush stdout and stderr, so that the interpreter has no error to report at its end.
 
     :return: the exit code; FAILED in place of 0 if something could not be written.
     """

@@ -1,4 +1,4 @@
-"""What the client library warns of, on stderr: it waits for a broker, or offsets were not committed."""
+"""Warnings of the client library, on stderr: no broker answers, offsets were not committed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LEVELS = (LogLevel.warn, LogLevel.error, LogLevel.critical)
 
 @implementer(ILogObserver)
 class Warnings:
-    """Prints a line for each warning and error of the client library."""
+    """A log observer that prints a line for each warning and error of the client library."""
 
     def __call__(self, event: LogEvent) -> None:
-        """Take one event of Twisted's log, in whatever thread."""
+        """Print one event of Twisted's log; called in any thread."""
         ours = str(event.get("log_namespace", "")).startswith("kafkatx.client")
         if ours and event.get("log_level") in _LEVELS:
             say("kafkatx: " + " ".join(formatEvent(event).split()))
@@ -26,7 +26,7 @@ class Warnings:
 
 @contextmanager
 def warnings_shown() -> Iterator[None]:
-    """Print the client library's warnings meanwhile."""
+    """Print the client library's warnings inside of this context."""
     observer = Warnings()
     globalLogPublisher.addObserver(observer)
     try:

@@ -31,7 +31,7 @@ class LoadTests(SynchronousTestCase):
 
     def test_large(self) -> None:
         """Large values do not fill the memory, but there are always two."""
-        self.assertEqual(len(Load("t", 200, 50, 1).batches()), loads.VARIETY)
+        self.assertEqual(len(Load("t", 200, 50, 1).batches()), loads.DIFFERENT_BATCHES)
         self.assertEqual(len(Load("t", 1 << 20, 4, 1).batches()), 4)
         self.assertEqual(len(Load("t", 1 << 20, 50, 1).batches()), 2)
 
@@ -66,7 +66,7 @@ class PaceTests(SynchronousTestCase):
         """Without a rate nothing waits, but the reactor gets a turn now and then."""
         pace = Pace(self.clock, 0.0)
         self.successResultOf(Deferred.fromCoroutine(pace.wait(1)))
-        self.clock.advance(loads.BREATH_S)
+        self.clock.advance(loads.YIELD_EVERY_S)
         waiting = Deferred.fromCoroutine(pace.wait(2))
         self.assertNoResult(waiting)
         self.clock.advance(0)

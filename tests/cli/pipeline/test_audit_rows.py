@@ -11,7 +11,7 @@ import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.audit.comparison import Window
-from kafkatx.cli.pipeline.audit_rows import bar, show, summary, time_text
+from kafkatx.cli.pipeline.audit_rows import bar, print_windows, summary, time_text
 
 
 def window(announced: int, found: int, distinct: int, opened: bool = False) -> Window:
@@ -44,7 +44,7 @@ class RowTests(SynchronousTestCase):
             summary(some, 10_000, 0),
             "5 windows of 10 s: 1 equal, 1 still open; 1 records missing, 2 doubled, 2 unannounced",
         )
-        self.assertIn("; 3 records of the audit topic are none", summary(some, 10_000, 3))
+        self.assertIn("; 3 records of the audit topic are not announcements", summary(some, 10_000, 3))
 
     def test_group(self) -> None:
         """With a group the line tells what it has not read, and read again."""
@@ -55,7 +55,7 @@ class RowTests(SynchronousTestCase):
     def printed(self, *windows: Window, **how: Any) -> str:
         """What is printed of windows."""
         with redirect_stdout(StringIO()) as out:
-            show(windows, **{"as_json": False, "lateness": False, **how})
+            print_windows(windows, **{"as_json": False, "lateness": False, **how})
         return out.getvalue()
 
     def test_rows(self) -> None:

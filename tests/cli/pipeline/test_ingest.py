@@ -192,7 +192,7 @@ class ReportTests(IngestCase):
         self.assertEqual(self.ingest(), "t\t0\t0\t1000\t0\nt\t1\t5\t508\t2\n")
         self.assertRegex(
             self.err.text(),
-            r"^starting Spark \(local\[\*\]\) \.\.\.\nSpark 4\.3\.0 is there after \d+\.\d s\n"
+            r"^starting Spark \(local\[\*\]\) \.\.\.\nSpark 4\.3\.0 started in \d+\.\d s\n"
             r"1,500 rows, 3 dead letters, 123,456 bytes in 7 files, 2 commits: DIR\n$",
         )
 
@@ -224,7 +224,7 @@ class ReportTests(IngestCase):
         """If there is nothing to do it is said so, and that is no error."""
         self.ingest_does(lambda tell, stop: Report(partitions=[PartitionReport("t", 0, 5, 5, 0)]))
         self.assertEqual(self.ingest(), "t\t0\t5\t5\t0\n")
-        self.assertIn("nothing new: DIR has all that there is\n", self.err.text())
+        self.assertIn("nothing new: DIR has all records\n", self.err.text())
 
 
 class StopTests(IngestCase):
@@ -246,7 +246,7 @@ class StopTests(IngestCase):
             self.use_streams()
             self.stopped_by(number)
             self.assertIn("t\t1\t5\t508\t2\n", self.ingest("--follow"))
-            self.assertIn("once more", self.err.text())
+            self.assertIn("again: stop now", self.err.text())
 
     def test_once(self) -> None:
         """What was to be loaded at once may not all be there: exit code 130."""

@@ -4,7 +4,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from kafkatx.testing import EmbeddedBroker
 
-with EmbeddedBroker({"num.partitions": "1"}) as broker:
+with EmbeddedBroker({"num.partitions": 1}) as broker:
     with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
         for word in (b"one", b"two", b"three"):
             producer.send("words", word)

@@ -1,29 +1,33 @@
-"""A real broker for other people's tests: on a free port, gone when the test ends."""
+"""A real broker for tests: on a free port of 127.0.0.1, its data removed at the end.
+
+:class:`EmbeddedBroker` is the broker for blocking code, :class:`AsyncBroker` the same one for coroutines. How
+it is run is in :mod:`kafkatx.testing.broker_thread` and :mod:`kafkatx.testing.broker_process`.
+"""
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
-import threading
-from collections import deque
-from collections.abc import Mapping
+import uuid
+import weakref
+from collections.abc import Iterable, Mapping
+from functools import partial
 from types import MappingProxyType, TracebackType
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
-from kafkatx.errors import KafkaTXError
-from kafkatx.net.reactors import close_reactor, new_reactor
 from kafkatx.scratch import Scratch
+from kafkatx.testing.broker_log import BrokerLog
+from kafkatx.testing.broker_process import BrokerProcess
+from kafkatx.testing.broker_thread import BrokerThread
+from kafkatx.testing.messages import Message, Text, create_topic, produce, read_messages
+from kafkatx.testing.off_loop import run_in_thread
 
-READY = re.compile(r"kafkatx is ready: broker \d+ at (\S+),")
 START_S = 30.0
-STOP_S = 30.0
+TIMEOUT_S = 10.0
 
+SettingValue: TypeAlias = str | int | float | bool
+"""A setting's value; True and False are written ``true`` and ``false``."""
 
-class BrokerDidNotStart(KafkaTXError):
-    """An embedded broker could not start; the message says why."""
+brokers: weakref.WeakSet[EmbeddedBroker] = weakref.WeakSet()
+"""All embedded brokers of this process, for reports of failed tests."""
 
 
 class EmbeddedBroker:
@@ -32,58 +36,119 @@ class EmbeddedBroker:
         with EmbeddedBroker() as broker:
             producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
 
+    ``async with`` gives an :class:`AsyncBroker`.
+
     :ivar bootstrap: ``host:port`` for clients, once started.
-    :ivar data_dir: where its logs are.
-    :ivar pid: the process, where there is one.
+    :ivar data_dir: the directory of its logs.
+    :ivar pid: the id of its process, if it has one and runs.
+    :ivar settings: all settings that it is started with, as text.
     """
 
     def __init__(
         self,
-        settings: Mapping[str, str] = MappingProxyType({}),
+        settings: Mapping[str, SettingValue] = MappingProxyType({}),
         *,
         data_dir: str | None = None,
         run_in: Literal["thread", "process"] = "thread",
     ) -> None:
-        """Make a broker; ``start()`` or ``with`` starts it.
+        """Make a broker; ``start()``, ``with`` or ``async with`` starts it.
 
-        :param settings: broker settings by Kafka's names, over those that make it small and private.
-        :param data_dir: where to keep the logs; without one they go with the broker. A broker that is
-            started again with the same directory has what it had.
+        :param settings: broker settings by Kafka's names: ``{"num.partitions": 3}``. They override those that
+            make it small and private.
+        :param data_dir: the directory for the logs; without one they are removed with the broker. A broker
+            that is started again with the same directory has the same data.
         :param run_in: a thread is quicker to start; a process can be killed, and shares no interpreter. It
             stops when this process ends, however that ends.
         """
         self._temporary = Scratch() if data_dir is None else None
         self.data_dir = data_dir if self._temporary is None else self._temporary.path
-        self.settings = {
+        self.settings: dict[str, str] = {
             "listeners": "PLAINTEXT://127.0.0.1:0",
             "log.dirs": str(self.data_dir),
             "group.initial.rebalance.delay.ms": "0",
-            **settings,
+            **{name: setting_text(value) for name, value in settings.items()},
         }
         self.bootstrap = ""
         self.pid: int | None = None
-        self._run: _Thread | _Process = (_Thread if run_in == "thread" else _Process)(self.settings)
+        self.log = BrokerLog()
+        self._first_line = 0
+        self._run = (BrokerThread if run_in == "thread" else BrokerProcess)(self.settings, self.log)
+        brokers.add(self)
 
     def start(self) -> EmbeddedBroker:
-        """Start it and wait until clients can connect.
+        """Start the broker and wait until clients can connect.
 
-        :raises BrokerDidNotStart: why it could not.
+        :raises BrokerDidNotStart: the message says why.
         """
-        self.bootstrap = self._run.start()
+        self._first_line = self.log.count
+        self.bootstrap = self._run.start(START_S)
         self.pid = self._run.pid
         return self
 
     def stop(self) -> None:
-        """Stop it as SIGTERM does: everything flushed, a marker of the clean shutdown left."""
+        """Stop the broker as SIGTERM does: it flushes, and leaves the marker of a clean shutdown.
+
+        The data stay, for the next :meth:`start`.
+        """
         self._run.stop()
 
     def kill(self) -> None:
-        """Kill it as ``kill -9`` does. Only a broker in a process can be killed."""
+        """Kill the broker as ``kill -9`` does.
+
+        :raises RuntimeError: it runs in a thread.
+        """
         self._run.kill()
 
+    def close(self) -> None:
+        """Stop the broker and remove its temporary directory; a *data_dir* that was given stays."""
+        self.stop()
+        if self._temporary is not None:
+            self._temporary.close()
+
     def output(self) -> str:
-        """The last lines that a broker in a process has logged."""
-        return self._run.output()
+        """Return what the broker has logged since it was last started: the last 1000 lines of it."""
+        return self.log.text(self._first_line)
+
+    def topic(
+        self, name: str, *, partitions: int = 1, configs: Mapping[str, SettingValue] = MappingProxyType({})
+    ) -> str:
+        """Create a topic called *name* and a unique suffix, ``orders-3f9a01c2``; return that name.
+
+        So tests that share a broker do not see each other's messages.
+
+        :raises RequestError: the broker refuses the name, the number or a config.
+        """
+        unique = f"{name}-{uuid.uuid4().hex[:8]}"
+        texts = {config: setting_text(value) for config, value in configs.items()}
+        create_topic(self.bootstrap, unique, partitions, texts)
+        return unique
+
+    def produce(
+        self,
+        topic: str,
+        *values: Text | None,
+        key: Text | None = None,
+        partition: int | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        timestamp_ms: int | None = None,
+    ) -> None:
+        """Write a message for each of *values* and wait until all are acknowledged.
+
+        :param key: of all of them, *partition*, *headers* and *timestamp_ms* likewise.
+        :raises KafkaTXError: the topic does not exist and is not created; or the broker refuses a message.
+        """
+        produce(self.bootstrap, topic, values, key, partition, headers, timestamp_ms)
+
+    def messages(
+        self, topic: str, count: int | None = None, *, timeout_s: float = TIMEOUT_S
+    ) -> list[Message]:
+        """Return all messages of a topic, ordered by partition and offset.
+
+        :param count: wait until there are at least this many; None returns what is there.
+        :raises MessagesMissing: there are fewer after *timeout_s* seconds.
+        :raises UnknownTopic: there is no such topic, and no count to wait for.
+        """
+        return read_messages(self.bootstrap, topic, count, timeout_s)
 
     def __enter__(self) -> EmbeddedBroker:
         return self.start()
@@ -94,146 +159,107 @@ class EmbeddedBroker:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.stop()
-        if self._temporary is not None:
-            self._temporary.close()
+        self.close()
+
+    async def __aenter__(self) -> AsyncBroker:
+        broker = AsyncBroker(self)
+        await broker.start()
+        return broker
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await AsyncBroker(self).close()
 
 
-class _Thread:
-    """A broker in a thread, with a reactor of its own that is installed nowhere."""
-
-    pid = None
-
-    def __init__(self, settings: Mapping[str, str]) -> None:
-        self._settings = settings
-        self._thread: threading.Thread | None = None
-        self._reactor: Any = None
-        self._service: Any = None
-
-    def start(self) -> str:
-        ready = threading.Event()
-        outcome: list[Any] = []
-
-        def settled(result: Any) -> None:
-            outcome.append(result)
-            ready.set()
-
-        self._reactor = new_reactor()
-        self._reactor.callWhenRunning(self._start_service, settled)
-        self._thread = threading.Thread(
-            target=self._reactor.run, args=(False,), name="kafkatx broker", daemon=True
-        )
-        self._thread.start()
-        if not ready.wait(START_S):
-            self._end()
-            raise BrokerDidNotStart(f"the broker was not ready within {START_S:.0f} s")
-        if outcome[0] is not self._service:
-            self._end()
-            raise BrokerDidNotStart(outcome[0].getErrorMessage())
-        return str(self._service.bootstrap)
-
-    def _start_service(self, settled: Any) -> None:
-        from twisted.python.failure import Failure
-
-        from kafkatx.broker import BrokerService
-        from kafkatx.config import BrokerConfig
-        from kafkatx.tap import installed_parts
-
-        try:
-            config = BrokerConfig.load(None, self._settings)
-            self._service = BrokerService(config, installed_parts(config), self._reactor)
-            self._service.started.addBoth(settled)
-            self._service.startService()
-        except Exception:
-            settled(Failure())
-
-    def stop(self) -> None:
-        if self._thread is not None:
-            self._end()
-
-    def _end(self) -> None:
-        self._reactor.callFromThread(self._stop_service)
-        assert self._thread is not None
-        self._thread.join(STOP_S)
-        if not self._thread.is_alive():
-            close_reactor(self._reactor)
-        self._thread = self._reactor = self._service = None
-
-    def _stop_service(self) -> None:
-        if self._service is None:
-            self._reactor.stop()
-        else:
-            self._service.stopService().addBoth(lambda _: self._reactor.stop())
-
-    def kill(self) -> None:
-        raise RuntimeError('a thread cannot be killed: use EmbeddedBroker(run_in="process")')
-
-    def output(self) -> str:
-        return ""
+def setting_text(value: SettingValue) -> str:
+    """Return a setting's value as it stands in a properties file."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-class _Process:
-    """A broker in a process: ``twistd kafkatx`` as a user starts it, but that it ends with this process."""
+class AsyncBroker:
+    """An :class:`EmbeddedBroker` for coroutines: its methods run in a worker thread and are awaited.
 
-    def __init__(self, settings: Mapping[str, str]) -> None:
-        self._settings = settings
-        self._process: subprocess.Popen[str] | None = None
-        self._reader: threading.Thread | None = None
-        self._lines: deque[str] = deque(maxlen=1000)
-        self._ready = threading.Event()
-        self._bootstrap = ""
+    It works under asyncio (also with pytest-asyncio and anyio), trio and Twisted's reactor.
+    """
+
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        self.broker = broker
+
+    @property
+    def bootstrap(self) -> str:
+        """``host:port`` for clients, once started."""
+        return self.broker.bootstrap
+
+    @property
+    def data_dir(self) -> str | None:
+        """The directory of the broker's logs."""
+        return self.broker.data_dir
 
     @property
     def pid(self) -> int | None:
-        return None if self._process is None else self._process.pid
+        """The id of the broker's process, if it has one and runs."""
+        return self.broker.pid
 
-    def start(self) -> str:
-        command = [sys.executable, "-c", "from kafkatx.testing.child import main; main()"]
-        command += ["--nodaemon", "--pidfile=", "kafkatx"]
-        for name, value in self._settings.items():
-            command += ["--set", f"{name}={value}"]
-        self._ready.clear()
-        self._lines.clear()
-        self._bootstrap = ""
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
-        self._reader.start()
-        if not self._ready.wait(START_S) or not self._bootstrap:
-            self.kill()
-            raise BrokerDidNotStart(self.output().strip() or f"not ready within {START_S:.0f} s")
-        return self._bootstrap
-
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        """Keep the pipe empty; see when the broker is ready, or has ended."""
-        assert process.stdout is not None
-        for line in process.stdout:
-            self._lines.append(line)
-            found = READY.search(line)
-            if found:
-                self._bootstrap = found[1]
-                self._ready.set()
-        self._ready.set()
-
-    def stop(self) -> None:
-        self._signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self._signal(signal.SIGKILL)
-
-    def _signal(self, number: int) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if process.poll() is None:
-            os.kill(process.pid, number)
-        process.wait(STOP_S)
-        if self._reader is not None:
-            self._reader.join(STOP_S)
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """All settings that the broker is started with, as text."""
+        return self.broker.settings
 
     def output(self) -> str:
-        return "".join(self._lines)
+        """Return what the broker has logged since it was last started; see :meth:`EmbeddedBroker.output`."""
+        return self.broker.output()
+
+    async def start(self) -> AsyncBroker:
+        """Start the broker; see :meth:`EmbeddedBroker.start`."""
+        await run_in_thread(self.broker.start)
+        return self
+
+    async def stop(self) -> None:
+        """Stop the broker; see :meth:`EmbeddedBroker.stop`."""
+        await run_in_thread(self.broker.stop)
+
+    async def kill(self) -> None:
+        """Kill the broker; see :meth:`EmbeddedBroker.kill`."""
+        await run_in_thread(self.broker.kill)
+
+    async def close(self) -> None:
+        """Stop the broker and remove its temporary directory; see :meth:`EmbeddedBroker.close`."""
+        await run_in_thread(self.broker.close)
+
+    async def topic(
+        self, name: str, *, partitions: int = 1, configs: Mapping[str, SettingValue] = MappingProxyType({})
+    ) -> str:
+        """Create a topic of a unique name; see :meth:`EmbeddedBroker.topic`."""
+        return await run_in_thread(partial(self.broker.topic, name, partitions=partitions, configs=configs))
+
+    async def produce(
+        self,
+        topic: str,
+        *values: Text | None,
+        key: Text | None = None,
+        partition: int | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        timestamp_ms: int | None = None,
+    ) -> None:
+        """Write messages; see :meth:`EmbeddedBroker.produce`."""
+        await run_in_thread(
+            partial(
+                self.broker.produce,
+                topic,
+                *values,
+                key=key,
+                partition=partition,
+                headers=headers,
+                timestamp_ms=timestamp_ms,
+            )
+        )
+
+    async def messages(
+        self, topic: str, count: int | None = None, *, timeout_s: float = TIMEOUT_S
+    ) -> list[Message]:
+        """Return all messages of a topic; see :meth:`EmbeddedBroker.messages`."""
+        return await run_in_thread(partial(self.broker.messages, topic, count, timeout_s=timeout_s))

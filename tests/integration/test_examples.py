@@ -55,6 +55,35 @@ class ExampleTests(ExampleTestCase):
         )
         self.assertIn("1 passed", printed)
 
+    def test_pytest_fresh_fixture(self) -> None:
+        """A test module's settings are those of its brokers."""
+        printed = self.run_python(
+            "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLES / "test_fresh_fixture.py")
+        )
+        self.assertIn("1 passed", printed)
+
+    def test_pytest_async_fixture(self) -> None:
+        """A coroutine awaits the broker's methods, whichever plugin runs it; here it is the tests' own."""
+        plugin = "tests.testing.coroutine_plugin"
+        test = str(EXAMPLES / "test_async_fixture.py")
+        printed = self.run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", plugin, test)
+        self.assertIn("1 passed", printed)
+
+    def test_embedded_async(self) -> None:
+        """A program starts and stops a broker from asyncio."""
+        expected = "0 b'a'\n1 b'b'\n2 b'c'\n"
+        self.assertEqual(self.run_python(str(EXAMPLES / "embedded_async.py")), expected)
+
+    def test_trial(self) -> None:
+        """A test for trial awaits the broker's methods under Twisted's reactor."""
+        command = "import sys; sys.path[:0] = sys.argv[1:]; from twisted.scripts.trial import run; "
+        command += "sys.argv[1:] = ['test_trial']; run()"
+        self.assertIn("PASSED (successes=1)", self.run_python("-c", command, str(EXAMPLES)))
+
+    def test_unittest(self) -> None:
+        """A test case of unittest starts a broker and closes it."""
+        self.run_python(str(EXAMPLES / "test_unittest.py"))
+
     def test_application(self) -> None:
         """A .tac file with a broker inside starts, serves and stops with its application."""
         port = free_port()

@@ -19,8 +19,7 @@ from kafkatx.blocking.admin.groups import Groups
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.coordination.location import FILE_NAME
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.testing import EmbeddedBroker
-from kafkatx.testing.embedded import BrokerDidNotStart
+from kafkatx.testing import BrokerDidNotStart, EmbeddedBroker
 from kafkatx.types import TopicPartition
 
 TOPICS = ("clicks", "views")

@@ -8,14 +8,12 @@ import selectors
 import socket
 import struct
 import time
-from collections import deque
 from collections.abc import Iterator
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.records.builder import build_values
 from kafkatx.testing import EmbeddedBroker
-from kafkatx.testing.embedded import _Process
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
 from kafkatx.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -117,14 +115,6 @@ def attack(address: tuple[str, int], frames: Iterator[bytes]) -> list[Attacker]:
     return attackers
 
 
-def keep_all_output(broker: EmbeddedBroker) -> deque[str]:
-    """Make a broker that is not started yet keep every line that it will log, and return the lines."""
-    process = broker._run
-    assert isinstance(process, _Process)
-    process._lines = deque()
-    return process._lines
-
-
 class SoakTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Allow this process, and the broker that it starts, as many open files as the test needs."""
@@ -153,7 +143,7 @@ class SoakTests(SynchronousTestCase):
         # A mutant of another request can be one that deletes the topic.
         settings = {"auto.create.topics.enable": "false", "delete.topic.enable": "false"}
         broker = EmbeddedBroker(settings, run_in="process")
-        output = keep_all_output(broker)
+        broker.log.keep_all()
         with broker:
             with RawClient(broker.bootstrap) as client:
                 client.ask(19, 4, CreateTopicsRequest([CreatableTopic(TOPIC, 2, 1)]))
@@ -180,4 +170,4 @@ class SoakTests(SynchronousTestCase):
         self.assertGreater(min(outcomes["answered"], outcomes["closed"]), FRAMES // 10, told)
         check_below(self, growth, GROWTH_BYTES, f"growth of the broker, bytes; {told}")
         check_below(self, took, MOST_S, f"seconds; {told}")
-        self.assertEqual([line for line in output if "Traceback" in line], [])
+        self.assertEqual([line for line in broker.output().splitlines() if "Traceback" in line], [])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
+import sys
 import threading
 from typing import Literal
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.testing import BrokerDidNotStart, EmbeddedBroker
+from kafkatx.testing import AsyncBroker, BrokerDidNotStart, EmbeddedBroker
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
 from kafkatx.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -29,7 +31,7 @@ def topics(broker: EmbeddedBroker) -> list[str | None]:
         return [topic.name for topic in client.ask(3, 1, MetadataRequest(None)).topics]
 
 
-class ThreadTests(SynchronousTestCase):
+class ThreadBrokerTests(SynchronousTestCase):
     run_in: Literal["thread", "process"] = "thread"
 
     def make(self, data_dir: str | None = None, **settings: str) -> EmbeddedBroker:
@@ -55,6 +57,15 @@ class ThreadTests(SynchronousTestCase):
             client.ask(19, 4, CreateTopicsRequest([CreatableTopic("t", -1, -1)]))
             (topic,) = client.ask(3, 1, MetadataRequest(None)).topics
         self.assertEqual(len(topic.partitions), 7)
+
+    def test_typed_settings(self) -> None:
+        """Settings may be numbers and truth values."""
+        settings = {"num.partitions": 3, "log.cleaner.enable": False, "log.cleaner.min.cleanable.ratio": 0.25}
+        with EmbeddedBroker(settings, run_in=self.run_in) as broker, RawClient(broker.bootstrap) as client:
+            asked = DescribeConfigsResource(4, "0", list(settings))
+            (result,) = client.ask(32, 1, DescribeConfigsRequest([asked])).results
+        values = {config.name: config.value for config in result.configs}
+        self.assertEqual([values[name] for name in settings], ["3", "false", "0.25"])
 
     def test_first_member_does_not_wait(self) -> None:
         """group.initial.rebalance.delay.ms is 0, unless the settings say otherwise."""
@@ -94,9 +105,34 @@ class ThreadTests(SynchronousTestCase):
             {"kafkatx_storage": "nothing"},
         ):
             ((name, value),) = settings.items()
-            with self.assertRaisesRegex(BrokerDidNotStart, f"{name.replace('_', '.')}.*{value}"):
-                self.make(**settings).start()
+            name = name.replace("_", ".")
+            error = self.assertRaises(BrokerDidNotStart, self.make(**settings).start)
+            self.assertRegex(str(error), f"^{name}={value}: [^\\n]+$")
         self.assertEqual(threading.active_count(), threads)
+
+    def test_output(self) -> None:
+        """The log can be read while the broker runs and afterwards; a new start begins a new one."""
+        broker = self.make().start()
+        first = broker.bootstrap
+        broker.stop()
+        self.assertIn(first, broker.output())
+        broker.start()
+        self.assertIn(broker.bootstrap, broker.output())
+        self.assertNotIn("every log is flushed", broker.output())
+
+    def test_async(self) -> None:
+        """A coroutine starts, uses and stops it; the data are gone at the end."""
+
+        async def main() -> tuple[AsyncBroker, list[bytes | None]]:
+            async with EmbeddedBroker(run_in=self.run_in) as broker:
+                topic = await broker.topic("t")
+                await broker.produce(topic, "a", "b")
+                return broker, [message.value for message in await broker.messages(topic)]
+
+        broker, values = asyncio.run(main())
+        self.assertEqual(values, [b"a", b"b"])
+        self.assertRaises(ConnectionRefusedError, RawClient, broker.bootstrap)
+        self.assertFalse(os.path.exists(broker.data_dir or ""))
 
     def test_stop_twice(self) -> None:
         """Stopping what has stopped, or never began, does nothing."""
@@ -147,15 +183,14 @@ class ThreadOnlyTests(SynchronousTestCase):
             self.assertRaisesRegex(RuntimeError, "process", broker.kill)
 
 
-class ProcessTests(ThreadTests):
+class ProcessTests(ThreadBrokerTests):
     run_in = "process"
 
-    def test_pid_and_output(self) -> None:
-        """The process is there, and what it logs can be read; both are gone with it."""
+    def test_pid(self) -> None:
+        """The process runs while the broker does."""
         with self.make() as broker:
             pid = broker.pid or 0
             os.kill(pid, 0)
-            self.assertIn(broker.bootstrap, broker.output())
         self.assertRaises(ProcessLookupError, os.kill, pid, 0)
 
     def test_kill(self) -> None:
@@ -168,6 +203,17 @@ class ProcessTests(ThreadTests):
         broker.start()
         self.assertEqual(topics(broker), ["t"])
         self.assertIn("no clean shutdown", broker.output())
+
+    def test_no_reason(self) -> None:
+        """A broker that ends without giving a reason fails with its status and the last lines of its log."""
+        program = os.path.abspath(self.mktemp())
+        with open(program, "w") as file:
+            file.write("#!/bin/sh\nseq 20\nexit 3\n")
+        os.chmod(program, 0o755)
+        self.patch(sys, "executable", program)
+        error = self.assertRaises(BrokerDidNotStart, self.make().start)
+        lines = "\n".join(map(str, range(11, 21)))
+        self.assertEqual(str(error), f"the broker ended with status 3; the last lines of its log:\n{lines}\n")
 
     def test_stop_is_clean(self) -> None:
         """Stopping leaves the marker of a clean shutdown, and the last words say so."""

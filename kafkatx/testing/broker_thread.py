@@ -1,0 +1,103 @@
+"""A broker in a thread of this process, with a reactor of its own that is installed nowhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from twisted.logger import globalLogPublisher
+from twisted.python.failure import Failure
+
+from kafkatx.net.reactors import close_reactor, new_reactor
+from kafkatx.testing.broker_log import BrokerLog, ThreadLogObserver
+from kafkatx.testing.errors import BrokerDidNotStart
+
+if TYPE_CHECKING:
+    from twisted.internet.epollreactor import EPollReactor
+
+    from kafkatx.broker import BrokerService
+
+STOP_S = 30.0
+
+Settled = Callable[["BrokerService | Failure"], object]
+"""Called with the service once clients can connect, or with the failure."""
+
+
+class BrokerThread:
+    """One broker that can be started and stopped again and again.
+
+    :ivar pid: None, as the broker has no process of its own.
+    """
+
+    pid = None
+
+    def __init__(self, settings: Mapping[str, str], log: BrokerLog) -> None:
+        self._settings = settings
+        self._observer = ThreadLogObserver(log, lambda: threading.current_thread() is self._thread)
+        self._thread: threading.Thread | None = None
+        self._reactor: EPollReactor | None = None
+        self._service: BrokerService | None = None
+
+    def start(self, timeout_s: float) -> str:
+        """Start the broker and return its address for clients.
+
+        :raises BrokerDidNotStart: the settings are wrong, a port is taken, a directory cannot be used.
+        """
+        ready = threading.Event()
+        outcome: list[BrokerService | Failure] = []
+
+        def settled(result: BrokerService | Failure) -> None:
+            outcome.append(result)
+            ready.set()
+
+        globalLogPublisher.addObserver(self._observer)
+        self._reactor = reactor = new_reactor()
+        reactor.callWhenRunning(self._start_service, settled)
+        self._thread = threading.Thread(target=reactor.run, args=(False,), name="kafkatx broker", daemon=True)
+        self._thread.start()
+        if not ready.wait(timeout_s):
+            self.stop()
+            raise BrokerDidNotStart(f"the broker was not ready within {timeout_s:g} s")
+        if isinstance(outcome[0], Failure):
+            self.stop()
+            raise BrokerDidNotStart(outcome[0].getErrorMessage())
+        return str(outcome[0].bootstrap)
+
+    def _start_service(self, settled: Settled) -> None:
+        from kafkatx.broker import BrokerService
+        from kafkatx.config import BrokerConfig
+        from kafkatx.tap import installed_parts
+
+        try:
+            config = BrokerConfig.load(None, self._settings)
+            self._service = BrokerService(config, installed_parts(config), self._reactor)
+            self._service.started.addBoth(settled)
+            self._service.startService()
+        except Exception:
+            settled(Failure())
+
+    def stop(self) -> None:
+        """Stop the broker and wait for its thread to end. Does nothing if it is not running."""
+        thread, reactor = self._thread, self._reactor
+        if thread is None or reactor is None:
+            return
+        reactor.callFromThread(self._stop_service, reactor)
+        thread.join(STOP_S)
+        if not thread.is_alive():
+            close_reactor(reactor)
+        globalLogPublisher.removeObserver(self._observer)
+        self._thread = self._reactor = self._service = None
+
+    def _stop_service(self, reactor: EPollReactor) -> None:
+        if self._service is None:
+            reactor.stop()
+        else:
+            self._service.stopService().addBoth(lambda _: reactor.stop())
+
+    def kill(self) -> None:
+        """Refuse: a thread cannot be killed.
+
+        :raises RuntimeError: always.
+        """
+        raise RuntimeError('a thread cannot be killed: use EmbeddedBroker(run_in="process")')

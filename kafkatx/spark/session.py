@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from kafkatx.errors import SettingError
+from kafkatx.spark.worker_python import worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,10 +128,14 @@ def is_local(master: str) -> bool:
 
 
 def _choose_python(master: str) -> None:
-    """Workers need the driver's version of Python; where it is on a cluster's machines their user knows."""
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    """Set the Python that Spark starts: workers need the driver's version.
+
+    Data sources run on the driver's machine, with ``PYSPARK_DRIVER_PYTHON``, as far as they do not read or
+    write. Where Python is on a cluster's machines is the user's to say, by ``PYSPARK_PYTHON``.
+    """
+    os.environ["PYSPARK_DRIVER_PYTHON"] = script = worker_python()
     if is_local(master):
-        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ["PYSPARK_PYTHON"] = script
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 

@@ -14,7 +14,7 @@ from kafkatx.testing.broker_log import BrokerLog, ThreadLogObserver
 from kafkatx.testing.errors import BrokerDidNotStart
 
 if TYPE_CHECKING:
-    from twisted.internet.epollreactor import EPollReactor
+    from twisted.internet.posixbase import PosixReactorBase
 
     from kafkatx.broker import BrokerService
 
@@ -36,7 +36,7 @@ class BrokerThread:
         self._settings = settings
         self._observer = ThreadLogObserver(log, lambda: threading.current_thread() is self._thread)
         self._thread: threading.Thread | None = None
-        self._reactor: EPollReactor | None = None
+        self._reactor: PosixReactorBase | None = None
         self._service: BrokerService | None = None
 
     def start(self, timeout_s: float) -> str:
@@ -89,7 +89,7 @@ class BrokerThread:
         globalLogPublisher.removeObserver(self._observer)
         self._thread = self._reactor = self._service = None
 
-    def _stop_service(self, reactor: EPollReactor) -> None:
+    def _stop_service(self, reactor: PosixReactorBase) -> None:
         if self._service is None:
             reactor.stop()
         else:

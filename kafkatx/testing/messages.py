@@ -99,7 +99,7 @@ def read_messages(
 
 def _read_new(cluster: Cluster, topic: str, positions: dict[int, int]) -> list[Message]:
     """Return the messages from *positions* to the end, and move *positions* there."""
-    cluster.forget()  # partitions may have been added
+    cluster.forget_metadata()  # partitions may have been added
     partitions = cluster.partitions(topic)
     earliest = cluster.offsets(topic, dict.fromkeys(partitions, EARLIEST))
     latest = cluster.offsets(topic, dict.fromkeys(partitions, LATEST))

@@ -1,1 +1,1 @@
-"""Consumer groups: membership, assignors, committed offsets."""
+"""Consumer groups, seen from a member: membership, assignors, committed offsets. Pure: no I/O."""

@@ -1,4 +1,4 @@
-"""Committed offsets of a group: OffsetCommit and OffsetFetch, of any version, as values."""
+"""OffsetCommit and OffsetFetch requests and responses, of any version. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from kafkatx.wire.messages.offset_fetch import (
 
 
 class OffsetAndMetadata(NamedTuple):
-    """The offset of the next record to be read, and a note that is kept with it."""
+    """The offset of the next record to be read, and a string that is stored with it."""
 
     offset: int
     metadata: str = ""
     leader_epoch: int = NO_LEADER_EPOCH
-    """Of the last record that was read (KIP-320)."""
+    """Of the last record that was read (KIP-320); -1 if unknown."""
 
 
 class ConsumerGroupMetadata(NamedTuple):
-    """In whose name offsets are committed; without a generation it is from outside of the group."""
+    """The identity to commit with; without a generation it is that of a client outside of the group."""
 
     group_id: str
     generation: int = -1
@@ -45,7 +45,7 @@ class ConsumerGroupMetadata(NamedTuple):
 def commit_request(
     committer: ConsumerGroupMetadata, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> OffsetCommitRequest:
-    """The request that commits these offsets."""
+    """Return the request that commits these offsets."""
     topics: defaultdict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
     for (topic, number), (offset, metadata, leader_epoch) in offsets.items():
         topics[topic].append(
@@ -66,7 +66,7 @@ def commit_request(
 
 
 def commit_errors(response: OffsetCommitResponse) -> dict[TopicPartition, ErrorCode]:
-    """Which partitions' offsets were not committed, and why."""
+    """Return the errors of the partitions whose offsets were not committed."""
     return {
         TopicPartition(topic.name, partition.partition_index): ErrorCode.of(partition.error_code)
         for topic in response.topics
@@ -76,7 +76,10 @@ def commit_errors(response: OffsetCommitResponse) -> dict[TopicPartition, ErrorC
 
 
 def fetch_request(group_id: str, partitions: Iterable[TopicPartition]) -> OffsetFetchRequest:
-    """The request for offsets that no transaction may change any more (KIP-447), where brokers know that."""
+    """Return the request for offsets that no pending transaction may change (KIP-447).
+
+    Brokers that do not know KIP-447 return the last committed offsets.
+    """
     topics: defaultdict[str, list[int]] = defaultdict(list)
     for topic, number in partitions:
         topics[topic].append(number)
@@ -96,7 +99,7 @@ def fetch_request(group_id: str, partitions: Iterable[TopicPartition]) -> Offset
 def committed_offsets(
     group_id: str, response: OffsetFetchResponse
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """The offsets of an answer; partitions without one are not in it.
+    """Return the offsets of a response; partitions without a committed offset are left out.
 
     :raises RequestError: the group's error, or a partition's.
     """

@@ -1,4 +1,4 @@
-"""Who gets which partition of a group: the assignors of Apache Kafka's clients, as pure functions."""
+"""Partition assignors: the strategies of Apache Kafka's clients, as pure functions."""
 
 from kafkatx.clientcore.group.assignors.assignor import Assignments, Assignor, Member, PartitionCounts
 from kafkatx.clientcore.group.assignors.range_roundrobin import RANGE, ROUND_ROBIN

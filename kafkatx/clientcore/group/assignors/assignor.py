@@ -1,4 +1,4 @@
-"""What an assignor is: the leader of a group has one say who gets which partition."""
+"""The assignor type. The group's leader runs an assignor to assign partitions to members."""
 
 from __future__ import annotations
 
@@ -13,54 +13,55 @@ NO_GENERATION = -1
 
 
 class Member(NamedTuple):
-    """A member as its subscription shows it to the leader."""
+    """A member as the leader knows it from its subscription."""
 
     member_id: str
     topics: frozenset[str]
     instance_id: str | None = None
-    """Of a static member (KIP-345)."""
+    """``group.instance.id`` of a static member (KIP-345)."""
     owned: tuple[TopicPartition, ...] = ()
-    """What it has, and gives up only if it must (KIP-429); empty where the group rebalances eagerly."""
+    """Partitions that the member has, and gives up only if it must (KIP-429); empty with eager rebalances."""
     generation: int = NO_GENERATION
-    """In which it got that; NO_GENERATION where its subscription does not tell."""
+    """The generation of *owned*; NO_GENERATION if the subscription does not tell."""
     user_data: bytes = b""
-    """What its assignor of the same name wrote."""
+    """Written by the member's assignor of the same name."""
 
 
 PartitionCounts: TypeAlias = Mapping[str, int]
-"""How many partitions each topic has; of topics that are not in it nothing is given."""
+"""Number of partitions by topic; topics that are not in it are not assigned."""
 
 Assignments: TypeAlias = dict[str, list[TopicPartition]]
-"""By member id; every member is in it."""
+"""Partitions by member id; every member is in it."""
 
 
 def no_user_data(owned: Collection[TopicPartition] | None, generation: int) -> bytes | None:
-    """What most assignors tell of a member: nothing."""
+    """Return None: most assignors send no user data."""
     return None
 
 
 @attrs.frozen
 class Assignor:
-    """A way to assign, under the name by which members agree on it.
+    """An assignment strategy, and the name by which members agree on it.
 
-    It has the shape of ``kafkatx.interfaces.IAssignor``, and what others bring is made one. That it is not
-    declared here is on purpose: this floor does not import Twisted.
+    It provides ``kafkatx.interfaces.IAssignor``, without declaring it: this package does not import Twisted.
+    Assignors of plugins are converted to this class.
     """
 
     name: str
     assign: Callable[[Mapping[str, Member], PartitionCounts], Assignments]
-    """Pure. It may be asked by any member, and all must come to the same."""
+    """A pure function: any member may be the leader, and all must come to the same result."""
     cooperative: bool = False
-    """Whether members may keep their partitions while they rebalance (KIP-429): a partition that moves is
-    then given to nobody first, and to its new owner by the next rebalance."""
+    """True if members may keep their partitions during a rebalance (KIP-429). A partition that moves is then
+    assigned to nobody first, and to its new owner in the next rebalance."""
     user_data: Callable[[Collection[TopicPartition] | None, int], bytes | None] = no_user_data
-    """Of the last assignment (None: there was none) and its generation, what the leader is to know of it."""
+    """Called with the member's last assignment (None if there was none) and its generation; returns bytes for
+    the leader."""
 
 
 def member_order(member: Member) -> tuple[bool, str]:
-    """Members stand in this order: static ones by instance id, then the others by member id.
+    """Return the sort key of a member: static members by instance id, then the others by member id.
 
-    So a static member that comes back under another id gets what it had (``MemberInfo.compareTo``).
+    So a static member that rejoins with another id is assigned what it had (``MemberInfo.compareTo``).
     """
     if member.instance_id is not None:
         return (False, member.instance_id)

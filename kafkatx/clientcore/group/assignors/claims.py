@@ -1,4 +1,4 @@
-"""Who had what, where members may claim the same: sorted out before anything is assigned anew."""
+"""Resolution of conflicting claims to owned partitions, before a sticky assignment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafkatx.types import TopicPartition
 
 
 class Claim(NamedTuple):
-    """What a member says it has, and in which generation it got it; -1: it does not tell."""
+    """The partitions that a member says it owns, and their generation; -1 if it does not tell."""
 
     partitions: tuple[TopicPartition, ...]
     generation: int
@@ -20,11 +20,12 @@ class Claim(NamedTuple):
 
 @attrs.frozen
 class ResolvedClaims:
-    """What is left of the claims.
+    """The result of resolving claims.
 
-    :ivar held: by member, what it may keep: partitions that exist, and that nobody has a better claim to.
-    :ivar disputed: partitions that two members of the same generation claim; neither has them.
-    :ivar older: who had a partition by an older generation than the newest: it may come back there.
+    :ivar held: partitions that each member may keep: they exist, and no other member has a better claim to
+        them.
+    :ivar disputed: partitions that two members of the same generation claim; neither keeps them.
+    :ivar older: previous owners, by claims of generations before the newest.
     """
 
     held: dict[str, list[TopicPartition]]
@@ -33,8 +34,8 @@ class ResolvedClaims:
 
 
 def resolve_claims(claims: Mapping[str, Claim], partitions: PartitionCounts) -> ResolvedClaims:
-    """Give each partition to whoever claims it by the newest generation."""
-    settled = ResolvedClaims({member: [] for member in claims}, set(), {})
+    """Give each partition to the member that claims it with the newest generation."""
+    resolved = ResolvedClaims({member: [] for member in claims}, set(), {})
     owners: dict[TopicPartition, tuple[int, str]] = {}
     for member in sorted(claims):
         generation = claims[member].generation
@@ -43,19 +44,19 @@ def resolve_claims(claims: Mapping[str, Claim], partitions: PartitionCounts) -> 
                 continue
             other = owners.get(at)
             if other is None or generation > other[0]:
-                settled.disputed.discard(at)
+                resolved.disputed.discard(at)
                 owners[at] = (generation, member)
             elif generation == other[0]:
-                settled.disputed.add(at)
+                resolved.disputed.add(at)
     for at, (_, member) in owners.items():
-        if at not in settled.disputed:
-            settled.held[member].append(at)
-    settled.older.update(_older(claims))
-    return settled
+        if at not in resolved.disputed:
+            resolved.held[member].append(at)
+    resolved.older.update(_older(claims))
+    return resolved
 
 
 def _older(claims: Mapping[str, Claim]) -> dict[TopicPartition, str]:
-    """Of generations before the newest, who had a partition last."""
+    """Return who owned partitions last, by claims of generations before the newest."""
     newest = max((claim.generation for claim in claims.values()), default=-1)
     ordered = sorted((claim.generation, member) for member, claim in claims.items())
     return {at: member for number, member in ordered if number < newest for at in claims[member].partitions}

@@ -1,7 +1,7 @@
-"""The sticky assignment where all members subscribe to the same topics: exact quotas, few moves.
+"""The sticky assignment for members with equal subscriptions: exact quotas, few moves.
 
-As ``AbstractStickyAssignor.ConstrainedAssignmentBuilder`` does it, without racks. Its order of members where
-they hold more than their share is that of a hash table; here it is that of their ids.
+It follows ``AbstractStickyAssignor.ConstrainedAssignmentBuilder``, without racks. That class orders members
+with more than their quota by a hash table; here they are ordered by member id.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kafkatx.types import TopicPartition
 
 
 class ConstrainedAssignment:
-    """One assignment under way. Everybody gets ``low`` partitions, and ``extra`` members one more."""
+    """One assignment in progress. Members get ``low`` partitions each, and ``extra`` of them one more."""
 
     def __init__(self, claims: ResolvedClaims, partitions: PartitionCounts) -> None:
         self._claims = claims
@@ -23,20 +23,20 @@ class ConstrainedAssignment:
         self._assigned: Assignments = {member: [] for member in claims.held}
         self._revoked: dict[TopicPartition, str] = {}
         self._below: list[str] = []
-        """Who has less than ``low``."""
+        """Members with less than ``low`` partitions."""
         self._at_low: list[str] = []
-        """Who has ``low``, and may get one more."""
+        """Members with ``low`` partitions, which may get one more."""
         self.transferring: dict[TopicPartition, str] = {}
-        """Partitions that another member may still have, with those who are to get them."""
+        """Assigned partitions that another member may still own, with their new owners."""
 
     def assign(self) -> Assignments:
-        """Do it; afterwards :attr:`transferring` is known."""
+        """Return the assignment; sets :attr:`transferring`."""
         self._keep_owned()
         self._distribute()
         return self._assigned
 
     def _keep_owned(self) -> None:
-        """Let everybody keep what it has, up to its quota."""
+        """Keep each member's partitions, up to its quota."""
         large = 0
         for member in sorted(self._claims.held):
             held = sorted(self._claims.held[member], key=lambda at: (at.partition, at.topic))
@@ -52,7 +52,7 @@ class ConstrainedAssignment:
             self._revoked.update(dict.fromkeys(held[quota:], member))
 
     def _distribute(self) -> None:
-        """Deal out what nobody has: first to those who have too little, in turn, then one more to others."""
+        """Assign the other partitions: round robin to members below ``low``, then one more each to others."""
         kept = {at for held in self._assigned.values() for at in held}
         below, at_low = deque(self._below), deque(self._at_low)
         for topic in sorted(self._partitions):

@@ -1,4 +1,4 @@
-"""The built-in assignors as plugins have them: by factories."""
+"""Factories of the built-in assignors, for the plugin system."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from kafkatx.clientcore.group.assignors.sticky import COOPERATIVE_STICKY, STICKY
 
 
 def range_assignor() -> Assignor:
-    """The factory of ``range``."""
+    """Return ``range``."""
     return RANGE
 
 
 def round_robin_assignor() -> Assignor:
-    """The factory of ``roundrobin``."""
+    """Return ``roundrobin``."""
     return ROUND_ROBIN
 
 
 def sticky_assignor() -> Assignor:
-    """The factory of ``sticky``."""
+    """Return ``sticky``."""
     return STICKY
 
 
 def cooperative_sticky_assignor() -> Assignor:
-    """The factory of ``cooperative-sticky``."""
+    """Return ``cooperative-sticky``."""
     return COOPERATIVE_STICKY

@@ -1,10 +1,10 @@
-"""The sticky assignment where members subscribe to different topics: as even as single moves make it.
+"""The sticky assignment for members with different subscriptions: as even as single moves can make it.
 
-As ``AbstractStickyAssignor.GeneralAssignmentBuilder`` does it, without racks: keep what is valid, give the
-rest to whoever has least, then move partitions from those who have at least two more than another subscriber.
-Every move makes it more even, so it ends; Apache Kafka's also makes moves that do not, and then compares and
-may take all back. A partition goes to subscribers of its topic only; Apache Kafka's may go back to one who
-had it by an older generation and does not subscribe to it any more.
+It follows ``AbstractStickyAssignor.GeneralAssignmentBuilder``, without racks: keep valid partitions, assign
+the rest to the members with fewest, then move partitions from members that have at least two more than
+another subscriber. Every move makes the assignment more even, so this terminates. Apache Kafka's also makes
+moves that do not, compares the results, and may undo them all. Partitions are only assigned to subscribers of
+their topic; Apache Kafka's may return one to its owner of an older generation that has unsubscribed since.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafkatx.types import TopicPartition
 
 
 class GeneralAssignment:
-    """One assignment under way."""
+    """One assignment in progress."""
 
     def __init__(
         self, members: Mapping[str, Member], claims: ResolvedClaims, partitions: PartitionCounts
@@ -40,18 +40,18 @@ class GeneralAssignment:
         self._moves = _Moves()
 
     def assign(self) -> Assignments:
-        """Do it."""
+        """Return the assignment."""
         revoked = self._keep_owned()
         new = [at for at in self._all if at not in self._owner]
         for at in new:
             self._assign_partition(at, self._least_loaded(at.topic))
-        if not revoked:  # perhaps nobody need give up anything
+        if not revoked:  # try first to balance with unowned partitions only
             self._balance(new)
         self._balance(self._all)
         return {member: list(held) for member, held in self._held.items()}
 
     def _keep_owned(self) -> bool:
-        """Let everybody keep what it subscribes to; tell whether somebody has what it does not."""
+        """Keep each member's partitions of topics that it subscribes to; return True if one has others."""
         revoked = False
         for member, held in self._claims.held.items():
             for at in held:
@@ -69,7 +69,7 @@ class GeneralAssignment:
         return min(self._subscribers[topic], key=lambda member: (len(self._held[member]), member))
 
     def _balance(self, movable: Iterable[TopicPartition]) -> None:
-        """Move what makes it more even, until nothing does."""
+        """Move partitions until no move makes the assignment more even."""
         movable = [at for at in movable if len(self._subscribers[at.topic]) > 1]
         moved = True
         while moved:
@@ -78,7 +78,7 @@ class GeneralAssignment:
                 moved = self._move_if_better(at) or moved
 
     def _move_if_better(self, at: TopicPartition) -> bool:
-        """Move a partition to whoever had it by an older generation, else to whoever has least."""
+        """Move a partition to its owner of an older generation, or else to the least loaded member."""
         enough = len(self._held[self._owner[at]]) - 1
         before = self._claims.older.get(at)
         if before in self._subscribers[at.topic] and len(self._held[before]) < enough:
@@ -91,7 +91,7 @@ class GeneralAssignment:
         return False
 
     def _move(self, at: TopicPartition, to: str) -> None:
-        """Move it; or, where one of the same topic has come the other way, send that one back instead."""
+        """Move a partition; if one of its topic has moved the opposite way, move that one back instead."""
         giver = self._owner[at]
         back = self._moves.came_from(to, giver, at.topic)
         at = back if back is not None else at
@@ -101,18 +101,18 @@ class GeneralAssignment:
 
 
 class _Moves:
-    """Which partitions have moved, from whom to whom: each from where it first was to where it is now."""
+    """The partitions that were moved: from the first owner to the current one."""
 
     def __init__(self) -> None:
         self._by_pair: dict[tuple[str, str, str], dict[TopicPartition, None]] = {}
         self._pairs: dict[TopicPartition, tuple[str, str, str]] = {}
 
     def came_from(self, giver: str, taker: str, topic: str) -> TopicPartition | None:
-        """A partition of a topic that has moved from one to the other, the lowest; None if there is none."""
+        """Return the lowest partition of a topic that was moved from *giver* to *taker*; None if none was."""
         return min(self._by_pair.get((giver, taker, topic), ()), default=None)
 
     def note(self, at: TopicPartition, giver: str, taker: str) -> None:
-        """It has moved."""
+        """Record a move."""
         known = self._pairs.pop(at, None)
         if known is not None:
             del self._by_pair[known][at]

@@ -1,4 +1,4 @@
-"""``range`` and ``roundrobin``: what everybody gets follows from the members and topics alone."""
+"""``range`` and ``roundrobin``: assignors that do not depend on earlier assignments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kafkatx.types import TopicPartition
 
 
 def ranges(members: Mapping[str, Member], partitions: PartitionCounts) -> Assignments:
-    """Cut each topic into ranges for its subscribers; the first ones get one more where it does not divide.
+    """Cut each topic into ranges, one per subscriber; the first ones get one more partition if needed.
 
     Two members, two topics of three partitions: C0 gets t0-0, t0-1, t1-0 and t1-1, C1 gets t0-2 and t1-2.
-    Partitions of the same number go to the same member where topics have as many partitions and the same
-    subscribers.
+    Partitions of the same number go to the same member if the topics have the same partition counts and the
+    same subscribers.
     """
     given: Assignments = {member_id: [] for member_id in members}
     ordered = sorted(members.values(), key=member_order)
@@ -35,7 +35,7 @@ def ranges(members: Mapping[str, Member], partitions: PartitionCounts) -> Assign
 
 
 def round_robin(members: Mapping[str, Member], partitions: PartitionCounts) -> Assignments:
-    """Deal all partitions out like cards, passing over who does not subscribe to the topic.
+    """Assign all partitions in turn, skipping members that do not subscribe to the topic.
 
     Two members, two topics of three partitions: C0 gets t0-0, t0-2 and t1-1, C1 gets t0-1, t1-0 and t1-2.
     """

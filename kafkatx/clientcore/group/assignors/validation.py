@@ -1,4 +1,4 @@
-"""What an assignor gave, looked through before members are told of it: it may be somebody else's."""
+"""Validation of assignments, before members are told of them: assignors may be third-party code."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def validate_assignment(
     partitions: PartitionCounts,
     given: Mapping[str, Iterable[tuple[str, int]]],
 ) -> None:
-    """See that an assignment is one that a group can have.
+    """Check that an assignment is valid for the group.
 
-    That partitions are left out is allowed. What somebody has and somebody else is given at once is not,
-    where members keep their partitions meanwhile (``ConsumerCoordinator.validateCooperativeAssignment``): two
-    would read it. A member whose claim is of an older generation has it no more. Ours is not checked for
-    that: it finds generations in its user data, too, where older clients have them.
+    Partitions may be left out. In a cooperative rebalance a partition must not be assigned while another
+    member owns it (``ConsumerCoordinator.validateCooperativeAssignment``), as both would read it. Claims of
+    older generations do not count. The built-in assignor is exempt: it also finds generations in user data,
+    where older clients have them.
 
-    :raises KafkaTXError: who is given what, and why that cannot be.
+    :raises KafkaTXError: names the member, the partition and the reason.
     """
     owners: dict[TopicPartition, str] = {}
-    for member_id, places in given.items():
-        for place in places:
-            at = TopicPartition(*place)
-            why = _refused(member_id, at, members, partitions, owners)
+    for member_id, partitions_given in given.items():
+        for topic_partition in partitions_given:
+            at = TopicPartition(*topic_partition)
+            why = _error_in(member_id, at, members, partitions, owners)
             if why:
-                raise _wrong(assignor, member_id, at, why)
+                raise _invalid(assignor, member_id, at, why)
             owners[at] = member_id
     if not assignor.cooperative or assignor is COOPERATIVE_STICKY:
         return
@@ -40,27 +40,27 @@ def validate_assignment(
     for owner, held in resolve_claims(claims, partitions).held.items():
         for at in held:
             if owners.get(at, owner) != owner:
-                why = f"{owner} still has it, and has to give it up before: leave it out this time"
-                raise _wrong(assignor, owners[at], at, why)
+                why = f"but {owner} still owns it, and has to give it up first: leave it out this time"
+                raise _invalid(assignor, owners[at], at, why)
 
 
-def _refused(
+def _error_in(
     member_id: str,
     at: TopicPartition,
     members: Mapping[str, Member],
     partitions: PartitionCounts,
     owners: Mapping[TopicPartition, str],
 ) -> str:
-    """Why a member cannot have a partition; empty if it can."""
+    """Return why a member cannot have a partition; empty if it can."""
     if member_id not in members:
-        return "who is no member"
+        return "which is not a member"
     if at.topic not in members[member_id].topics:
-        return "who does not subscribe to the topic"
+        return "which does not subscribe to the topic"
     if at.partition not in range(partitions.get(at.topic, 0)):
         return f"but the topic has {partitions.get(at.topic, 0)} partitions"
     return f"and to {owners[at]}" if at in owners else ""
 
 
-def _wrong(assignor: Assignor, member_id: str, at: TopicPartition, why: str) -> KafkaTXError:
+def _invalid(assignor: Assignor, member_id: str, at: TopicPartition, why: str) -> KafkaTXError:
     where = f"{at.topic} [{at.partition}]"
-    return KafkaTXError(f"the assignor {assignor.name} is wrong: it gives {where} to {member_id}, {why}")
+    return KafkaTXError(f"the assignor {assignor.name} is wrong: it assigns {where} to {member_id}, {why}")

@@ -1,4 +1,4 @@
-"""One member of a consumer group, sans-I/O: joining, heartbeats, rebalances, leaving."""
+"""The state machine of one consumer group member, sans-I/O: joining, heartbeats, rebalances, leaving."""
 
 from kafkatx.clientcore.group.membership.actions import (
     NEVER_MS,

@@ -1,4 +1,4 @@
-"""What the machine of a member wants done; whoever drives it does these in order."""
+"""The actions of a member's state machine; its driver performs them in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEVER_MS = 2**63 - 1
 
 
 class AssignmentChange(enum.Enum):
-    """What becomes of partitions, as the application is told of it."""
+    """The changes of a member's assignment."""
 
     ASSIGNED = "assigned"
     REVOKED = "revoked"
@@ -23,55 +23,56 @@ class AssignmentChange(enum.Enum):
 
 
 class SendRequest(NamedTuple):
-    """Send a request to the group's coordinator; ``answered`` or ``failed`` wants to know what came of it."""
+    """Send a request to the group's coordinator; then call ``response_received`` or ``request_failed``."""
 
     token: int
     request: Message
     timeout_ms: int
-    """0: as long as requests may take."""
+    """0: ``request.timeout.ms``."""
     separate_connection: bool = False
-    """Another request may wait at the coordinator for long: send this one elsewhere, and give up soon."""
+    """True if another request may be waiting at the coordinator: use another connection, with a short
+    timeout."""
 
 
 class ForgetCoordinator(NamedTuple):
-    """Whoever is known as the coordinator is it no longer, or cannot be reached."""
+    """Find the coordinator anew before the next request."""
 
 
 class RequestPartitionCounts(NamedTuple):
-    """Find out anew how many partitions each of these topics has; ``looked`` wants to know."""
+    """Get the current partition counts of these topics; then call ``partition_counts_received``."""
 
     token: int
     topics: frozenset[str]
 
 
 class WatchTopics(NamedTuple):
-    """Keep an eye on these topics: ``metadata`` wants to know of changes."""
+    """Call ``metadata_changed`` when the metadata of these topics changes."""
 
     topics: frozenset[str]
 
 
 class NotifyApplication(NamedTuple):
-    """Tell the application what becomes of partitions; ``called`` wants to know when it is done with that."""
+    """Tell the application of a changed assignment; call ``application_notified`` when it is done."""
 
     change: AssignmentChange
     partitions: frozenset[TopicPartition]
 
 
 class LeaveCompleted(NamedTuple):
-    """What :meth:`leave` or :meth:`close` began is done."""
+    """The leave that ``unsubscribe`` or ``close`` has started is complete."""
 
 
 class ReportFailure(NamedTuple):
-    """The member is closed, for good: tell the application why."""
+    """The membership has failed for good: tell the application why."""
 
     error: KafkaTXError
 
 
 class LogMessage(NamedTuple):
-    """Write a line into the log."""
+    """Write a line to the log."""
 
     format: str
-    """A format of ``twisted.logger``; ``{group}`` and ``{member}`` are known to it."""
+    """A format of ``twisted.logger``, with ``{group}`` and ``{member}`` besides *values*."""
     values: Mapping[str, object]
     warn: bool = False
 

@@ -1,4 +1,4 @@
-"""A member's way into a generation: JoinGroup, as the leader the assignment, SyncGroup.
+"""Joining a generation: JoinGroup, the assignment if this member is the leader, SyncGroup.
 
 The rules are those of ``AbstractCoordinator`` and ``ConsumerCoordinator`` of Apache Kafka's clients.
 """
@@ -32,17 +32,17 @@ from kafkatx.wire.messages.sync_group import (
 )
 
 JOIN_TIMEOUT_LAPSE_MS = 5000
-"""How much longer than the rebalance time-out a JoinGroup may take (JOIN_GROUP_TIMEOUT_LAPSE)."""
+"""How much longer than the rebalance timeout a JoinGroup may take (JOIN_GROUP_TIMEOUT_LAPSE)."""
 
 MAX_REASON_LENGTH = 255
-"""The longest reason that a broker takes (KIP-800)."""
+"""The longest reason that brokers accept (KIP-800)."""
 
 
 class JoiningMember(MemberState):
-    """A member that joins."""
+    """The part of the state machine that joins a generation."""
 
     def _join(self, topics: frozenset[str], now_ms: int) -> None:
-        """Ask to be in the next generation. Heartbeats stop: the coordinator knows that the member waits."""
+        """Send JoinGroup. Heartbeats stop: a waiting JoinGroup keeps the member alive."""
         self._transition(Event.JOIN)
         self._heartbeat.stop()
         self._group_leader = None
@@ -61,7 +61,7 @@ class JoiningMember(MemberState):
         self._token = self._send(request, settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
 
     def _protocols(self, topics: frozenset[str]) -> list[JoinGroupRequestProtocol]:
-        """A subscription for each assignor, with what the member has and in which generation it got it."""
+        """Return a subscription for each assignor, with the owned partitions and their generation."""
         owned: dict[str, list[int]] = {}
         for topic, number in sorted(self.owned):
             owned.setdefault(topic, []).append(number)
@@ -101,17 +101,19 @@ class JoiningMember(MemberState):
                 self._sync([])
 
     def _agrees(self, protocol_type: str | None, protocol_name: str | None) -> bool:
-        """Whether the group's protocol is one that was offered; older versions do not tell its type."""
+        """Return True if the group's protocol is one of ours; older versions tell no protocol type."""
         self._assignor = next((a for a in self.settings.assignors if a.name == protocol_name), None)
         return protocol_type in (None, PROTOCOL_TYPE) and self._assignor is not None
 
     def _become_leader(self, response: JoinGroupResponse) -> None:
-        """This member leads: it needs to know what partitions there are now, of all topics of the group."""
+        """Request the partition counts of all topics of the group, in order to assign them."""
         assert self._assignor is not None
         self._group_leader = lead = GroupLeader.of(self._assignor, response.members, response.skip_assignment)
         for other in lead.unreadable:
             self._log(
-                "{other} of group {group} wants nothing: its subscription is malformed", True, other=other
+                "{other} of group {group} has a malformed subscription and is assigned nothing",
+                True,
+                other=other,
             )
         self._tokens += 1
         self._token = self._tokens
@@ -148,7 +150,7 @@ class JoiningMember(MemberState):
             assigned = _assigned(bytes(response.assignment))
         except ProtocolViolation as error:
             self._log(
-                "the leader of group {group} gave {member} what it cannot read: {error}", True, error=error
+                "the leader of group {group} sent {member} a malformed assignment: {error}", True, error=error
             )
             self._transition(Event.REFUSED)
             self._schedule_rejoin("the assignment is malformed", now_ms, at_once=False)
@@ -162,7 +164,10 @@ class JoiningMember(MemberState):
             self._join_reason = "received assignment does not match the current subscription"
 
     def _accept_topics(self, assigned: Partitions) -> bool:
-        """Whether all is of topics that are subscribed to now, be it that the leader saw a match first."""
+        """Return True if all assigned topics are subscribed to, or match the pattern.
+
+        The leader may have seen a new matching topic first.
+        """
         topics = self._topics or frozenset()
         more = {at.topic for at in assigned} - topics
         if more and (self._matches is None or not all(map(self._matches, more))):
@@ -172,7 +177,7 @@ class JoiningMember(MemberState):
         return True
 
     def _join_failed(self, code: ErrorCode, now_ms: int, *, at_once: bool) -> None:
-        """JoinGroup or SyncGroup was answered with an error."""
+        """Handle an error of JoinGroup or SyncGroup."""
         reason = f"rebalance failed due to {code.name}"
         if code in MEMBERSHIP_LOST:
             self._reset(reason, forget_id=code is ErrorCode.UNKNOWN_MEMBER_ID)
@@ -187,7 +192,7 @@ class JoiningMember(MemberState):
 
 
 def _assigned(data: bytes) -> Partitions:
-    """What SyncGroup gave; no bytes are no partitions: some leaders leave out members who get none.
+    """Decode an assignment; no bytes mean no partitions: some leaders leave out members without any.
 
     :raises ProtocolViolation: it is malformed.
     """

@@ -1,4 +1,4 @@
-"""What the leader of a group does: it reads what all members want, and shares the partitions out."""
+"""The leader's part of a rebalance: it reads all subscriptions and assigns the partitions."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kafkatx.wire.messages.join_group import JoinGroupResponseMember
 from kafkatx.wire.messages.sync_group import SyncGroupRequestAssignment
 
 ASSIGNMENT_VERSION = 1
-"""What every client understands; 2 and 3 of assignments say no more."""
+"""Understood by every client; versions 2 and 3 of assignments have no more fields."""
 
 
 @attrs.define
 class GroupLeader:
-    """The leader's view of its group, of one generation on.
+    """The leader's view of one generation of its group.
 
-    :ivar members: by member id; one whose subscription cannot be read wants nothing.
-    :ivar unreadable: the ids of such.
-    :ivar skip_assignment: the group goes on with the assignment that it has (KIP-814).
-    :ivar counts: how many partitions the topics had when they were shared out; None: that is yet to come.
+    :ivar members: by member id; a member with a malformed subscription subscribes to nothing.
+    :ivar unreadable: ids of members with malformed subscriptions.
+    :ivar skip_assignment: the group keeps its assignment (KIP-814).
+    :ivar counts: partition counts of the topics at the assignment; None before it.
     """
 
     assignor: Assignor
@@ -40,22 +40,22 @@ class GroupLeader:
         """Read the members of a JoinGroup response."""
         members: dict[str, Member] = {}
         unreadable: list[str] = []
-        for one in joined:
-            member = _read(one)
-            members[one.member_id] = member or Member(one.member_id, frozenset(), one.group_instance_id)
+        for each in joined:
+            member = _read(each)
+            members[each.member_id] = member or Member(each.member_id, frozenset(), each.group_instance_id)
             if member is None:
-                unreadable.append(one.member_id)
+                unreadable.append(each.member_id)
         return cls(assignor, members, unreadable, skip)
 
     @property
     def topics(self) -> frozenset[str]:
-        """All topics that somebody wants."""
+        """All topics that members subscribe to."""
         return frozenset(topic for member in self.members.values() for topic in member.topics)
 
     def assign(self, counts: Mapping[str, int]) -> list[SyncGroupRequestAssignment]:
-        """Share out the partitions of topics that have so many; nothing where the group keeps what it has.
+        """Return the members' assignments, given partition counts; none if the group keeps its own.
 
-        :raises KafkaTXError: the assignor failed, or gave what cannot be given.
+        :raises KafkaTXError: the assignor failed, or its assignment is invalid.
         """
         self.counts = self.group_counts(counts)
         if self.skip_assignment:
@@ -66,7 +66,7 @@ class GroupLeader:
             validate_assignment(self.assignor, self.members, self.counts, given)
         except KafkaTXError:
             raise
-        except Exception as error:  # whatever: assignors may be somebody else's
+        except Exception as error:  # assignors may be third-party code
             raise KafkaTXError(f"the assignor {self.assignor.name} failed: {error!r}") from error
         return [
             SyncGroupRequestAssignment(member_id, _encoded(given.get(member_id, ())))
@@ -74,11 +74,11 @@ class GroupLeader:
         ]
 
     def outdated(self, counts: Mapping[str, int]) -> bool:
-        """Whether topics have other partitions now than when they were shared out."""
+        """Return True if partition counts have changed since the assignment."""
         return self.counts is not None and self.group_counts(counts) != self.counts
 
     def group_counts(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """Of the topics of the group, those that have partitions."""
+        """Return the partition counts of the group's topics, without topics that do not exist."""
         return {topic: counts[topic] for topic in sorted(self.topics) if counts.get(topic)}
 
 

@@ -1,21 +1,22 @@
 """One member of a consumer group, sans-I/O: events and time in, actions out.
 
-Whoever drives it calls a method for each event, does the actions that it gives in their order, and calls
+The driver calls a method for each event, performs the returned actions in order, and calls
 :meth:`MemberMachine.advance` at :attr:`MemberMachine.deadline_ms`. The rules are those of Apache Kafka's
 ``AbstractCoordinator`` and ``ConsumerCoordinator``:
 
-*   eager: all partitions are revoked before the member joins (KIP-54's world); cooperative: only those of
-    topics that are not subscribed to any more, and after the assignment those that are not in it; then the
-    member joins once more, so that they get a new owner (KIP-429).
-*   UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION lose all partitions. FENCED_INSTANCE_ID ends the membership.
-*   The leader joins again when topics of the group have other partitions than it shared out, every member
-    when its subscription is another.
-*   A member whose application takes longer than ``max.poll.interval.ms`` leaves, and joins again when more
-    is asked for (KIP-62). Static members do not leave; their session ends (KIP-345).
+*   Eager rebalance: all partitions are revoked before the member joins (KIP-54). Cooperative rebalance: only
+    those of unsubscribed topics, and after the assignment those that are not in it; then the member joins
+    once more, so that they are assigned to their new owners (KIP-429).
+*   After UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION all partitions are lost. FENCED_INSTANCE_ID ends the
+    membership.
+*   The leader rejoins when the partition counts of the group's topics change, every member when its
+    subscription changes.
+*   A member whose application takes longer than ``max.poll.interval.ms`` leaves, and rejoins at the next poll
+    (KIP-62). Static members do not leave; their session expires (KIP-345).
 
-The application hears of one change at a time, and the next step waits until it is done with it; heartbeats
-go on meanwhile. Two things differ from Apache Kafka's: that partitions are lost is told at once, not by
-the next ``poll``; and nothing is told where the partitions of a revocation would be none.
+The application is told of one change at a time, and the next step waits until it is done; heartbeats go on
+meanwhile. Two things differ from Apache Kafka: lost partitions are reported at once, not by the next
+``poll``, and a revocation without partitions is not reported.
 """
 
 from __future__ import annotations
@@ -50,16 +51,16 @@ NO_MEMBER = (NO_GENERATION, "")
 
 
 class MemberMachine(JoiningMember):
-    """The machine. It begins without a subscription, and so joins nothing."""
+    """The state machine of a member. It starts without a subscription, and so does not join."""
 
-    # What the application wants
+    # Called for the application
 
     def subscribe(
         self, topics: Collection[str], now_ms: int, matches: Callable[[str], bool] | None = None
     ) -> list[Action]:
-        """Want these topics from now on, instead of those before.
+        """Subscribe to these topics, which replace earlier ones.
 
-        :param matches: where they are those that match a pattern: whether another one does, too.
+        :param matches: with a pattern, returns whether another topic matches it.
         """
         if self._topics is None:
             self._join_reason = "the consumer has subscribed"
@@ -83,19 +84,20 @@ class MemberMachine(JoiningMember):
         return self._run_steps(now_ms)
 
     def polled(self, waiting: bool, now_ms: int, since_ms: int | None = None) -> list[Action]:
-        """The application asks for records: ``max.poll.interval.ms`` begins anew.
+        """Restart the timer of ``max.poll.interval.ms``, because the application asks for records.
 
-        :param waiting: there are none, and it waits: the time stands still until the next call.
-        :param since_ms: it begins then; None: now.
+        :param waiting: the application has to wait: the timer stops until the next call.
+        :param since_ms: when the timer starts; None: now.
         """
         if self._poll_timer.polled(waiting, now_ms if since_ms is None else since_ms):
             self._join_reason = "the application asks for records again"
         return self._run_steps(now_ms)
 
     def commit_identity(self) -> tuple[int, str]:
-        """Generation and member id to commit by; of nobody, if this is no member and does not want to be.
+        """Return the generation and member id to commit with; :data:`NO_MEMBER` without a subscription.
 
-        :raises CommitFailed: it is none now, or is joining: REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID.
+        :raises CommitFailed: this is not a member now, or is joining: REBALANCE_IN_PROGRESS,
+            UNKNOWN_MEMBER_ID.
         """
         if self.state is State.STABLE and self.generation != NO_GENERATION:
             return self.generation, self.member_id
@@ -108,14 +110,14 @@ class MemberMachine(JoiningMember):
             )
         raise CommitFailed(
             ErrorCode.UNKNOWN_MEMBER_ID,
-            f"this consumer is out of group {self.settings.group_id!r}, and others have its partitions: "
-            "give max.poll.interval.ms more time, or max.poll.records fewer records",
+            f"this consumer was removed from group {self.settings.group_id!r} and lost its partitions: "
+            "increase max.poll.interval.ms, or decrease max.poll.records",
         )
 
-    # What comes from outside
+    # Events
 
     def response_received(self, token: int, response: Any, now_ms: int) -> list[Action]:
-        """The answer to a request of :class:`SendRequest`. One that nobody waits for any more is ignored."""
+        """Handle the response to a request of :class:`SendRequest`; outdated ones are ignored."""
         if token == self._heartbeat.token:
             self._heartbeat_answered(response, now_ms)
         elif token == self._token:
@@ -129,11 +131,13 @@ class MemberMachine(JoiningMember):
         return self._run_steps(now_ms)
 
     def request_failed(self, token: int, error: Exception, now_ms: int) -> list[Action]:
-        """There is no answer, or topics could not be looked at; *error* tells why."""
+        """Handle a request without a response, or partition counts that could not be read."""
         known = error if isinstance(error, KafkaTXError) else KafkaTXError(f"group coordination: {error!r}")
         if token not in (self._token, self._heartbeat.token) or self.state is State.CLOSED:
             return self._take_actions()
-        if self.state is State.LEAVING:  # whoever cannot say good-bye is missed after its session
+        if (
+            self.state is State.LEAVING
+        ):  # without LeaveGroup the coordinator removes it when its session expires
             self._token = None
             self._end_leaving()
         elif not retriable(error):
@@ -159,7 +163,7 @@ class MemberMachine(JoiningMember):
         return self._run_steps(now_ms)
 
     def metadata_changed(self, counts: Mapping[str, int], now_ms: int) -> list[Action]:
-        """How many partitions topics have now, at least those of :class:`WatchTopics`."""
+        """Handle new partition counts, at least those of :class:`WatchTopics`."""
         if (
             self._group_leader is not None
             and self._group_leader.outdated(counts)
@@ -169,14 +173,14 @@ class MemberMachine(JoiningMember):
         return self._run_steps(now_ms)
 
     def application_notified(self, now_ms: int) -> list[Action]:
-        """The application is done with the last :class:`NotifyApplication`."""
+        """Continue after the application has handled the last :class:`NotifyApplication`."""
         call, self._notifying = self._notifying, None
         if call is not None and call.change is not AssignmentChange.ASSIGNED:
             self.owned -= call.partitions
         return self._run_steps(now_ms)
 
     def commit_failed(self, code: ErrorCode, generation: int, member_id: str, now_ms: int) -> list[Action]:
-        """A commit by this generation and member id was answered with an error."""
+        """Handle a commit with this generation and member id that was answered with an error."""
         if self.state is State.STABLE and (generation, member_id) == (self.generation, self.member_id):
             if code is ErrorCode.REBALANCE_IN_PROGRESS:
                 self._join_reason = (
@@ -191,9 +195,9 @@ class MemberMachine(JoiningMember):
     # Time
 
     def advance(self, now_ms: int) -> list[Action]:
-        """Time has passed: send a heartbeat, try again, or leave."""
+        """Handle the time: send a heartbeat, retry, or leave."""
         if self._heartbeat.session_deadline_ms <= now_ms:
-            self._log("group {group}: the coordinator has been silent for a session", warn=True)
+            self._log("group {group}: no response from the coordinator for session.timeout.ms", warn=True)
             self._forget_coordinator()
             self._heartbeat.answered(now_ms)
             self._heartbeat.retry_at(now_ms + self._pause_ms())
@@ -232,10 +236,10 @@ class MemberMachine(JoiningMember):
         )
 
     def _poll_timeout_expired(self) -> None:
-        """The application has taken too long: leave, so that somebody else does its work."""
+        """Leave, so that other members process its partitions: the application has taken too long."""
         self._log(
-            "{member} leaves group {group}: its application has not asked for records for {interval} ms; "
-            "give max.poll.interval.ms more, or max.poll.records less",
+            "{member} leaves group {group}: its application has not polled for {interval} ms; "
+            "increase max.poll.interval.ms, or decrease max.poll.records",
             warn=True,
             interval=self._poll_timer.interval_ms,
         )
@@ -245,16 +249,16 @@ class MemberMachine(JoiningMember):
             self._send(request, separate_connection=self._waits_for_others)
         self._reset("consumer poll timeout has expired", forget_id=True)
 
-    # The next step
+    # Steps
 
     def _run_steps(self, now_ms: int) -> list[Action]:
-        """Take steps until one has to be waited for."""
+        """Take steps until one has to wait; return the actions."""
         while self._step(now_ms):
             pass
         return self._take_actions()
 
     def _step(self, now_ms: int) -> bool:
-        """Take the next step; tell whether another may follow at once."""
+        """Take the next step; return True if another may follow at once."""
         if self._notifying is not None or self.state in (State.CLOSED, State.LEAVING):
             return False
         if self.owned and self.generation == NO_GENERATION:
@@ -270,7 +274,7 @@ class MemberMachine(JoiningMember):
         return False
 
     def _apply_assignment(self, target: frozenset[Any]) -> None:
-        """Come to the assignment: give up what is not in it, then take what is new."""
+        """Revoke partitions that are not in the assignment, then add new ones."""
         revoked = self.owned - target
         if revoked:
             self._join_reason = "need to revoke partitions and re-join"
@@ -285,7 +289,7 @@ class MemberMachine(JoiningMember):
         return self._wants_to_join and self._retry_ms <= now_ms
 
     def _revoke_and_join(self, now_ms: int) -> None:
-        """Give up what must be given up before joining, and join."""
+        """Revoke what must be revoked before joining, then join."""
         topics = self._topics or frozenset()
         revoked = self.owned
         if self.settings.cooperative:
@@ -295,10 +299,10 @@ class MemberMachine(JoiningMember):
         else:
             self._join(topics, now_ms)
 
-    # The way out
+    # Leaving
 
     def _leave(self) -> bool:
-        """Give up all partitions, say good-bye if that is due, and end."""
+        """Give up all partitions, send LeaveGroup unless static, and end."""
         if self.owned:
             self._notify(
                 AssignmentChange.REVOKED if self.state is State.STABLE else AssignmentChange.LOST, self.owned
@@ -319,7 +323,7 @@ class MemberMachine(JoiningMember):
 
     @property
     def _waits_for_others(self) -> bool:
-        """Whether a JoinGroup or SyncGroup is answered only when others have come, a dead member perhaps."""
+        """True if a JoinGroup or SyncGroup waits for other members, possibly dead ones."""
         return self.state in (State.JOINING, State.SYNCING)
 
     def _leave_request(self, reason: str) -> LeaveGroupRequest:

@@ -1,9 +1,11 @@
-"""What a member of a group knows of itself, and how its machine says what it wants done."""
+"""The state of a group member, and the actions that it asks for.
+
+The base of :class:`~kafkatx.clientcore.group.membership.machine.MemberMachine`; see there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kafkatx.clientcore.group.assignors import Assignor
 from kafkatx.clientcore.group.membership.actions import (
@@ -27,7 +29,7 @@ from kafkatx.wire.schema import Message
 
 NO_GENERATION = -1
 IMMEDIATE_RETRIES = 3
-"""So many failures in a row may be followed by a new attempt without a pause, where there is hope."""
+"""How many failed attempts to join in a row may be followed by another without a pause."""
 
 Partitions = frozenset[TopicPartition]
 
@@ -35,9 +37,10 @@ Partitions = frozenset[TopicPartition]
 class MemberState:
     """The state of a member.
 
-    :ivar generation: of the group, with the partitions in :attr:`owned`; NO_GENERATION: they are lost.
-    :ivar member_id: as the coordinator knows the member; "" if it does not.
-    :ivar owned: what the application has. It shrinks when the application has been told so, not before.
+    :ivar generation: the group generation of :attr:`owned`; NO_GENERATION: these partitions are lost.
+    :ivar member_id: given by the coordinator; "" if there is none.
+    :ivar owned: partitions that the application has. They are removed after the application was told, not
+        before.
     """
 
     def __init__(self, settings: MemberSettings) -> None:
@@ -51,12 +54,12 @@ class MemberState:
         self._matches: Callable[[str], bool] | None = None
         self._joined_topics: frozenset[str] = frozenset()
         self._last_assignment: tuple[Partitions | None, int] = (None, NO_GENERATION)
-        """The last assignment and its generation, which assignors tell the leader of."""
+        """The last assignment and its generation, for the assignors' user data."""
         self._new_assignment: Partitions | None = None
         """An assignment that the application has not been told of yet."""
         self._group_leader: GroupLeader | None = None
         self._join_reason: str | None = None
-        """Why to join (again); None: there is no need to."""
+        """Why to (re)join; None if there is no need to."""
         self._notifying: NotifyApplication | None = None
         self._leaving: Event | None = None
         self._error: KafkaTXError | None = None
@@ -65,23 +68,23 @@ class MemberState:
         self._failures = 0
         self._retry_ms = 0
         self._token: int | None = None
-        """Of the request, or of the look at topics, that the next step waits for."""
+        """Of the request or the partition counts that the next step waits for."""
         self._tokens = 0
         self._actions: list[Action] = []
 
     @property
     def error(self) -> KafkaTXError | None:
-        """Why the member is closed, if it failed."""
+        """The error that ended the membership, if any."""
         return self._error
 
     @property
     def subscribed(self) -> bool:
-        """Whether there is a subscription, be it to no topics."""
+        """True if there is a subscription, even if to no topics."""
         return self._topics is not None
 
     @property
     def deadline_ms(self) -> int:
-        """When :meth:`advance` must be called; it may turn out then that nothing is due yet."""
+        """The time at which :meth:`advance` must be called; possibly nothing is due yet then."""
         deadline_ms = self._heartbeat.deadline_ms
         if self._is_member:
             deadline_ms = min(deadline_ms, self._poll_timer.deadline_ms)
@@ -91,12 +94,12 @@ class MemberState:
 
     @property
     def _is_member(self) -> bool:
-        """Whether heartbeats go on, and the application's time counts."""
+        """True while heartbeats are sent and the poll timer runs."""
         return self.state in (State.SYNCING, State.STABLE) and self.generation != NO_GENERATION
 
     @property
     def _wants_to_join(self) -> bool:
-        """Whether only time is between the member and a new attempt."""
+        """True if the member is to join as soon as the retry pause is over."""
         return (
             self.state in (State.UNJOINED, State.STABLE)
             and self._notifying is None
@@ -105,7 +108,7 @@ class MemberState:
             and not self._poll_timer.expired
         )
 
-    # Saying what is wanted
+    # Actions
 
     def _take_actions(self) -> list[Action]:
         out, self._actions = self._actions, []
@@ -120,10 +123,10 @@ class MemberState:
         self._notifying = NotifyApplication(change, partitions)
         self._actions.append(self._notifying)
 
-    def _log(self, text: str, warn: bool = False, **values: Any) -> None:
+    def _log(self, text: str, warn: bool = False, **values: object) -> None:
         self._actions.append(LogMessage(text, values, warn))
 
-    # What happens in many places
+    # Transitions
 
     def _transition(self, event: Event) -> None:
         self.state = next_state(self.state, event)
@@ -132,7 +135,7 @@ class MemberState:
         return round(self.settings.backoff.pause_s(max(self._failures - 1, 0)) * 1000)
 
     def _schedule_rejoin(self, reason: str, now_ms: int, *, at_once: bool) -> None:
-        """An attempt to join failed: try again, at once or after a pause."""
+        """Schedule another attempt to join, at once or after a pause."""
         self._failures += 1
         self._join_reason = reason
         self._retry_ms = (
@@ -143,11 +146,11 @@ class MemberState:
         self._actions.append(ForgetCoordinator())
 
     def _reset(self, reason: str, *, forget_id: bool) -> None:
-        """The coordinator does not know the member in this generation: all that it has is lost.
+        """Lose the generation and all partitions: the coordinator does not know this member any more.
 
-        :param forget_id: it does not know the member id either.
+        :param forget_id: the coordinator does not know the member id either.
         """
-        self._log("{member} of group {group} is out of its generation: {reason}", reason=reason)
+        self._log("{member} of group {group} resets its generation: {reason}", reason=reason)
         self._transition(Event.RESET)
         self.generation = NO_GENERATION
         if forget_id:
@@ -157,7 +160,7 @@ class MemberState:
         self._heartbeat.stop()
 
     def _fail(self, error: KafkaTXError) -> None:
-        """The membership is over, once the application knows that its partitions are lost."""
+        """End the membership, once the application knows that its partitions are lost."""
         self._error = error
         self.generation = NO_GENERATION
         self._token = self._new_assignment = self._group_leader = None

@@ -1,9 +1,8 @@
-"""The settings that the machine of a member needs, read once."""
+"""The settings of a member's state machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 
@@ -16,7 +15,7 @@ from kafkatx.errors import SettingError
 
 @attrs.frozen
 class MemberSettings:
-    """Values of the consumer's settings that carry these names."""
+    """Values of the consumer settings with these names."""
 
     group_id: str
     group_instance_id: str | None = None
@@ -24,31 +23,32 @@ class MemberSettings:
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 3000
     max_poll_interval_ms: int = 300_000
-    """Also the rebalance time-out: so long others wait for this member to join again."""
+    """Also the rebalance timeout: how long the group waits for this member to rejoin."""
     rack: str | None = None
     backoff: Backoff = attrs.Factory(Backoff)
 
     @property
     def cooperative(self) -> bool:
-        """Whether members keep their partitions while they rebalance: all assignors must allow that."""
+        """True if members keep their partitions during a rebalance: all assignors must allow that."""
         return all(assignor.cooperative for assignor in self.assignors)
 
     @classmethod
-    def of(cls, settings: ClientSettings, installed: Callable[[str], Any] = built_in) -> MemberSettings:
-        """Read them.
+    def of(cls, settings: ClientSettings, installed: Callable[[str], object] = built_in) -> MemberSettings:
+        """Read the settings.
 
         :param installed: makes an assignor by name; see
             :func:`~kafkatx.clientcore.group.assignors.assignors_of`.
-        :raises SettingError: there is no group, or an assignor is unknown, or heartbeats come too seldom.
+        :raises SettingError: there is no group, an assignor is unknown, or the heartbeat interval is too
+            long.
         """
         group_id = settings[consumer.GROUP_ID]
         session_ms = settings[consumer.SESSION_TIMEOUT_MS]
-        beat_ms = settings[consumer.HEARTBEAT_INTERVAL_MS]
+        heartbeat_ms = settings[consumer.HEARTBEAT_INTERVAL_MS]
         if not group_id:
             raise SettingError("group.id is not set: give the group a name to subscribe and to commit")
-        if beat_ms >= session_ms:
+        if heartbeat_ms >= session_ms:
             raise SettingError(
-                f"heartbeat.interval.ms={beat_ms}: it must be less than session.timeout.ms, {session_ms}"
+                f"heartbeat.interval.ms={heartbeat_ms}: it must be less than session.timeout.ms, {session_ms}"
             )
         return cls(
             group_id=group_id,
@@ -61,7 +61,7 @@ class MemberSettings:
                 installed,
             ),
             session_timeout_ms=session_ms,
-            heartbeat_interval_ms=beat_ms,
+            heartbeat_interval_ms=heartbeat_ms,
             max_poll_interval_ms=settings[consumer.MAX_POLL_INTERVAL_MS],
             rack=settings[common.CLIENT_RACK] or None,
             backoff=Backoff(

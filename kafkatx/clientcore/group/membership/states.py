@@ -1,7 +1,7 @@
-"""The states of one member of a group, and the one table of what leads from which to which.
+"""The states of a group member and their transitions, in one table.
 
-They are those of Apache Kafka's ``AbstractCoordinator.MemberState``, with two more for the way out. A pair
-that the table lacks cannot happen: it is a bug of ours, and raises.
+They are those of Apache Kafka's ``AbstractCoordinator.MemberState``, and two more for leaving. A transition
+that is not in the table is a bug, and raises.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from types import MappingProxyType
 
 
 class State(enum.Enum):
-    """Where a member stands; the value says it to people."""
+    """A member's state; the value describes it."""
 
     UNJOINED = "not in the group, or about to join again"
-    JOINING = "waits for the others to join"
-    SYNCING = "waits for its assignment, or makes that of all"
+    JOINING = "waiting for the other members to join"
+    SYNCING = "waiting for its assignment, or computing all of them as the leader"
     STABLE = "has its assignment"
-    LEAVING = "has asked to be let go"
-    CLOSED = "is no member any more, and will be none"
+    LEAVING = "has sent LeaveGroup"
+    CLOSED = "has left or failed for good"
 
 
 class Event(enum.Enum):
-    """What moves a member; the value says it to people."""
+    """The events that change a member's state; the value describes them."""
 
-    JOIN = "it joins, for the first time or again"
-    JOINED = "all have joined"
-    SYNCED = "the assignment is there"
-    REFUSED = "an answer is an error, or does not come"
+    JOIN = "it sends JoinGroup"
+    JOINED = "JoinGroup was answered: all members have joined"
+    SYNCED = "SyncGroup was answered with its assignment"
+    REFUSED = "a request failed or was answered with an error"
     RESET = "the coordinator does not know it any more"
-    LEAVE = "it leaves"
-    LEFT = "it has left, and may come again"
+    LEAVE = "it sends LeaveGroup"
+    LEFT = "it has left, and may join again"
     CLOSE = "it is closed, or has failed for good"
 
 
@@ -79,13 +79,13 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType(
         State.CLOSED: MappingProxyType({}),
     }
 )
-"""A member begins UNJOINED."""
+"""The next state by state and event. A member starts UNJOINED."""
 
 
 def next_state(state: State, event: Event) -> State:
-    """Where *event* leads from *state*.
+    """Return the state after *event* in *state*.
 
-    :raises RuntimeError: the table does not know the event in this state.
+    :raises RuntimeError: the table has no such transition.
     """
     try:
         return TRANSITIONS[state][event]

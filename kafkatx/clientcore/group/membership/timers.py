@@ -1,4 +1,4 @@
-"""When a member shows that it lives, and when it is taken for dead: times, and nothing else."""
+"""Timers of a member: heartbeats, the session, and ``max.poll.interval.ms``. Only times, no clock."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kafkatx.clientcore.group.membership.actions import NEVER_MS
 
 @attrs.define
 class HeartbeatTimer:
-    """The heartbeats of a member that has joined (Apache Kafka's ``Heartbeat``).
+    """Heartbeat and session timers of a joined member (Apache Kafka's ``Heartbeat``).
 
-    :ivar due_ms: when the next heartbeat is to be sent, if none is under way.
-    :ivar session_deadline_ms: when the coordinator is given up: no heartbeat was answered for a session.
+    :ivar due_ms: when to send the next heartbeat, unless one is in flight.
+    :ivar session_deadline_ms: when the session expires: no heartbeat was answered since it began.
     """
 
     interval_ms: int
@@ -20,46 +20,46 @@ class HeartbeatTimer:
     due_ms: int = NEVER_MS
     session_deadline_ms: int = NEVER_MS
     token: int | None = None
-    """Of the heartbeat under way."""
+    """Of the heartbeat in flight."""
 
     @property
     def deadline_ms(self) -> int:
-        """When something is to be done."""
+        """The time of the next event."""
         return min(self.session_deadline_ms, NEVER_MS if self.token is not None else self.due_ms)
 
     def start(self, now_ms: int) -> None:
-        """The member has joined: its session begins."""
+        """Start the session: the member has joined."""
         self.token = None
         self.due_ms = now_ms + self.interval_ms
         self.session_deadline_ms = now_ms + self.session_ms
 
     def stop(self) -> None:
-        """It is no member now, or waits for the others to join."""
+        """Stop: the member has left, or waits for others to join."""
         self.token = None
         self.due_ms = self.session_deadline_ms = NEVER_MS
 
     def sent(self, token: int, now_ms: int) -> None:
-        """A heartbeat is under way; the next is due an interval after it was sent, not after its answer."""
+        """Record a sent heartbeat; the next is due an interval later, whenever its response comes."""
         self.token = token
         self.due_ms = now_ms + self.interval_ms
 
     def answered(self, now_ms: int) -> None:
-        """It was answered."""
+        """Record a response: the session starts anew."""
         self.token = None
         self.session_deadline_ms = now_ms + self.session_ms
 
     def retry_at(self, due_ms: int) -> None:
-        """It was not, or in vain: try again then."""
+        """Schedule another heartbeat after one has failed."""
         self.token = None
         self.due_ms = due_ms
 
 
 @attrs.define
 class PollTimer:
-    """How long the application may work on what it was given (``max.poll.interval.ms``, KIP-62).
+    """The timer of ``max.poll.interval.ms``: how long the application may process records (KIP-62).
 
-    :ivar deadline_ms: when it is over; NEVER_MS while the application waits for records.
-    :ivar expired: it was over: the member has left, and joins again when the application asks for more.
+    :ivar deadline_ms: when it expires; NEVER_MS while the application waits for records.
+    :ivar expired: it has expired: the member has left, and joins again at the next poll.
     """
 
     interval_ms: int
@@ -67,12 +67,12 @@ class PollTimer:
     expired: bool = False
 
     def polled(self, waiting: bool, now_ms: int) -> bool:
-        """The application asks for more; tell whether that wakes the member up."""
+        """Restart the timer at a poll; return True if it had expired."""
         self.deadline_ms = NEVER_MS if waiting else now_ms + self.interval_ms
-        woken, self.expired = self.expired, False
-        return woken
+        had_expired, self.expired = self.expired, False
+        return had_expired
 
     def expire(self) -> None:
-        """It was too long."""
+        """Record that the timer has expired."""
         self.deadline_ms = NEVER_MS
         self.expired = True

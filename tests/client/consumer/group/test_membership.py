@@ -298,7 +298,7 @@ class MembershipTests(MembershipCase):
                 {"partition_assignment_strategy": "rang"},
                 "no plugin for IAssignor has this name; did you mean range?",
             ),
-            ({"partition_assignment_strategy": object()}, "is no IAssignor"),
+            ({"partition_assignment_strategy": object()}, "is not an IAssignor"),
         ):
             error = self.assertRaises(SettingError, Application, self.network, **wrong)
             self.assertIn(words, str(error))

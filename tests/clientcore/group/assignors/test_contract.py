@@ -54,4 +54,4 @@ class HastyTests(AssignorContract, SynchronousTestCase):
     def test_comes_and_goes(self) -> None:
         """What one still has goes to another."""
         error = self.assertRaises(KafkaTXError, super().test_comes_and_goes)
-        self.assertIn("still has it", str(error))
+        self.assertIn("still owns it", str(error))

@@ -34,7 +34,7 @@ class CheckTests(SynchronousTestCase):
     def refused(self, given: dict[str, Any], words: str) -> None:
         """The assignment is refused, in these words."""
         error = self.assertRaises(KafkaTXError, validate_assignment, own(), self.members, COUNTS, given)
-        self.assertEqual(str(error), f"the assignor own is wrong: it gives {words}")
+        self.assertEqual(str(error), f"the assignor own is wrong: it assigns {words}")
 
     def test_right(self) -> None:
         """Each partition once, to subscribers; some may be left out, and members without any."""
@@ -48,13 +48,13 @@ class CheckTests(SynchronousTestCase):
 
     def test_subscription(self) -> None:
         """Nobody gets what it does not want."""
-        self.refused({"a": [("u", 0)]}, "u [0] to a, who does not subscribe to the topic")
+        self.refused({"a": [("u", 0)]}, "u [0] to a, which does not subscribe to the topic")
 
     def test_not_there(self) -> None:
         """Partitions and members that are not there are none."""
         self.refused({"a": [("t", 2)]}, "t [2] to a, but the topic has 2 partitions")
         self.refused({"a": [("t", -1)]}, "t [-1] to a, but the topic has 2 partitions")
-        self.refused({"c": [T0]}, "t [0] to c, who is no member")
+        self.refused({"c": [T0]}, "t [0] to c, which is not a member")
 
     def test_handed_over(self) -> None:
         """What a member still has goes to nobody else in one step, where members keep their partitions."""
@@ -65,7 +65,7 @@ class CheckTests(SynchronousTestCase):
         error = self.assertRaises(
             KafkaTXError, validate_assignment, own(cooperative=True), group, COUNTS, given
         )
-        self.assertIn("it gives t [1] to b, a still has it", str(error))
+        self.assertIn("it assigns t [1] to b, but a still owns it", str(error))
 
     def test_older_claim(self) -> None:
         """Who had a partition by an older generation has it no more."""
@@ -74,7 +74,7 @@ class CheckTests(SynchronousTestCase):
         error = self.assertRaises(
             KafkaTXError, validate_assignment, own(cooperative=True), group, COUNTS, {"a": [T0]}
         )
-        self.assertIn("b still has it", str(error))
+        self.assertIn("b still owns it", str(error))
 
     def test_ours(self) -> None:
         """Ours knows generations from user data, too, and is trusted there."""

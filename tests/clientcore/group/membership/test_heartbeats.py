@@ -67,7 +67,7 @@ class HeartbeatTests(SynchronousTestCase):
         member.pass_ms(BEAT_MS)
         member.answer(HeartbeatResponse(error_code=ErrorCode.FENCED_INSTANCE_ID))
         self.assertEqual((member.kinds, member.state), (["assigned", "lost"], State.CLOSED))
-        self.assertIn("another member has come with group.instance.id=one", str(member.errors[0]))
+        self.assertIn("another member has joined with group.instance.id=one", str(member.errors[0]))
 
     def test_coordinator_moves(self) -> None:
         """The member stays in its generation while it looks for the coordinator."""

@@ -83,7 +83,7 @@ class LeaderTests(SynchronousTestCase):
         member = Alone(assignors=(Assignor("own", lambda members, partitions: {"me": [place, place]}),))
         self.elect(member)
         self.assertEqual((member.state, member.sent(SyncGroupRequest)), (State.CLOSED, []))
-        self.assertIn("the assignor own is wrong: it gives t [0] to me, and to me", str(member.errors[0]))
+        self.assertIn("the assignor own is wrong: it assigns t [0] to me, and to me", str(member.errors[0]))
 
     def test_metadata(self) -> None:
         """When a topic of the group has other partitions it rebalances; other topics do not matter."""

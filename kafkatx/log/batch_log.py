@@ -7,31 +7,39 @@ truncates; the bytes are kept by a :class:`BatchStorage`, which is all that a ne
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-import attrs
 from twisted.internet.defer import Deferred, execute, succeed
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.interfaces import IPartitionLog, ISegmentFacts, Worker
+from kafkatx.errors import RequestError
+from kafkatx.interfaces import IPartitionLog, Worker
+from kafkatx.log.batch_chunk import Chunk
+from kafkatx.log.group_commit import GroupCommit
 from kafkatx.log.leader_epochs import LeaderEpochCache
-from kafkatx.log.partition.appender import FindRetention, StagedLog
-from kafkatx.log.partition.group_commit import GroupCommit
+from kafkatx.log.partition.appender import Appender, FindRetention
+from kafkatx.log.partition.reader import out_of_range
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.log.segment import record_lookup
+from kafkatx.log.segment.batches import BatchInfo
 from kafkatx.log.segment.scan import parse
-from kafkatx.log.segment.segment import BatchInfo
-from kafkatx.types import NO_LEADER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, Records, TopicPartition
+from kafkatx.types import (
+    NO_LEADER_EPOCH,
+    NO_PRODUCER_ID,
+    ActiveProducer,
+    Records,
+    TopicPartition,
+)
 
 
 class BatchStorage(Protocol):
     """Keeps the batches of one partition, each as the bytes that a fetch sends.
 
     :meth:`sync` is called in a worker, everything else in the reactor thread, where nothing may wait for a
-    disk or a network. A batch is known by its ``kafkatx.log.segment.segment.BatchInfo``: ``base_offset`` and
+    disk or a network. A batch is known by its ``kafkatx.log.segment.batches.BatchInfo``: ``base_offset`` and
     ``last_offset`` (inclusive), ``size`` in bytes, ``max_timestamp`` in ms. Batches are given in the order of
     their offsets, and those of one call follow one another.
     """
@@ -70,39 +78,8 @@ class BatchStorage(Protocol):
         """
 
 
-@implementer(ISegmentFacts)
-@attrs.define
-class Chunk:
-    """The batches of one segment, without their bytes; what retention decides on."""
-
-    base_offset: int
-    created_ms: int
-    size_bytes: int = 0
-    max_timestamp: int = NO_TIMESTAMP
-    written: list[BatchInfo] = attrs.field(factory=list)
-    last_offsets: list[int] = attrs.field(factory=list)
-
-    @property
-    def max_timestamp_ms(self) -> int:
-        """As ISegmentFacts says; there is no file, so the time when the chunk was begun."""
-        return self.max_timestamp if self.max_timestamp >= 0 else self.created_ms
-
-    def add(self, written: BatchInfo) -> None:
-        """Append a batch."""
-        self.written.append(written)
-        self.last_offsets.append(written.last_offset)
-        self.size_bytes += written.size
-        self.max_timestamp = max(self.max_timestamp, written.max_timestamp)
-
-    def cut(self, number: int) -> None:
-        """Keep the first *number* batches."""
-        del self.written[number:], self.last_offsets[number:]
-        self.size_bytes = sum(batch.size for batch in self.written)
-        self.max_timestamp = max((batch.max_timestamp for batch in self.written), default=NO_TIMESTAMP)
-
-
 @implementer(IPartitionLog)
-class BatchLog(StagedLog):
+class BatchLog:
     """One partition's batches, in chunks of ``segment.bytes``; see the module.
 
     :param storage: keeps the bytes; what it has already is read at once.
@@ -121,25 +98,35 @@ class BatchLog(StagedLog):
         worker: Worker,
         log_start_offset: int = 0,
     ) -> None:
-        producers, epochs = ProducerStateManager(), LeaderEpochCache()
+        self.topic_partition = topic_partition
+        self.config = config
+        self.on_flushed: Callable[[], None] | None = None
+        self._find_retention = find_retention
+        self._retention = find_retention(config.retention_policy)
         self._clock = clock
         self._storage = storage
         self._worker = worker
         self._commit = GroupCommit(self._begin_sync)
         self._cuts = 0
+        self._epochs = LeaderEpochCache()
         self.size_bytes = 0
         self.segments = [Chunk(0, self._now_ms())]
+        producers = ProducerStateManager()
         end_offset = log_start_offset
         for data in storage.load():
-            end_offset = max(end_offset, self._restore(data, config, producers, epochs))
-        super().__init__(
-            topic_partition, config, find_retention, producers, epochs, log_start_offset, end_offset
-        )
-        self._flushed_offset = end_offset
+            end_offset = max(end_offset, self._restore(data, config, producers))
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = self._flushed_offset = end_offset
+        self._appender = Appender(topic_partition, config, producers, self._epochs, end_offset)
+        self.append = self._appender.append
 
-    def _restore(
-        self, data: bytes, config: LogConfig, producers: ProducerStateManager, epochs: LeaderEpochCache
-    ) -> int:
+    def configure(self, config: LogConfig) -> None:
+        """As IPartitionLog says."""
+        self.config = config
+        self._retention = self._find_retention(config.retention_policy)
+        self._appender.configure(config)
+
+    def _restore(self, data: bytes, config: LogConfig, producers: ProducerStateManager) -> int:
         """Take in a batch that is there already; return the offset after it."""
         header = parse(data, 0, 0)
         written = BatchInfo(header.size, header.base_offset, header.last_offset, header.max_timestamp)
@@ -148,7 +135,7 @@ class BatchLog(StagedLog):
         self._index(written, config, self._now_ms())
         self.size_bytes += written.size
         if header.leader_epoch != NO_LEADER_EPOCH:
-            epochs.assign(header.leader_epoch, header.base_offset)
+            self._epochs.assign(header.leader_epoch, header.base_offset)
         if header.producer_id != NO_PRODUCER_ID:
             producers.record(
                 header.producer_id,
@@ -167,26 +154,27 @@ class BatchLog(StagedLog):
 
     def write(self) -> None:
         """As IPartitionLog says."""
-        if not self._staged:
+        staged = self._appender.staged
+        if not staged.batches:
             return
         # The request's buffer is used again: this is the copy that a disk would have made.
-        buffers = self._buffers
+        buffers = staged.buffers
         batches = [
-            (written, b"".join(buffers[2 * number : 2 * number + 2]))
-            for number, written in enumerate(self._staged)
+            (batch, b"".join(buffers[2 * number : 2 * number + 2]))
+            for number, batch in enumerate(staged.batches)
         ]
         try:
             self._storage.add(batches)
         except OSError:
-            self._unstage()
+            self._appender.discard()
             raise
-        for epoch, start_offset in self._epoch_starts:
+        for epoch, start_offset in self._appender.epoch_starts:
             self._epochs.assign(epoch, start_offset)
-        for written in self._staged:
-            self._index(written, self.config, self._staged_ms)
-        self.size_bytes += self._staged_bytes
-        self.log_end_offset = self._next_offset
-        self._clear_stage()
+        for batch in staged.batches:
+            self._index(batch, self.config, staged.append_ms)
+        self.size_bytes += staged.size_bytes
+        self.log_end_offset = self._appender.next_offset
+        self._appender.written()
 
     def _index(self, written: BatchInfo, config: LogConfig, now_ms: int) -> None:
         active = self.segments[-1]
@@ -236,7 +224,8 @@ class BatchLog(StagedLog):
 
         :raises OSError: the storage cannot be read.
         """
-        self._check_range(offset)
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise self._out_of_range(offset)
         for chunk in self.segments[self._number_of(offset) :]:
             first = bisect_left(chunk.last_offsets, offset)
             end = bisect_left(chunk.last_offsets, end_offset)
@@ -250,6 +239,9 @@ class BatchLog(StagedLog):
                 last += 1
             return self._storage.get(chunk.written[first:last]) if last > first else b""
         return b""
+
+    def _out_of_range(self, offset: int) -> RequestError:
+        return out_of_range(self.topic_partition, offset, self.log_start_offset, self.log_end_offset)
 
     def _number_of(self, offset: int) -> int:
         return max(bisect_right(self.segments, offset, key=_base_offset) - 1, 0)
@@ -313,6 +305,20 @@ class BatchLog(StagedLog):
         )
         return None if newest is None else (newest.offset, newest.timestamp, self.epoch_at(newest.offset))
 
+    # --- epochs and producers
+
+    def epoch_at(self, offset: int) -> int:
+        """As IPartitionLog says."""
+        return self._epochs.at(offset)
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
+        """As IPartitionLog says."""
+        return self._epochs.end_of(leader_epoch, self.log_end_offset)
+
+    def active_producers(self) -> list[ActiveProducer]:
+        """As IPartitionLog says, of written records only."""
+        return self._appender.active_producers()
+
     # --- cutting
 
     def truncate_to(self, offset: int) -> None:
@@ -320,7 +326,7 @@ class BatchLog(StagedLog):
 
         :raises OSError: the storage could not drop what is to go; the log is as it was.
         """
-        self._unstage()
+        self._appender.discard()
         if offset >= self.log_end_offset:
             return
         chunks = self.segments
@@ -331,12 +337,12 @@ class BatchLog(StagedLog):
         chunks[-1].base_offset = min(chunks[-1].base_offset, offset)
         self.size_bytes = sum(chunk.size_bytes for chunk in chunks)
         self.log_start_offset = min(self.log_start_offset, offset)
-        self.log_end_offset = self._next_offset = offset
+        self.log_end_offset = offset
         self._flushed_offset = min(self._flushed_offset, offset)
         self._cuts += 1
         self._epochs.cut_end(offset)
-        self._leader_epoch = self._epochs.latest
-        self._producers.truncate(offset)
+        self._appender.producers.truncate(offset)
+        self._appender.restart_at(offset, self._appender.producers)
 
     def advance_log_start(self, offset: int) -> None:
         """As IPartitionLog says.
@@ -345,7 +351,7 @@ class BatchLog(StagedLog):
         :raises OSError: the storage could not drop what is to go; it is not seen any more.
         """
         if offset > self.log_end_offset:
-            self._check_range(offset)
+            raise self._out_of_range(offset)
         if offset <= self.log_start_offset:
             return
         self.log_start_offset = offset
@@ -358,7 +364,7 @@ class BatchLog(StagedLog):
 
         :raises OSError: the storage could not drop what is to go; it is not seen any more.
         """
-        self._producers.expire(now_ms, self.config.producer_id_expiration_ms)
+        self._appender.producers.expire(now_ms, self.config.producer_id_expiration_ms)
         if "delete" not in self.config.cleanup_policy:
             return 0
         count = self._retention.expired(self.segments, self.config, now_ms)

@@ -12,7 +12,7 @@ from kafkatx.interfaces import Workers
 from kafkatx.log.batch_log import BatchStorage
 from kafkatx.log.batch_store import BatchLogStore, FoundLog
 from kafkatx.log.partition.appender import FindRetention
-from kafkatx.log.segment.segment import BatchInfo
+from kafkatx.log.segment.batches import BatchInfo
 from kafkatx.types import TopicPartition
 
 

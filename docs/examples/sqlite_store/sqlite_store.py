@@ -13,7 +13,7 @@ from kafkatx.errors import SettingError
 from kafkatx.interfaces import IConfigurable
 from kafkatx.log.batch_log import BatchStorage
 from kafkatx.log.batch_store import BatchLogStore, FoundLog
-from kafkatx.log.segment.segment import BatchInfo
+from kafkatx.log.segment.batches import BatchInfo
 from kafkatx.types import TopicPartition
 
 SCHEMA = """

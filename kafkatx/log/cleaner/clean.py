@@ -14,11 +14,11 @@ from kafkatx.log.cleaner.offset_map import OffsetMap
 from kafkatx.log.cleaner.passes import Finished, Pass, Source
 from kafkatx.log.cleaner.retained import Kept, Rules, keys_of, retained
 from kafkatx.log.files import Files
+from kafkatx.log.segment.batches import BatchInfo
 from kafkatx.log.segment.files import LOG, file_name
 from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
 from kafkatx.log.segment.scan import Shallow, walk_whole
 from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET
-from kafkatx.log.segment.segment import BatchInfo
 from kafkatx.log.segment.swap import Cleaned, CleanedSegment, suffix_of
 
 _WRITE_BYTES = 1 << 20

@@ -23,7 +23,7 @@ import attrs
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.passes import Memory, Pass, Source
-from kafkatx.log.partition.compacted import CompactedLog
+from kafkatx.log.partition.file_log import FileLog
 from kafkatx.log.segment.segment import MAX_SEGMENT_BYTES, LogSegment
 
 NEVER_MS = 2**63 - 1
@@ -73,7 +73,7 @@ def cleanable(
     return Cleanable(first_dirty_offset, end_offset, ratio, overdue)
 
 
-def plan(log: CompactedLog, found: Cleanable, memory: Memory, name: str, now_ms: int) -> Pass:
+def plan(log: FileLog, found: Cleanable, memory: Memory, name: str, now_ms: int) -> Pass:
     """A pass that cleans what was found in a log."""
     return Pass(
         name=name,

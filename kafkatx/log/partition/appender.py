@@ -1,6 +1,8 @@
-"""What the logs in files and in memory share: appends are validated and staged, offsets and epochs given.
+"""Appends to a partition log: validation, offsets, producer sequences, staging. Pure: writes nothing.
 
-A staged batch is two buffers: a new start of its header, and the rest of what the producer sent, uncopied.
+An :class:`Appender` belongs to a log in files (:class:`~kafkatx.log.partition.file_log.FileLog`) or in any
+other storage (:class:`~kafkatx.log.batch_log.BatchLog`). It stages batches; the
+log writes all of them at once and then calls :meth:`Appender.written` or :meth:`Appender.discard`.
 """
 
 from __future__ import annotations
@@ -33,11 +35,11 @@ from kafkatx.log.partition.validator import (
     topic_codec,
 )
 from kafkatx.log.producer_state import ProducerBatch, ProducerState, ProducerStateManager
-from kafkatx.log.segment.segment import BatchInfo
+from kafkatx.log.segment.batches import BatchInfo, StagedBatches
 from kafkatx.records.batch import HEADER, HEADER_BYTES
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.record_checks import LEAST_RECORD_BYTES, is_one_record
-from kafkatx.types import NO_LEADER_EPOCH, NO_SEQUENCE, ActiveProducer, TopicPartition
+from kafkatx.types import NO_SEQUENCE, ActiveProducer, TopicPartition
 
 FindRetention = Callable[[str], IRetentionPolicy]
 
@@ -71,40 +73,60 @@ class _Undo(NamedTuple):
     state: ProducerState | None
 
 
-class StagedLog:
-    """The half of ``IPartitionLog`` that does not depend on where records are kept."""
+class Appender:
+    """Validates batches, assigns their offsets, and stages them.
+
+    :ivar producers: the producers' state, including that of staged batches.
+    :ivar staged: the batches that are to be written.
+    :ivar epoch_starts: leader epochs that staged batches begin, and their start offsets.
+    :ivar next_offset: the offset that the next record gets.
+    :param epochs: the epochs of written batches; read here, changed by the log.
+    """
+
+    __slots__ = (
+        "_after_max_ms",
+        "_allowance",
+        "_before_max_ms",
+        "_bounded",
+        "_codec",
+        "_config",
+        "_epochs",
+        "_highest_plain_codec",
+        "_inflated_limit_bytes",
+        "_leader_epoch",
+        "_max_message_bytes",
+        "_most_producers",
+        "_name",
+        "_plain",
+        "_undo",
+        "epoch_starts",
+        "next_offset",
+        "producers",
+        "staged",
+    )
 
     def __init__(
         self,
-        topic_partition: TopicPartition,
+        name: TopicPartition,
         config: LogConfig,
-        find_retention: FindRetention,
         producers: ProducerStateManager,
         epochs: LeaderEpochCache,
-        log_start_offset: int,
         log_end_offset: int,
     ) -> None:
-        self.topic_partition = topic_partition
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = log_end_offset
-        self.on_flushed: Callable[[], None] | None = None
-        self._find_retention = find_retention
-        self._producers = producers
+        self._name = name
+        self.producers = producers
         self._epochs = epochs
-        self._next_offset = log_end_offset
-        self._buffers: list[bytes | memoryview] = []
-        self._staged: list[BatchInfo] = []
-        self._staged_bytes = 0
-        self._staged_ms = 0
+        self.staged = StagedBatches()
+        self.epoch_starts: list[tuple[int, int]] = []
+        self.next_offset = log_end_offset
         self._undo: list[_Undo] = []
-        self._epoch_starts: list[tuple[int, int]] = []
         self._leader_epoch = epochs.latest
         self._allowance = Allowance()
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
-        """As IPartitionLog says."""
-        self.config = config
+        """Validate by *config* from now on."""
+        self._config = config
         self._codec = topic_codec(config)
         self._plain = (
             not config.compacted
@@ -119,7 +141,6 @@ class StagedLog:
         self._before_max_ms = config.message_timestamp_before_max_ms
         self._after_max_ms = config.message_timestamp_after_max_ms
         self._most_producers = config.producer_ids_max
-        self._retention = self._find_retention(config.retention_policy)
 
     # --- appending
 
@@ -182,17 +203,18 @@ class StagedLog:
             return self._append_otherwise(records, leader_epoch, now_ms, one_batch, validated)
         if leader_epoch != self._leader_epoch:
             leader_epoch = self._advance_epoch(leader_epoch)
-        base_offset = self._next_offset
+        base_offset = self.next_offset
         last_offset = base_offset + delta
         if producer_id >= 0:
             refused = self._admit(producer_id, epoch, sequence, count, base_offset, now_ms)
             if refused is not None:
                 return refused
-        self._buffers += (_PREFIX.pack(base_offset, length, leader_epoch), view[_PREFIX_BYTES:])
-        self._staged.append(_new_tuple(BatchInfo, (size, base_offset, last_offset, newest_ms)))
-        self._staged_bytes += size
-        self._staged_ms = now_ms
-        self._next_offset = last_offset + 1
+        staged = self.staged
+        staged.buffers += (_PREFIX.pack(base_offset, length, leader_epoch), view[_PREFIX_BYTES:])
+        staged.batches.append(_new_tuple(BatchInfo, (size, base_offset, last_offset, newest_ms)))
+        staged.size_bytes += size
+        staged.append_ms = now_ms
+        self.next_offset = last_offset + 1
         return _new_tuple(Appended, (0, None, base_offset, last_offset, -1, ()))
 
     def _admit(
@@ -201,20 +223,20 @@ class StagedLog:
         """Take an idempotent producer's batch in, or say why not: an error, or a duplicate's offsets."""
         if epoch < 0 or sequence < 0:
             return _failed(ErrorCode.INVALID_RECORD, "a producer id without epoch or sequence")
-        verdict = self._producers.check(producer_id, epoch, sequence, count)
+        verdict = self.producers.check(producer_id, epoch, sequence, count)
         if verdict is None:
             last_offset = base_offset + count - 1
-            before = self._producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
+            before = self.producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
             self._undo.append(_Undo(base_offset, producer_id, before))
-            if len(self._producers.states) > self._most_producers:
-                self._producers.forget_oldest()
+            if len(self.producers.states) > self._most_producers:
+                self.producers.forget_oldest()
             return None
         if isinstance(verdict, ProducerBatch):
-            append_ms = now_ms if self.config.log_append_time else -1
+            append_ms = now_ms if self._config.log_append_time else -1
             return Appended(0, None, verdict.base_offset, verdict.last_offset, append_ms, ())
         return _failed(
             verdict,
-            f"producer {producer_id} sent epoch {epoch} and sequence {sequence} to {self.topic_partition}",
+            f"producer {producer_id} sent epoch {epoch} and sequence {sequence} to {self._name}",
         )
 
     def _append_otherwise(
@@ -236,7 +258,7 @@ class StagedLog:
     def _append_batch(
         self, records: memoryview, leader_epoch: int, now_ms: int, validated: object
     ) -> Appended | ValidationRequired:
-        config = self.config
+        config = self._config
         header = check_frame(records, config, now_ms)
         seen = validated is TRUSTED or isinstance(validated, ValidatedRecords)
         thorough = not seen and self._bounded and self._allowance.take(header.count, now_ms)
@@ -251,7 +273,7 @@ class StagedLog:
                 return _failed(*validated.refused[:3])
             records = memoryview(validated.records)
         header, body = stamped(records, config, now_ms)
-        base_offset = self._next_offset
+        base_offset = self.next_offset
         if header.producer_id >= 0:
             refused = self._admit(
                 header.producer_id,
@@ -273,7 +295,7 @@ class StagedLog:
     def _append_message_set(
         self, records: memoryview, leader_epoch: int, now_ms: int, validated: object
     ) -> Appended | ValidationRequired:
-        base_offset, config = self._next_offset, self.config
+        base_offset, config = self.next_offset, self._config
         if validated is None:
             validated = check_small_message_set(records, config, self._codec, base_offset, now_ms)
         if (
@@ -300,49 +322,64 @@ class StagedLog:
         append_ms = now_ms if config.log_append_time else -1
         return Appended(0, None, base_offset, info.last_offset, append_ms, ())
 
-    def _stage(self, start: bytes, rest: memoryview, written: BatchInfo, now_ms: int) -> None:
-        self._buffers += (start, rest)
-        self._staged.append(written)
-        self._staged_bytes += written.size
-        self._staged_ms = now_ms
-        self._next_offset = written.last_offset + 1
+    def _stage(self, start: bytes, rest: memoryview, batch: BatchInfo, now_ms: int) -> None:
+        staged = self.staged
+        staged.buffers += (start, rest)
+        staged.batches.append(batch)
+        staged.size_bytes += batch.size
+        staged.append_ms = now_ms
+        self.next_offset = batch.last_offset + 1
 
     def _advance_epoch(self, leader_epoch: int) -> int:
-        """The epoch to stamp on what comes next: the leader's, or the log's if that one is later.
+        """Return the epoch to stamp on the next batch: the leader's, or the log's if that one is later.
 
-        Epochs in a log never go back (KIP-101), whatever a coordinator that lost its memory says.
+        Epochs in a log never go back (KIP-101), even if the cluster's state has lost the latest one.
         """
         if leader_epoch > self._leader_epoch:
             self._leader_epoch = leader_epoch
-            self._epoch_starts.append((leader_epoch, self._next_offset))
+            self.epoch_starts.append((leader_epoch, self.next_offset))
         return self._leader_epoch
 
-    def _states_at(self, offset: int) -> dict[int, ProducerState]:
-        """The producers' states before the staged batches from *offset* on."""
+    # --- staged batches
+
+    def written(self) -> None:
+        """Forget the staged batches: they are in the log."""
+        self.staged.clear()
+        self._undo = []
+        self.epoch_starts = []
+
+    def discard(self) -> None:
+        """Undo the staged appends: offsets, producer state and leader epoch are as before them."""
+        for undo in reversed(self._undo):
+            self.producers.restore(undo.producer_id, undo.state)
+        if self.staged.batches:
+            self.next_offset = self.staged.batches[0].base_offset
+        self._leader_epoch = self._epochs.latest
+        self.written()
+
+    def restart_at(self, log_end_offset: int, producers: ProducerStateManager) -> None:
+        """Continue at the new end of a log that was truncated; nothing is staged."""
+        self.next_offset = log_end_offset
+        self._leader_epoch = self._epochs.latest
+        self.producers = producers
+
+    # --- producers
+
+    def producers_at(self, offset: int) -> dict[int, ProducerState]:
+        """Return the producers' states without those of staged batches from *offset* on."""
         earlier = ProducerStateManager()
-        earlier.states = self._producers.states.copy()
+        earlier.states = self.producers.states.copy()
         for undo in reversed(self._undo):
             if undo.base_offset >= offset:
                 earlier.restore(undo.producer_id, undo.state)
         return earlier.states
 
-    def _clear_stage(self) -> None:
-        self._buffers = []
-        self._staged = []
-        self._staged_bytes = 0
-        self._undo = []
-        self._epoch_starts = []
-
-    def _unstage(self) -> None:
-        """Forget what is staged, as if it had never been appended."""
-        for undo in reversed(self._undo):
-            self._producers.restore(undo.producer_id, undo.state)
-        self._next_offset = self.log_end_offset
-        self._leader_epoch = self._epochs.latest
-        self._clear_stage()
+    def written_producers(self) -> dict[int, ProducerState]:
+        """Return the producers' states by written batches only."""
+        return self.producers_at(0)
 
     def active_producers(self) -> list[ActiveProducer]:
-        """As IPartitionLog says, of written records only."""
+        """Return the idempotent producers of written batches, for DescribeProducers."""
         return [
             ActiveProducer(
                 producer_id,
@@ -352,28 +389,8 @@ class StagedLog:
                 state.coordinator_epoch,
                 state.txn_first_offset,
             )
-            for producer_id, state in self._states_at(self.log_end_offset).items()
+            for producer_id, state in self.written_producers().items()
         ]
-
-    # --- epochs
-
-    def epoch_at(self, offset: int) -> int:
-        """As IPartitionLog says."""
-        return self._epochs.at(offset)
-
-    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """As IPartitionLog says."""
-        if leader_epoch == NO_LEADER_EPOCH:
-            return NO_LEADER_EPOCH, -1
-        return self._epochs.end_of(leader_epoch, self.log_end_offset)
-
-    def _check_range(self, offset: int) -> None:
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise RequestError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"offset {offset} of {self.topic_partition}, which has "
-                f"{self.log_start_offset} to {self.log_end_offset}",
-            )
 
 
 def _failed(code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]] = ()) -> Appended:

@@ -1,45 +1,61 @@
 """The partition log in files: one directory, segments one after the other, the last one active.
 
-``log_end_offset`` and all else that a reader sees moves after the bytes are in the file. The reactor thread
-appends, reads headers that were just written, and renames; it never syncs. What syncs, scans or unlinks
-runs in the worker of the log's directory.
+A :class:`FileLog` provides ``IPartitionLog`` and is made of these parts, each in a module of this package:
+
+=====================  ==========================================================================
+``Appender``           validates batches, assigns offsets, checks producer sequences; writes nothing
+``LocalLog``           segments and their files: writes, rolls, cuts, drops, replaces
+``LogReader``          finds batches by offset and time, warms the page cache
+``EpochCheckpoint``    leader epochs and their file
+``SnapshotWriter``     producer snapshots, so that recovery is short
+``Syncer``             flushes; knows up to where all is on the disk
+``LogCompaction``      swaps compacted segments in
+``FileDeleter``        unlinks, after a delay, what was dropped
+``LogLocation``        directory, worker and failure listener that all of them share
+=====================  ==========================================================================
+
+The log itself keeps the offsets and says in which order the parts act. ``log_end_offset`` and all else that a
+reader sees moves after the bytes are in the file. The reactor thread appends, reads headers of batches that
+were just written, and renames; it never syncs.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from functools import partial
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
 
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IPartitionLog, Worker
-from kafkatx.log.checkpoint import LEADER_EPOCHS, encode_epochs
-from kafkatx.log.faults import FULL
 from kafkatx.log.files import Files
-from kafkatx.log.partition.appender import FindRetention
-from kafkatx.log.partition.syncer import OnFailure, SyncedLog, ignore, run_all, watched
-from kafkatx.log.producer_state import ProducerState, encode_snapshot
+from kafkatx.log.partition.appender import Appender, FindRetention
+from kafkatx.log.partition.compaction import LogCompaction
+from kafkatx.log.partition.epoch_checkpoint import EpochCheckpoint
+from kafkatx.log.partition.file_deleter import FileDeleter
+from kafkatx.log.partition.local_log import LocalLog, number_of
+from kafkatx.log.partition.location import LogLocation, OnFailure, ignore
+from kafkatx.log.partition.reader import LogReader, out_of_range
+from kafkatx.log.partition.snapshot_writer import Snapshot, SnapshotWriter
+from kafkatx.log.partition.syncer import Syncer
 from kafkatx.log.recovery.loader import LoadedLog
 from kafkatx.log.recovery.producer_snapshots import load_producers
-from kafkatx.log.segment.files import SNAPSHOT, file_name
-from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET
-from kafkatx.log.segment.segment import MAX_SEGMENT_BYTES, LogSegment
-from kafkatx.log.store.relocation import rehome
-from kafkatx.types import TopicPartition
+from kafkatx.log.segment.descriptors import Descriptors
+from kafkatx.log.segment.swap import Cleaned
+from kafkatx.records.batch import Record
+from kafkatx.types import ActiveProducer, Records, TopicPartition
 
-MANY_PRODUCERS = 1000
-"""Of more producers than this not every roll has its snapshot: copies and bytes of them add up."""
-
-Snapshot: TypeAlias = tuple[str, dict[int, ProducerState]]
+_EMPTY = b""
 
 
 @implementer(IPartitionLog)
-class FileLog(SyncedLog):
-    """One partition's segments, as :func:`kafkatx.log.recovery.loader.load` found them. Made without I/O."""
+class FileLog:
+    """One partition's log, as :func:`kafkatx.log.recovery.loader.load` found it. Made without I/O.
+
+    :ivar append: as IPartitionLog says: the appender's method, so that a batch costs no further call.
+    :ivar segments: oldest first, the last one active; always the same list.
+    """
 
     def __init__(
         self,
@@ -53,233 +69,253 @@ class FileLog(SyncedLog):
         clock: IReactorTime,
         on_failure: OnFailure = ignore,
     ) -> None:
-        super().__init__(
-            topic_partition, config, find_retention, directory, loaded, files, worker, clock, on_failure
+        self.topic_partition = topic_partition
+        self.config = config
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.on_flushed: Callable[[], None] | None = None
+        self._clock = clock
+        self._find_retention = find_retention
+        self._retention = find_retention(config.retention_policy)
+        self._location = location = LogLocation(topic_partition, directory, files, worker, on_failure)
+        self._local = local = LocalLog(location, loaded.segments, config, loaded.first_dirty_offset)
+        local.directory_unsynced = loaded.created or not loaded.clean
+        local.parent_unsynced = loaded.created
+        self.segments = local.segments
+        self._appender = Appender(
+            topic_partition, config, loaded.producers, loaded.epochs, loaded.log_end_offset
         )
-        self.first_dirty_offset = loaded.first_dirty_offset
-        self._unlinking: set[IDelayedCall] = set()
-        self._unsaved: dict[str, tuple[dict[int, ProducerState], int]] = {}
+        self.append = self._appender.append
+        epochs_unsynced = not loaded.clean and bool(loaded.epochs.entries)
+        self._epochs = EpochCheckpoint(location, loaded.epochs, epochs_unsynced)
+        self._reader = LogReader(topic_partition, location, local.segments, worker)
+        self._syncer = Syncer(
+            location, local, self._epochs, loaded.flushed_offset, self._get_log_end_offset, self._flushed
+        )
+        self._snapshots = SnapshotWriter(location, self._get_cuts)
+        self._compaction = LogCompaction(location, local)
+        self._deleter = FileDeleter(location, clock)
+
+    def _get_log_end_offset(self) -> int:
+        return self.log_end_offset
+
+    def _get_cuts(self) -> int:
+        return self._local.cuts
+
+    def _flushed(self) -> None:
+        if self.on_flushed is not None:
+            self.on_flushed()
+
+    def _now_ms(self) -> int:
+        return int(self._clock.seconds() * 1000)
+
+    @property
+    def directory(self) -> str:
+        """The absolute path of the partition's directory."""
+        return self._location.directory
+
+    @property
+    def size_bytes(self) -> int:
+        """As IPartitionLog says."""
+        return self._local.size_bytes
+
+    @property
+    def flushed_offset(self) -> int:
+        """As IPartitionLog says: Kafka's recovery point."""
+        return self._syncer.flushed_offset
+
+    @property
+    def first_dirty_offset(self) -> int:
+        """The log is compacted up to here (exclusive)."""
+        return self._local.first_dirty_offset
+
+    @property
+    def cuts(self) -> int:
+        """How often the log was truncated at its end."""
+        return self._local.cuts
 
     def configure(self, config: LogConfig) -> None:
         """As IPartitionLog says."""
-        super().configure(config)
-        self._segment_bytes = min(config.segment_bytes, MAX_SEGMENT_BYTES)
-        for segment in getattr(self, "segments", ()):  # not there yet when the log is made
-            self._adopt(segment)
+        self.config = config
+        self._retention = self._find_retention(config.retention_policy)
+        self._appender.configure(config)
+        self._local.configure(config)
 
     # --- writing
 
     def write(self) -> None:
         """As IPartitionLog says."""
-        staged = self._staged
-        if not staged:
+        appender = self._appender
+        staged = appender.staged
+        if not staged.batches:
             return
-        active = self.segments[-1]
-        size = self._staged_bytes
-        rolled: list[Snapshot] = []
         try:
-            if (
-                self._epoch_starts
-                or active.size + size > self._segment_bytes
-                or staged[-1][2] - active.base_offset > MAX_RELATIVE_OFFSET
-                or self._due(active, self._staged_ms)
-            ):
-                rolled = self._write_with_rolls()
-            else:
-                active.write(self._buffers, staged, size, self.config.index_interval_bytes)
+            rolled = self._write_with_epochs() if appender.epoch_starts else self._local.write(staged)
         except OSError as error:
-            self._unstage()
-            self.report(error, "writing to")
+            appender.discard()
+            self._location.report(error, "writing to")
             raise
-        self.size_bytes += size
-        self.log_end_offset = self._next_offset
-        self._clear_stage()
+        self.log_end_offset = appender.next_offset
         if rolled:
-            self._after_rolls(rolled)
+            self._write_rolled(rolled)
+        else:
+            appender.written()
 
-    def _due(self, segment: LogSegment, now_ms: int) -> bool:
-        config = self.config
-        if not segment.size:
-            return False
-        return now_ms - segment.created_ms > config.segment_ms or segment.index_full(
-            config.segment_index_bytes
-        )
-
-    def _write_with_rolls(self) -> list[Snapshot]:
-        """Write what is staged to as many segments as it takes, or nothing; give the snapshots to make."""
-        before = len(self.segments)
-        mark = self.segments[-1].mark()
-        rolled: list[int] = []
-        epochs = list(self._epochs.entries)
+    def _write_with_epochs(self) -> Sequence[int]:
+        entries = list(self._epochs.cache.entries)
         try:
-            self._begin_epochs()
-            at = 0
-            while at < len(self._staged):
-                count = self._fitting(at)
-                if count:
-                    part = self._staged[at : at + count]
-                    size = sum(batch.size for batch in part)
-                    buffers = self._buffers[2 * at : 2 * (at + count)]
-                    self.segments[-1].write(buffers, part, size, self.config.index_interval_bytes)
-                    at += count
-                else:
-                    rolled.append(self._staged[at].base_offset)
-                    self._add_segment(rolled[-1], self._staged_ms)
+            self._epochs.assign(self._appender.epoch_starts)
+            return self._local.write(self._appender.staged)
         except OSError:
-            for segment in self.segments[before:]:
-                segment.remove()
-            del self.segments[before:]
-            self.segments[-1].restore(mark)
-            self._epochs.entries = epochs
+            self._epochs.restore(entries)
             raise
-        if len(self._producers.states) > MANY_PRODUCERS:
-            rolled = rolled[-1:]  # recovery begins at the last snapshot that there is
-        return [self._snapshot(offset) for offset in rolled]
 
-    def _fitting(self, at: int) -> int:
-        """How many of the staged batches from *at* on the active segment takes."""
-        active = self.segments[-1]
-        if self._due(active, self._staged_ms):
-            return 0
-        size, count = active.size, 0
-        for batch in self._staged[at:]:
-            size += batch.size
-            if size > (self._segment_bytes if size > batch.size else MAX_SEGMENT_BYTES):
-                break
-            if batch.last_offset - active.base_offset > MAX_RELATIVE_OFFSET:
-                break
-            count += 1
-        return count
+    def _write_rolled(self, offsets: Sequence[int]) -> None:
+        """Finish a write that began new segments at *offsets*."""
+        wanted = self._snapshots.wanted(offsets, len(self._appender.producers.states))
+        snapshots = [Snapshot(offset, self._appender.producers_at(offset)) for offset in wanted]
+        self._appender.written()
+        self._after_rolls(len(offsets), snapshots)
 
-    def _begin_epochs(self) -> None:
-        """Write new epochs down before their first batch: recovery believes no other."""
-        if self._epoch_starts:
-            for epoch, start_offset in self._epoch_starts:
-                self._epochs.assign(epoch, start_offset)
-            self._save_epochs()
+    def _after_rolls(self, count: int, snapshots: list[Snapshot]) -> None:
+        """Keep recovery short: the *count* segments that were closed and the producers' state are flushed."""
+        self._local.unload_closed(count)
+        self._snapshots.write_later(snapshots)
+        self.flush().addErrback(self._location.failed, "flushing")
 
-    def _save_epochs(self) -> None:
-        data = encode_epochs(self._epochs.entries)
-        self._files.replace(os.path.join(self.directory, LEADER_EPOCHS), data, sync=False)
-        self._epochs_unsynced = self._directory_unsynced = True
-
-    # --- rolling
-
-    @watched("rolling")
     def roll_if_due(self, now_ms: int) -> None:
         """As IPartitionLog says."""
         active = self.segments[-1]
         if active.size and now_ms - active.created_ms > self.config.segment_ms:
-            self._roll(now_ms)
+            with self._location.reporting("rolling"):
+                self._roll(now_ms)
 
     def _roll(self, now_ms: int) -> None:
         """Start a new segment at the log's end."""
-        self._add_segment(self.log_end_offset, now_ms)
-        self._after_rolls([self._snapshot(self.log_end_offset)])
+        self._local.roll(self.log_end_offset, now_ms)
+        self._after_rolls(1, [self._snapshot_at_end()])
 
-    def _add_segment(self, base_offset: int, now_ms: int) -> None:
-        """Close the active segment and make the next."""
-        self.segments[-1].finish()
-        self.segments.append(self._adopt(LogSegment.create(self._files, self.directory, base_offset, now_ms)))
-        self._directory_unsynced = True
+    def _snapshot_at_end(self) -> Snapshot:
+        return Snapshot(self.log_end_offset, self._appender.written_producers())
 
-    def _snapshot(self, offset: int) -> Snapshot:
-        """The path of a producer snapshot, and what is to be encoded for it, in the worker."""
-        return os.path.join(self.directory, file_name(offset, SNAPSHOT)), self._states_at(offset)
+    # --- reading
 
-    def _after_rolls(self, snapshots: list[Snapshot]) -> None:
-        """Keep recovery short: producers' state and the segments that were closed go to the disk soon."""
-        for segment in self.segments[-2 - len(snapshots) : -2]:
-            segment.unload()  # of the closed ones only the last has readers near the log's end
-        if len(self._producers.states) > MANY_PRODUCERS:
-            self._unsaved.clear()  # each is a copy of all states: only the last waits for the worker
-        for path, states in snapshots:
-            self._unsaved[path] = states, self._cuts
-        self._worker(self._save_snapshots).addErrback(self._failed, "writing the producers of")
-        self.flush().addErrback(self._failed, "flushing")
+    def read(self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Records:
+        """As IPartitionLog says."""
+        log_end_offset = self.log_end_offset
+        if not self.log_start_offset <= offset <= log_end_offset:
+            raise out_of_range(self.topic_partition, offset, self.log_start_offset, log_end_offset)
+        if end_offset > log_end_offset:
+            end_offset = log_end_offset
+        if offset >= end_offset:
+            return _EMPTY
+        return self._reader.read(offset, max_bytes, end_offset, at_least_one, log_end_offset)
 
-    def _save_snapshots(self) -> None:
-        """In the worker: write the snapshots, but those from before the log was cut, perhaps below them."""
-        while self._unsaved:
-            try:
-                path, (states, cuts) = self._unsaved.popitem()
-            except KeyError:  # the reactor thread has cleared it
-                return
-            data = encode_snapshot(states)
-            if cuts == self._cuts:
-                self._files.replace(path, data)
+    def readable_bytes(self, offset: int, end_offset: int) -> int:
+        """As IPartitionLog says: exact between positions that were asked for, else to an index entry."""
+        end_offset = min(end_offset, self.log_end_offset)
+        offset = max(offset, self.log_start_offset)
+        if offset >= end_offset:
+            return 0
+        return self._reader.readable_bytes(offset, end_offset, self.log_end_offset)
+
+    def warm(self, offset: int, max_bytes: int) -> Deferred[None] | None:
+        """As IPartitionLog says."""
+        if not self.log_start_offset <= offset < self.log_end_offset:
+            return None
+        return self._reader.warm(offset, max_bytes)
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> Deferred[tuple[int, int, int] | None]:
+        """As IPartitionLog says."""
+        return self._reader.first_at_or_after(
+            timestamp_ms, self.log_start_offset, self.log_end_offset, self.config.inflated_limit_bytes
+        ).addCallback(self._with_epoch)
+
+    def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
+        """As IPartitionLog says."""
+        return self._reader.newest(
+            self.log_start_offset, self.log_end_offset, self.config.inflated_limit_bytes
+        ).addCallback(self._with_epoch)
+
+    def _with_epoch(self, record: Record | None) -> tuple[int, int, int] | None:
+        return None if record is None else (record.offset, record.timestamp, self.epoch_at(record.offset))
+
+    def epoch_at(self, offset: int) -> int:
+        """As IPartitionLog says."""
+        return self._epochs.cache.at(offset)
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
+        """As IPartitionLog says."""
+        return self._epochs.cache.end_of(leader_epoch, self.log_end_offset)
+
+    def active_producers(self) -> list[ActiveProducer]:
+        """As IPartitionLog says, of written records only."""
+        return self._appender.active_producers()
+
+    # --- flushing
+
+    def flush(self) -> Deferred[int]:
+        """As IPartitionLog says. Fails with OSError where a sync fails, and ever after."""
+        return self._syncer.flush()
+
+    def hold_flushes(self) -> Deferred[None]:
+        """Begin no sync until :meth:`release_flushes`; fires when the one that is under way has ended."""
+        return self._syncer.hold()
+
+    def release_flushes(self) -> None:
+        """Begin the sync that was asked for while flushes were held."""
+        self._syncer.release()
 
     # --- cutting
 
-    @watched("cutting")
     def truncate_to(self, offset: int) -> None:
         """As IPartitionLog says. An offset inside a batch takes the whole batch away."""
-        self._unstage()
+        self._appender.discard()
         if offset >= self.log_end_offset:
             return
-        self._cuts += 1
-        self._pass_name = None
-        self.first_dirty_offset = min(self.first_dirty_offset, offset)
+        with self._location.reporting("cutting"):
+            self._truncate_to(offset)
+
+    def _truncate_to(self, offset: int) -> None:
+        now_ms = self._now_ms()
+        self._compaction.cancel()
         self.log_start_offset = min(self.log_start_offset, offset)
-        segments = self.segments
-        while len(segments) > 1 and segments[-1].base_offset >= offset:
-            segments.pop().remove()
-        last = segments[-1]
-        batch = last.find(offset) if last.base_offset < offset else None
-        if batch is not None:
-            last.truncate(batch.position, min(offset, batch.base_offset))
-        if last.base_offset >= offset or last.next_offset() != offset:
-            self._restart_at(offset)
-        self.log_end_offset = self._next_offset = offset
-        self.flushed_offset = min(self.flushed_offset, offset)
-        self.size_bytes = sum(segment.size for segment in segments)
+        self._local.truncate_to(offset, now_ms)
+        self.log_end_offset = offset
+        self._syncer.truncate_to(offset)
         self._epochs.cut_end(offset)
-        self._leader_epoch = self._epochs.latest
-        self._save_epochs()
-        now_ms = int(self._clock.seconds() * 1000)
-        self._producers = load_producers(self._files, self.directory, segments, offset, now_ms)
+        producers = load_producers(self._location.files, self.directory, self.segments, offset, now_ms)
+        self._appender.restart_at(offset, producers)
 
-    def _restart_at(self, offset: int) -> None:
-        """Let the active segment begin at *offset*, which no batch ends before."""
-        now_ms = int(self._clock.seconds() * 1000)
-        last = self.segments[-1]
-        if last.base_offset >= offset or not last.size:
-            last.remove()
-            self.segments.pop()
-        else:
-            last.finish()
-        self.segments.append(self._adopt(LogSegment.create(self._files, self.directory, offset, now_ms)))
-        self._directory_unsynced = True
-
-    @watched("deleting records of")
     def advance_log_start(self, offset: int) -> None:
         """As IPartitionLog says.
 
         :raises RequestError: OFFSET_OUT_OF_RANGE: beyond the log's end.
         """
         if offset > self.log_end_offset:
-            self._check_range(offset)
+            raise out_of_range(self.topic_partition, offset, self.log_start_offset, self.log_end_offset)
         if offset <= self.log_start_offset:
             return
-        self.log_start_offset = offset
-        if offset == self.log_end_offset and self.segments[-1].size:
-            self._roll(int(self._clock.seconds() * 1000))
-        self._drop(self._number_of(offset))
+        with self._location.reporting("deleting records of"):
+            self.log_start_offset = offset
+            if offset == self.log_end_offset and self.segments[-1].size:
+                self._roll(self._now_ms())
+            self._drop(number_of(self.segments, offset))
 
-    @watched("retention of")
     def retain(self, now_ms: int) -> int:
         """As IPartitionLog says. Idle producers are forgotten, too."""
-        self._producers.expire(now_ms, self.config.producer_id_expiration_ms)
+        self._appender.producers.expire(now_ms, self.config.producer_id_expiration_ms)
         if "delete" not in self.config.cleanup_policy:
             return 0
         segments = self.segments
-        count = self._retention.expired(segments, self.config, now_ms)
-        dropped = min(count, len(segments) - 1)
-        self._retire(dropped)
-        if count > dropped and segments[-1].size:
-            self._roll(now_ms)  # last: it takes room, which there may be none of
-            self._retire(1)
-            dropped += 1
+        with self._location.reporting("retention of"):
+            count = self._retention.expired(segments, self.config, now_ms)
+            dropped = min(count, len(segments) - 1)
+            self._retire(dropped)
+            if count > dropped and segments[-1].size:
+                self._roll(now_ms)  # last: it takes room, which there may be none of
+                self._retire(1)
+                dropped += 1
         return dropped
 
     def _retire(self, count: int) -> None:
@@ -289,85 +325,82 @@ class FileLog(SyncedLog):
             self._drop(count)
 
     def _drop(self, count: int) -> None:
-        """Put the first *count* segments aside; their files go later, in the worker."""
-        dropped = self.segments[:count]
-        del self.segments[:count]
-        paths = [path for segment in dropped for path in segment.put_aside()]
-        if paths:
-            self.size_bytes -= sum(segment.size for segment in dropped)
-            self._directory_unsynced = True
-            self._unlink_later(paths)
-        before = self._epochs.version
+        """Drop the first *count* segments; their files go later."""
+        self._delete_later(self._local.drop(count))
         self._epochs.cut_start(self.log_start_offset)
-        if self._epochs.version != before:
-            self._save_cut_epochs()
 
-    def _save_cut_epochs(self) -> None:
-        """Save the epochs, if there is room: this is to make some, and one too many there is harmless."""
-        try:
-            self._save_epochs()
-        except OSError as error:
-            if error.errno not in FULL:
-                raise
+    def _delete_later(self, paths: list[str]) -> None:
+        if paths:
+            self._deleter.delete_later(paths, self.config.file_delete_delay_ms)
 
-    def _unlink_later(self, paths: list[str]) -> None:
-        call = self._clock.callLater(self.config.file_delete_delay_ms / 1000, self._unlink, paths)
-        self._unlinking = {waiting for waiting in self._unlinking if waiting.active()} | {call}
+    # --- compaction
 
-    def _unlink(self, paths: list[str]) -> None:
-        unlinks = [partial(self._files.unlink, path) for path in paths]
-        self._worker(partial(run_all, unlinks)).addErrback(self._failed, "unlinking segments of")
+    def last_batches(self) -> dict[int, int]:
+        """Return producer id -> last offset of the last batch that it wrote, where one is known."""
+        states = self._appender.written_producers()
+        return {key: state.batches[-1].last_offset for key, state in states.items() if state.batches}
+
+    def begin_pass(self, name: str) -> None:
+        """Begin a compaction pass; another one that is under way is cancelled."""
+        self._compaction.begin_pass(name)
+
+    def swap_in(self, name: str, cleaned: Cleaned) -> bool:
+        """Put a compacted segment in the place of those that it replaces; False if the pass was cancelled.
+
+        :raises OSError: a file could not be renamed. Opening the log again completes or undoes the swap.
+        """
+        renamed = self._compaction.swap_in(name, cleaned)
+        if renamed is None:
+            return False
+        self._delete_later(renamed)
+        return True
+
+    def end_pass(self, name: str, end_offset: int | None) -> None:
+        """End a compaction pass; the log is clean up to *end_offset* (exclusive), None if the pass failed."""
+        self._compaction.end_pass(name, end_offset)
 
     # --- moving
 
-    def go_on_in(self, directory: str, worker: Worker, on_failure: OnFailure) -> None:
+    def attach(self, reader: Worker, descriptors: Descriptors) -> None:
+        """Read what is not in memory in the worker *reader*, and have *descriptors* bound the open files."""
+        self._reader.worker = reader
+        self._local.limit_open_files(descriptors)
+
+    def move_to(self, directory: str, worker: Worker, on_failure: OnFailure) -> None:
         """Use another directory from now on, which has the same files to the last byte.
 
-        Nothing of the active segment counts as synced there. A pass of the cleaner that is under way is
-        worth nothing any more.
+        Nothing of the active segment counts as synced there. A compaction pass under way is cancelled.
         """
-        for call in self._unlinking:
-            if call.active():
-                call.cancel()
-        self._unlinking.clear()
-        self._pass_name = None
-        self.directory, self._worker, self._on_failure = directory, worker, on_failure
-        for segment in self.segments:
-            rehome(segment, directory)
-        active = self.segments[-1]
-        active.unsynced = active.index.unsynced = active.time_index.unsynced = True
-        self._directory_unsynced = self._place_unsynced = True
-        self._epochs_unsynced = bool(self._epochs.entries)
+        self._deleter.cancel()
+        self._compaction.cancel()
+        self._location.move_to(directory, worker, on_failure)
+        self._local.moved()
+        self._epochs.unsynced = bool(self._epochs.cache.entries)
 
     # --- closing
 
     def abandon(self) -> None:
-        """The log is gone: nothing of it is to be written or unlinked any more, or told of."""
-        self._gone = True
+        """Write and unlink nothing any more, and report no failure: the log was deleted or is offline."""
+        self._location.abandon()
         self._stop()
 
     def _stop(self) -> None:
-        self._unstage()
-        self._pass_name = None
-        for call in self._unlinking:
-            if call.active():
-                call.cancel()
+        self._appender.discard()
+        self._compaction.cancel()
+        self._deleter.cancel()
 
     def close(self) -> Callable[[], None]:
-        """End the use of the log; return what has to be called in the worker to bring it to the disk.
+        """End the use of the log; return what brings it to the disk, to be called in the worker.
 
-        It raises OSError where that failed: the shutdown is not a clean one then.
+        That raises OSError if it failed: the shutdown is not a clean one then.
         """
         self._stop()
-        self.segments[-1].finish()
-        self.segments[-1].release()  # of ten thousand logs not all files can be open at once
-        syncs = self._to_sync(self._unsynced())
-        path, states = self._snapshot(self.log_end_offset)
+        self._local.close()
+        sync = self._syncer.finisher()
+        write_snapshot = self._snapshots.finisher(self._snapshot_at_end())
 
         def finish() -> None:
-            self._sync(syncs)
-            if self.log_end_offset and not self._files.exists(path):
-                self._files.replace(path, encode_snapshot(states), sync=bool(states))
-            self.flushed_offset = self.log_end_offset
+            sync()
+            write_snapshot()
 
         return finish

@@ -17,7 +17,8 @@ from zope.interface import implementer
 from kafkatx.errors import CorruptRecords
 from kafkatx.interfaces import ISegmentFacts
 from kafkatx.log.files import Buffers, Files
-from kafkatx.log.segment.files import LOG
+from kafkatx.log.segment.batches import BatchInfo
+from kafkatx.log.segment.files import INDEX, LOG, TIME_INDEX
 from kafkatx.log.segment.index import IndexDamaged
 from kafkatx.log.segment.scan import Shallow, walk
 from kafkatx.log.segment.search import Followed, SearchedSegment
@@ -25,15 +26,6 @@ from kafkatx.types import NO_TIMESTAMP
 
 MAX_SEGMENT_BYTES = 2**31 - 1
 _KNOWN_POSITIONS = 64
-
-
-class BatchInfo(NamedTuple):
-    """What the indexes must know of a batch that was appended."""
-
-    size: int
-    base_offset: int
-    last_offset: int
-    max_timestamp: int
 
 
 class Mark(NamedTuple):
@@ -335,6 +327,13 @@ class LogSegment(SearchedSegment):
             self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
             self.since_index_bytes = 0
         self.since_index_bytes += batch.size
+
+    def move_to(self, directory: str) -> None:
+        """Use the files in another directory, which has the same; readers of the old ones go on."""
+        self.release()
+        self.directory = directory
+        self.index.path = self.path(INDEX)
+        self.time_index.path = self.path(TIME_INDEX)
 
     # --- cutting and going
 

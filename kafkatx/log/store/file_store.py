@@ -224,7 +224,7 @@ class FileLogStore:
             self._clock,
             log_dir.report,
         )
-        log.attend(self._workers(f"read-ahead {log_dir.files.path}"), self._descriptors)
+        log.attach(self._workers(f"read-ahead {log_dir.files.path}"), self._descriptors)
         self._entries[found.topic_partition] = _Entry(log, found.topic_id, log_dir)
         self._logs[found.topic_partition] = log
         log_dir.logs[found.topic_partition] = log

@@ -18,8 +18,8 @@ from zope.interface import implementer
 
 from kafkatx.interfaces import ILogDir, Worker
 from kafkatx.log.faults import FULL, is_lasting
+from kafkatx.log.group_commit import GroupCommit
 from kafkatx.log.partition.file_log import FileLog
-from kafkatx.log.partition.group_commit import GroupCommit
 from kafkatx.log.store.log_dir_files import LogDirFiles
 from kafkatx.types import TopicPartition
 

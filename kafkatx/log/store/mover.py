@@ -274,8 +274,8 @@ class Mover:
             if copy.fits(shape, log):
                 copy.add_tail(log)
                 copy.take_name()
-                log.go_on_in(copy.final, target.worker, target.report)
-                log.attend(self._workers(f"read-ahead {target.path}"), self._descriptors)
+                log.move_to(copy.final, target.worker, target.report)
+                log.attach(self._workers(f"read-ahead {target.path}"), self._descriptors)
                 move.source.logs.pop(move.name, None)
                 move.entry.log_dir = target
                 target.logs[move.name] = log

@@ -262,17 +262,6 @@ class Copy:
         self._files.rename(self.directory, self.final)
 
 
-def rehome(segment: LogSegment, directory: str) -> None:
-    """Let a segment's files be those in another directory, which has the same. Reactor thread.
-
-    Whoever reads the old ones goes on.
-    """
-    segment.release()
-    segment.directory = directory
-    segment.index.path = segment.path(INDEX)
-    segment.time_index.path = segment.path(TIME_INDEX)
-
-
 def remove_copy(files: Files, directory: str) -> None:
     """Remove a copy that is not wanted any more.
 

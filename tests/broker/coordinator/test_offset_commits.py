@@ -43,7 +43,7 @@ class RoundTestCase(CommitTestCase):
         write = log.write
 
         def noted() -> None:
-            if log._staged:
+            if log._appender.staged.batches:
                 self.writes.append(str(partition.topic_partition))
             write()
 

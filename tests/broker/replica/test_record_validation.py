@@ -138,7 +138,7 @@ class JudgingTests(BrokerTestCase):
         log: Any = self.broker.topics.partitions["t"][0].log
 
         def fail() -> None:
-            log._unstage()
+            log._appender.discard()
             raise OSError(28, "disk full")
 
         self.patch(log, "write", fail)

@@ -14,7 +14,8 @@ from kafkatx.log.cleaner.offset_map import ENTRY_BYTES
 from kafkatx.log.cleaner.passes import CleaningAborted, Finished, Pass, Source
 from kafkatx.log.files import Files
 from kafkatx.log.recovery.tail_check import sound_tail
-from kafkatx.log.segment.segment import BatchInfo, LogSegment
+from kafkatx.log.segment.batches import BatchInfo
+from kafkatx.log.segment.segment import LogSegment
 from kafkatx.log.segment.swap import Cleaned, suffix_of
 from kafkatx.records.batch import Record
 from kafkatx.records.conversion import iter_any

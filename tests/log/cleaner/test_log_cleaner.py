@@ -161,7 +161,7 @@ class CleanerTests(SynchronousTestCase):
         self.log()
         crash(self.store)
         self.store = self.open()
-        self.store.logs[TP].flushed_offset = 0
+        self.store.logs[TP]._syncer.flushed_offset = 0
         self.assertTrue(self.clean())
         self.assertEqual(self.store.logs[TP].flushed_offset, 6)
 

@@ -10,7 +10,7 @@ from kafkatx.config.log_config import BOUNDED, FULL, HEADERS, LogConfig
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces.storage import DEFER_VALIDATION, NEEDS_VALIDATION, TRUSTED
 from kafkatx.log.leader_epochs import LeaderEpochCache
-from kafkatx.log.partition.appender import StagedLog
+from kafkatx.log.partition.appender import Appender
 from kafkatx.log.partition.content import (
     SMALL_BYTES,
     SMALL_RECORDS,
@@ -23,17 +23,17 @@ from kafkatx.records.batch import Record
 from kafkatx.records.builder import assemble, build_values
 from kafkatx.records.compression import Codec, compress
 from kafkatx.records.legacy import message_sets
-from kafkatx.testing.contracts.partition_log import NOW_MS, TP, find_retention
+from kafkatx.testing.contracts.partition_log import NOW_MS, TP
 
 COMPACT = frozenset({"compact"})
 CODECS = (Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD)
 RECORD = build_values([b"v"], NOW_MS)[61:]
 
 
-def log(**settings: object) -> StagedLog:
+def log(**settings: object) -> Appender:
     """A log that stores nothing."""
     config = LogConfig(**settings)  # type: ignore[arg-type]
-    return StagedLog(TP, config, find_retention, ProducerStateManager(), LeaderEpochCache(), 0, 0)
+    return Appender(TP, config, ProducerStateManager(), LeaderEpochCache(), 0)
 
 
 def made(payload: bytes, count: int, codec: Codec = Codec.NONE) -> bytes:
@@ -55,7 +55,7 @@ class RefusedTests(SynchronousTestCase):
             if isinstance(done, ValidationRequired):
                 done = appending.append(batch, 0, NOW_MS, True, done.validate())
             self.assertEqual(ErrorCode.of(done.error), code)
-            self.assertEqual(appending._staged, [])
+            self.assertEqual(appending.staged.batches, [])
 
     def test_garbage(self) -> None:
         """What does not inflate is refused, with an error that producers do not try again."""
@@ -205,7 +205,7 @@ class WhenTests(SynchronousTestCase):
         again = appending.append(batch, 0, NOW_MS, True, validated)
         assert isinstance(again, ValidationRequired)
         self.assertEqual(appending.append(batch, 0, NOW_MS, True, again.validate()).error, 0)
-        (codec,) = struct.unpack_from(">h", b"".join(appending._buffers), 21)
+        (codec,) = struct.unpack_from(">h", b"".join(appending.staged.buffers), 21)
         self.assertEqual(codec, Codec.LZ4)
 
     def test_grown_log(self) -> None:
@@ -220,10 +220,10 @@ class WhenTests(SynchronousTestCase):
             self.assertEqual(appending.append(made(RECORD, 1), 0, NOW_MS, True).error, 0)
             again = appending.append(data, 0, NOW_MS, False, validated)
             assert isinstance(again, ValidationRequired)
-            before = appending._next_offset
+            before = appending.next_offset
             final = appending.append(data, 0, NOW_MS, False, again.validate())
             self.assertEqual((final.error, final.base_offset), (0, before))
-            stored = b"".join(appending._buffers[-60:])
+            stored = b"".join(appending.staged.buffers[-60:])
             offsets = [record.offset for record in message_sets.iter_records(stored)]
             self.assertEqual(offsets, list(range(before, before + 1500)))
 
@@ -235,12 +235,11 @@ class ProducerIdTests(SynchronousTestCase):
         for number in range(500):
             batch = build_values([b"v"], NOW_MS, Codec.NONE, number, 0, 0)
             self.assertEqual(appending.append(batch, 0, NOW_MS + number, True).error, 0)
-            appending.log_end_offset = appending._next_offset
-            appending._clear_stage()
-        known = list(appending._producers.states)
+            appending.written()
+        known = list(appending.producers.states)
         self.assertLessEqual(len(known), 50)
         self.assertEqual(known, list(range(500 - len(known), 500)))
-        before = dict(appending._producers.states)
+        before = dict(appending.producers.states)
         appending.append(build_values([b"v"], NOW_MS, Codec.NONE, 499, 0, 1), 0, NOW_MS, True)
-        appending._unstage()
-        self.assertEqual(appending._producers.states, before)
+        appending.discard()
+        self.assertEqual(appending.producers.states, before)

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
-from kafkatx.log.partition import file_log as log_module
+from kafkatx.log.partition import snapshot_writer
 from kafkatx.log.producer_state import decode_snapshot, encode_snapshot
 from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.records.conversion import batches
@@ -408,8 +408,8 @@ class SlowWorkerTests(StoreCase, SynchronousTestCase):
             encoded.append(len(states))
             return encode_snapshot(states)
 
-        self.patch(log_module, "encode_snapshot", counted)
-        self.patch(log_module, "MANY_PRODUCERS", 3)
+        self.patch(snapshot_writer, "encode_snapshot", counted)
+        self.patch(snapshot_writer, "MANY_PRODUCERS", 3)
         for number in range(6):
             self.put(log, batch([b"x"], producer=(number, 0, 0)))
             log._roll(NOW_MS)

@@ -149,7 +149,7 @@ class FailureTests(SyncCase):
     def test_reported(self) -> None:
         """What failed is told to whoever watches the log: a sync as such, with what was being done."""
         told: list[tuple[type, str]] = []
-        self.log._on_failure = lambda error, doing: told.append((type(error), doing))
+        self.log._location._on_failure = lambda error, doing: told.append((type(error), doing))
         self.put(self.log, batch([b"a"]))
         self.files.fail_sync = True
         self.failureResultOf(self._worked(self.log.flush()), SyncFailed)

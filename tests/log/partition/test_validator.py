@@ -12,13 +12,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import BOUNDED, HEADERS, LogConfig
 from kafkatx.log.leader_epochs import LeaderEpochCache
-from kafkatx.log.partition.appender import Appended, StagedLog
+from kafkatx.log.partition.appender import Appended, Appender
 from kafkatx.log.partition.validator import topic_codec
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.records import batch as v2
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.compression import Codec
-from kafkatx.testing.contracts.partition_log import NOW_MS, TP, batch, find_retention
+from kafkatx.testing.contracts.partition_log import NOW_MS, TP, batch
 
 FIELDS = {
     "length": (v2.LENGTH_AT, ">i"),
@@ -50,15 +50,15 @@ CHANGES = st.lists(
 )
 
 
-def log(straight: bool, config: LogConfig) -> StagedLog:
+def log(straight: bool, config: LogConfig) -> Appender:
     """A log that takes the short way, or one that never does."""
-    made = StagedLog(TP, config, find_retention, ProducerStateManager(), LeaderEpochCache(), 0, 0)
+    made = Appender(TP, config, ProducerStateManager(), LeaderEpochCache(), 0)
     made._plain = made._plain and straight
     return made
 
 
 class AgreementTests(SynchronousTestCase):
-    """Both ways of StagedLog.append."""
+    """Both ways of Appender.append."""
 
     @settings(deadline=None, max_examples=400)
     @given(
@@ -95,16 +95,16 @@ class AgreementTests(SynchronousTestCase):
         first, second = (one.append(sent, 3, NOW_MS, True) for one in (short, careful))
         assert isinstance(first, Appended) and isinstance(second, Appended)
         self.assertEqual(first._replace(message=None), second._replace(message=None))
-        self.assertEqual(b"".join(short._buffers), b"".join(careful._buffers))
-        self.assertEqual(short._staged, careful._staged)
-        self.assertEqual(short._producers.states, careful._producers.states)
+        self.assertEqual(b"".join(short.staged.buffers), b"".join(careful.staged.buffers))
+        self.assertEqual(short.staged.batches, careful.staged.batches)
+        self.assertEqual(short.producers.states, careful.producers.states)
 
     def test_short_way_is_taken(self) -> None:
         """A plain batch does not go the careful way; where only headers are checked, no codec does."""
         for codec, validation in ((Codec.NONE, BOUNDED), (Codec.NONE, HEADERS), (Codec.GZIP, HEADERS)):
             made = log(True, LogConfig(records_validation=validation))
             made._allowance.open_ms = NOW_MS + 1
-            self.patch(made, "_append_otherwise", None)
+            self.patch(Appender, "_append_otherwise", None)
             self.assertEqual(made.append(batch([b"a"], codec=codec), 0, NOW_MS, True).error, 0)
 
     def test_no_copy(self) -> None:
@@ -113,8 +113,8 @@ class AgreementTests(SynchronousTestCase):
         made._allowance.open_ms = NOW_MS + 1
         sent = batch([b"a"])
         made.append(sent, 0, NOW_MS, True)
-        self.assertEqual([len(part) for part in made._buffers], [16, len(sent) - 16])
-        rest = made._buffers[1]
+        self.assertEqual([len(part) for part in made.staged.buffers], [16, len(sent) - 16])
+        rest = made.staged.buffers[1]
         assert isinstance(rest, memoryview)
         self.assertIs(rest.obj, sent)
 

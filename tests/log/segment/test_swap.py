@@ -170,7 +170,7 @@ class CrashTests(SynchronousTestCase):
 
     def be(self, files: Files, log: Any) -> None:
         """Let the log and the cleaner use other files."""
-        log._files = files
+        log._location.files = files
         for segment in log.segments:
             segment._files = files
         self.store._files = files

@@ -130,7 +130,7 @@ class MoverTests(MoverCase):
     def test_compacted(self) -> None:
         """Nor is it forgotten what was compacted: recovery takes gaps for damage elsewhere."""
         self.write(20)
-        self.log.first_dirty_offset = 8
+        self.log._local.first_dirty_offset = 8
         self.move()
         self.finish()
         self.restart()

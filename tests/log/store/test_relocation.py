@@ -103,7 +103,7 @@ class HalfwayTests(MoverCase):
         """Where the log starts, and up to where it is clean, the new dir knows from the first moment on."""
         self.write(20)
         self.log.advance_log_start(8)
-        self.log.first_dirty_offset = 10
+        self.log._local.first_dirty_offset = 10
         self.patch(self.log, "flush", Deferred)  # so that the move stops right after the new name
         self.move()
         self.finish()

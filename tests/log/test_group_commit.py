@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.log.partition.group_commit import GroupCommit
+from kafkatx.log.group_commit import GroupCommit
 
 
 class GroupCommitTests(SynchronousTestCase):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.defer import CancelledError, Deferred, execute
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.log.partition.stoppable import Stop, run_stoppable
+from kafkatx.log.stoppable import Stop, run_stoppable
 from tests.broker.running import Held
 
 

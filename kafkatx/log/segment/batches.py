@@ -1,0 +1,36 @@
+"""Batches on their way into a log: what the indexes must know of each, and their bytes. Values only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class BatchInfo(NamedTuple):
+    """Size in bytes, offsets and largest timestamp (ms) of a batch; ``last_offset`` is inclusive."""
+
+    size: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+
+
+class StagedBatches:
+    """Batches that have offsets and are not in the log yet.
+
+    :ivar buffers: two for each batch: the new start of its header, and the rest of what was sent, uncopied.
+    :ivar batches: one for each batch.
+    :ivar size_bytes: the size of all of them.
+    :ivar append_ms: when the last one was appended.
+    """
+
+    __slots__ = ("append_ms", "batches", "buffers", "size_bytes")
+
+    def __init__(self) -> None:
+        self.append_ms = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all batches; the lists are new ones, for the storage may keep the old ones."""
+        self.buffers: list[bytes | memoryview] = []
+        self.batches: list[BatchInfo] = []
+        self.size_bytes = 0

@@ -56,7 +56,7 @@ async def alter(
         _own, brokers, _static = config.layers
         config = config.with_dynamic(brokers, {})
 
-    def in_effect(setting: Setting[Any]) -> Any:
+    def in_effect(setting: Setting[object]) -> Any:
         return topic_value(config, {}, setting) if kind == TOPIC else config[setting]
 
     def change(old: Mapping[str, str]) -> Mapping[str, str]:
@@ -162,7 +162,7 @@ def check_group_name(name: str) -> None:
         )
 
 
-_TABLES: Mapping[int, Mapping[str, Setting[Any]]] = {
+_TABLES: Mapping[int, Mapping[str, Setting[object]]] = {
     TOPIC: topic_table.ALL_SETTINGS,
     BROKER: broker_table.SETTINGS,
     GROUP: group_table.SETTINGS,

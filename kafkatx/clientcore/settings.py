@@ -87,7 +87,7 @@ class ClientSettings:
         value: T = self._values[setting.name]
         return value
 
-    def is_set(self, setting: Setting[Any]) -> bool:
+    def is_set(self, setting: Setting[object]) -> bool:
         """Whether somebody chose the value; else it is the default."""
         return setting.name in self.objects or any(
             name in self.explicit for name in (setting.name, *setting.aliases)
@@ -112,7 +112,7 @@ def _named(values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
         yield name, value
 
 
-def _row(kind: str, name: str, rows: Mapping[str, Setting[Any]]) -> Setting[Any]:
+def _row(kind: str, name: str, rows: Mapping[str, Setting[object]]) -> Setting[object]:
     for row in rows.values():
         if name == row.name or name in row.aliases:
             return row

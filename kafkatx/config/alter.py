@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafkatx.config.broker_config import nearest
 from kafkatx.config.table import broker, kafka_only
@@ -36,8 +36,8 @@ class Alteration(NamedTuple):
 def altered(
     old: Mapping[str, str],
     alterations: Iterable[Alteration],
-    settings: Mapping[str, Setting[Any]],
-    in_effect: Callable[[Setting[Any]], Any],
+    settings: Mapping[str, Setting[object]],
+    in_effect: Callable[[Setting[object]], object],
 ) -> dict[str, str]:
     """Return the configs after some alterations. The values are not checked.
 

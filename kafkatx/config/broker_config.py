@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
@@ -18,6 +18,9 @@ from kafkatx.errors import SettingError
 from kafkatx.names import PLUGIN_SETTINGS
 
 T = TypeVar("T")
+
+Values: TypeAlias = dict[str, Any]
+"""Parsed values by the names of settings; :meth:`BrokerConfig.__getitem__` knows their types."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -34,7 +37,7 @@ class BrokerConfig:
     """The texts by source, the highest precedence first: dynamic for this broker, dynamic for all, static."""
     warnings: tuple[str, ...]
     """Lines for the operator: one for each name that only Apache Kafka has, and similar ones."""
-    _values: dict[str, Any]
+    _values: Values
     _listeners: tuple[Listener, ...]
     _advertised: tuple[Listener, ...]
 
@@ -127,7 +130,7 @@ class BrokerConfig:
             return self.explicit.get(name)
         raise KeyError(name)
 
-    def used_name(self, setting: Setting[Any]) -> str | None:
+    def used_name(self, setting: Setting[object]) -> str | None:
         """Return the name, its own or an alias, by which a setting was set; None if its default applies."""
         return _used_name(setting, self.explicit)
 
@@ -195,7 +198,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else "; see docs/settings.md for all settings"
 
 
-def _used_name(setting: Setting[Any], explicit: Mapping[str, str]) -> str | None:
+def _used_name(setting: Setting[object], explicit: Mapping[str, str]) -> str | None:
     for name in (setting.name, *setting.aliases):
         if name in explicit and explicit[name].strip() not in setting.legacy:
             return name
@@ -220,7 +223,7 @@ def _value(setting: Setting[T], explicit: Mapping[str, str], warnings: list[str]
     return setting.default if chosen is None else setting.parse(explicit[chosen], chosen)
 
 
-def _listeners(values: Mapping[str, Any]) -> tuple[tuple[Listener, ...], list[str]]:
+def _listeners(values: Values) -> tuple[tuple[Listener, ...], list[str]]:
     """Return the listeners for clients, and a warning for each omitted listener."""
     items = values[n.LISTENERS.name]
     if items is n.LISTENERS.default:
@@ -241,7 +244,7 @@ def _listeners(values: Mapping[str, Any]) -> tuple[tuple[Listener, ...], list[st
     return listeners, ignored
 
 
-def _advertised(values: Mapping[str, Any], listeners: Sequence[Listener]) -> tuple[Listener, ...]:
+def _advertised(values: Values, listeners: Sequence[Listener]) -> tuple[Listener, ...]:
     """Return the advertised listeners in their order, without those of controllers."""
     name = n.ADVERTISED_LISTENERS.name
     advertised = parse_listeners(name, values[name])

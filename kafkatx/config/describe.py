@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafkatx.config.broker_config import BrokerConfig
 from kafkatx.config.group_config import RANGES, group_value
@@ -101,7 +101,7 @@ def describe_broker(config: BrokerConfig) -> list[ConfigEntry]:
     ]
 
 
-def _entry(setting: Setting[Any], value: Any, synonyms: list[Synonym], read_only: bool) -> ConfigEntry:
+def _entry(setting: Setting[object], value: object, synonyms: list[Synonym], read_only: bool) -> ConfigEntry:
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
     sensitive = setting.type is ConfigType.PASSWORD
     if sensitive:
@@ -119,7 +119,9 @@ def _entry(setting: Setting[Any], value: Any, synonyms: list[Synonym], read_only
     )
 
 
-def _of_topic(config: BrokerConfig, topic_configs: Mapping[str, str], setting: Setting[Any]) -> list[Synonym]:
+def _of_topic(
+    config: BrokerConfig, topic_configs: Mapping[str, str], setting: Setting[object]
+) -> list[Synonym]:
     synonyms = [
         Synonym(name, topic_configs[name], ConfigSource.DYNAMIC_TOPIC)
         for name in (setting.name, *setting.aliases)
@@ -131,14 +133,14 @@ def _of_topic(config: BrokerConfig, topic_configs: Mapping[str, str], setting: S
     return synonyms
 
 
-def _set(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:
+def _set(config: BrokerConfig, setting: Setting[object]) -> list[Synonym]:
     return [
         Synonym(name, format_value(value), _LAYERS[number])
         for number, name, value in config.values_set(setting)
     ]
 
 
-def _default_of_topic(setting: Setting[Any]) -> Synonym:
+def _default_of_topic(setting: Setting[object]) -> Synonym:
     """Return the default, under the broker setting that has it (log.retention.hours for retention.ms)."""
     for source in DEFAULT_FROM.get(setting.name, ()):
         if source.default is not None and source.scaled(source.default) == setting.default:
@@ -146,13 +148,15 @@ def _default_of_topic(setting: Setting[Any]) -> Synonym:
     return Synonym(setting.name, format_value(setting.default), ConfigSource.DEFAULT)
 
 
-def _of_group(config: BrokerConfig, group_configs: Mapping[str, str], setting: Setting[Any]) -> list[Synonym]:
+def _of_group(
+    config: BrokerConfig, group_configs: Mapping[str, str], setting: Setting[object]
+) -> list[Synonym]:
     own = group_configs.get(setting.name)
     synonyms = [] if own is None else [Synonym(setting.name, own, ConfigSource.DYNAMIC_GROUP)]
     return synonyms + _of_broker(config, RANGES[setting.name].source)
 
 
-def _of_broker(config: BrokerConfig, setting: Setting[Any]) -> list[Synonym]:
+def _of_broker(config: BrokerConfig, setting: Setting[object]) -> list[Synonym]:
     synonyms = _set(config, setting)
     if setting.default is not None:
         synonyms.append(Synonym(setting.name, format_value(setting.default), ConfigSource.DEFAULT))

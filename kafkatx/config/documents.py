@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from kafkatx.config.properties import format_property
 from kafkatx.config.table import broker, consumer_group, kafka_only, topic
@@ -92,7 +92,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def settings_table(settings: Iterable[Setting[Any]]) -> str:
+def settings_table(settings: Iterable[Setting[object]]) -> str:
     """Return some settings as a table in Markdown."""
     return _table(settings, _row, _COLUMNS)
 
@@ -107,7 +107,7 @@ def main(arguments: list[str]) -> None:
 _COLUMNS = ("name", "type", "default", "allowed", "meaning")
 
 
-def _facts(setting: Setting[Any]) -> str:
+def _facts(setting: Setting[object]) -> str:
     """Return the unit, range and aliases of a setting in a few words."""
     facts = [setting.allowed]
     if setting.unit:
@@ -134,7 +134,7 @@ def _wrap(text: str) -> str:
     return textwrap.fill(text, 110, break_long_words=False, break_on_hyphens=False)
 
 
-def _row(setting: Setting[Any]) -> tuple[str, ...]:
+def _row(setting: Setting[object]) -> tuple[str, ...]:
     meaning = setting.doc
     if setting.aliases:
         meaning += f" Aliases: {', '.join(f'`{alias}`' for alias in setting.aliases)}."
@@ -147,12 +147,16 @@ def _row(setting: Setting[Any]) -> tuple[str, ...]:
     return f"`{setting.name}`", kind, shown, setting.allowed, meaning
 
 
-def _topic_row(setting: Setting[Any]) -> tuple[str, ...]:
+def _topic_row(setting: Setting[object]) -> tuple[str, ...]:
     *cells, meaning = _row(setting)
     return *cells, ", ".join(f"`{source.name}`" for source in DEFAULT_FROM[setting.name]), meaning
 
 
-def _table(settings: Iterable[Setting[Any]], row: Any, columns: tuple[str, ...]) -> str:
+Row: TypeAlias = Callable[[Setting[object]], tuple[str, ...]]
+"""Makes the cells of a setting's row."""
+
+
+def _table(settings: Iterable[Setting[object]], row: Row, columns: tuple[str, ...]) -> str:
     rows = [columns, tuple("---" for _ in columns), *(row(setting) for setting in settings)]
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n" for cells in rows)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkatx.config.table.row import Section, by_name
+from kafkatx.config.table.row import Section
 
 HONOURED = Section("Group configs", "Configs of one group of the consumer protocol (resource type GROUP).")
 
@@ -21,5 +21,5 @@ HEARTBEAT_INTERVAL_MS = HONOURED.integer(
     unit="ms",
 )
 
-SETTINGS = by_name((HONOURED,))
+SETTINGS = {setting.name: setting for setting in (SESSION_TIMEOUT_MS, HEARTBEAT_INTERVAL_MS)}
 """The group configs by name, in the table's order."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 import attrs
+from typing_extensions import Unpack
 
 from kafkatx.errors import SettingError
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+D = TypeVar("D", int, None)
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
@@ -32,7 +35,7 @@ class ConfigType(enum.IntEnum):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Setting(Generic[T]):
+class Setting(Generic[T_co]):
     """A setting's name, type, default, range and text.
 
     ``T`` is the type of its value. It includes ``None`` only if the default is None, which means that another
@@ -41,11 +44,11 @@ class Setting(Generic[T]):
 
     name: str
     type: ConfigType
-    default: T
+    default: T_co
     doc: str
     allowed: str
     """The range, in words: "true or false", "1 or more"."""
-    read: Callable[[str], Any]
+    read: Callable[[str], T_co]
     """Converts text to a value; raises ValueError if it is not in the range."""
     unit: str = ""
     dynamic: bool = False
@@ -61,26 +64,26 @@ class Setting(Generic[T]):
     sample: str | None = None
     """The value in the sample file; None: the sample has the default, commented out."""
 
-    def parse(self, text: str, name: str = "") -> T:
+    def parse(self, text: str, name: str = "") -> T_co:
         """Convert *text* to a value.
 
         :param name: the name by which it was set, if not the setting's own.
         :raises SettingError: the text is not allowed; the message says what is.
         """
         try:
-            value: T = self.read(text)
+            value: T_co = self.read(text)
         except ValueError:
             raise SettingError(f"{name or self.name}={text}: the value must be {self.allowed}") from None
         return value
 
-    def scaled(self, value: Any) -> Any:
+    def scaled(self, value: object) -> Any:
         """Return the value in the unit of the topic config; -1 (no limit) if it is negative."""
-        if self.scale == 1:
+        if self.scale == 1 or not isinstance(value, int):
             return value
         return -1 if value < 0 else value * self.scale
 
 
-def format_value(value: Any) -> str | None:
+def format_value(value: object) -> str | None:
     """Return a value as Kafka's text, which the setting parses to the same value; None means "not set"."""
     if value is None:
         return None
@@ -91,26 +94,45 @@ def format_value(value: Any) -> str | None:
     return str(value)
 
 
+class Options(TypedDict, total=False):
+    """Attributes of a :class:`Setting` that any method of :class:`Section` accepts."""
+
+    unit: str
+    dynamic: bool
+    aliases: tuple[str, ...]
+    default_for: tuple[str, ...]
+    scale: int
+    legacy: tuple[str, ...]
+    sample: str | None
+
+
 class Section:
     """A part of a table with a heading. Its methods add rows in the order of the documents."""
 
     def __init__(self, title: str, doc: str) -> None:
         self.title = title
         self.doc = doc
-        self.settings: list[Setting[Any]] = []
+        self.settings: list[Setting[object]] = []
 
     def _add(self, setting: Setting[T]) -> Setting[T]:
         self.settings.append(setting)
         return setting
 
-    def boolean(self, name: str, default: bool, doc: str, **more: Any) -> Setting[bool]:
+    def boolean(self, name: str, default: bool, doc: str, **more: Unpack[Options]) -> Setting[bool]:
         """Add a boolean setting."""
         return self._add(
             Setting(name, ConfigType.BOOLEAN, default, doc, "true or false", _read_boolean, **more)
         )
 
     def integer(
-        self, name: str, default: int, doc: str, *, low: int = -INT_MAX - 1, high: int = INT_MAX, **more: Any
+        self,
+        name: str,
+        default: int,
+        doc: str,
+        *,
+        low: int = -INT_MAX - 1,
+        high: int = INT_MAX,
+        **more: Unpack[Options],
     ) -> Setting[int]:
         """Add an integer of 32 bits."""
         return self._add(_integer(ConfigType.INT, name, default, doc, low, high, INT_MAX, more))
@@ -123,25 +145,25 @@ class Section:
         *,
         low: int = -LONG_MAX - 1,
         high: int = LONG_MAX,
-        **more: Any,
+        **more: Unpack[Options],
     ) -> Setting[int]:
         """Add an integer of 64 bits."""
         return self._add(_integer(ConfigType.LONG, name, default, doc, low, high, LONG_MAX, more))
 
     def optional_integer(
-        self, name: str, doc: str, *, low: int = -INT_MAX - 1, high: int = INT_MAX, **more: Any
+        self, name: str, doc: str, *, low: int = -INT_MAX - 1, high: int = INT_MAX, **more: Unpack[Options]
     ) -> Setting[int | None]:
         """Add an integer of 32 bits without a default."""
         return self._add(_integer(ConfigType.INT, name, None, doc, low, high, INT_MAX, more))
 
     def optional_long(
-        self, name: str, doc: str, *, low: int = -LONG_MAX - 1, high: int = LONG_MAX, **more: Any
+        self, name: str, doc: str, *, low: int = -LONG_MAX - 1, high: int = LONG_MAX, **more: Unpack[Options]
     ) -> Setting[int | None]:
         """Add an integer of 64 bits without a default."""
         return self._add(_integer(ConfigType.LONG, name, None, doc, low, high, LONG_MAX, more))
 
     def double(
-        self, name: str, default: float, doc: str, *, low: float, high: float, **more: Any
+        self, name: str, default: float, doc: str, *, low: float, high: float, **more: Unpack[Options]
     ) -> Setting[float]:
         """Add a number from *low* to *high*."""
 
@@ -162,7 +184,7 @@ class Section:
         *,
         choices: Collection[str] = (),
         synonyms: Mapping[str, str] = MappingProxyType({}),
-        **more: Any,
+        **more: Unpack[Options],
     ) -> Setting[str]:
         """Add text, one of *choices* if there are any.
 
@@ -171,12 +193,12 @@ class Section:
         read, allowed = _string_reader(choices, synonyms)
         return self._add(Setting(name, ConfigType.STRING, default, doc, allowed, read, **more))
 
-    def optional_string(self, name: str, doc: str, **more: Any) -> Setting[str | None]:
+    def optional_string(self, name: str, doc: str, **more: Unpack[Options]) -> Setting[str | None]:
         """Add text without a default."""
         read, allowed = _string_reader(())
         return self._add(Setting(name, ConfigType.STRING, None, doc, allowed, read, **more))
 
-    def plugin(self, name: str, default: str, doc: str, **more: Any) -> Setting[str]:
+    def plugin(self, name: str, default: str, doc: str, **more: Unpack[Options]) -> Setting[str]:
         """Add the name of a plugin; in Python the value may also be the object itself."""
         read, _ = _string_reader(())
         return self._add(Setting(name, ConfigType.CLASS, default, doc, "a name, or an object", read, **more))
@@ -189,7 +211,7 @@ class Section:
         *,
         choices: Collection[str] = (),
         empty: bool = True,
-        **more: Any,
+        **more: Unpack[Options],
     ) -> Setting[tuple[str, ...]]:
         """Add a list separated by commas; each item is one of *choices* if there are any."""
         allowed = f"one or more of {', '.join(choices)}" if choices else "a list separated by commas"
@@ -207,7 +229,7 @@ class Section:
         return self._add(Setting(name, ConfigType.LIST, default, doc, allowed, read, **more))
 
 
-def by_name(sections: Iterable[Section]) -> dict[str, Setting[Any]]:
+def by_name(sections: Iterable[Section]) -> dict[str, Setting[object]]:
     """Return every setting of some sections by name, in the table's order."""
     return {setting.name: setting for section in sections for setting in section.settings}
 
@@ -243,13 +265,13 @@ def _string_reader(
 def _integer(
     kind: ConfigType,
     name: str,
-    default: Any,
+    default: D,
     doc: str,
     low: int,
     high: int,
     largest: int,
-    more: dict[str, Any],
-) -> Setting[Any]:
+    more: Options,
+) -> Setting[int | D]:
     def read(text: str) -> int:
         value = int(_ascii(text))
         if not low <= value <= high:

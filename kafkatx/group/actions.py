@@ -1,29 +1,36 @@
-"""What the machines of groups want done, and what both kinds of group promise to the broker.
+"""The interface between groups and the broker: the methods of a group, and the actions that they return.
 
-A machine is called with a request and the time, and returns a list of actions. The caller performs them in
-order, at once, before the machine is called again:
+A group is a state machine without I/O. Its methods take a request and the time, and return a list of actions.
+The caller performs them in order and at once, before it calls the group again:
 
-*   :class:`Answer`: give a response to whoever sent the request that came with ``token``; it may have been
-    waiting since an earlier call. A token is whatever the caller passed, and is answered exactly once.
-*   :class:`LogLine`: write a line into the broker's log.
+*   :class:`Answer`: send a response to the request that came with ``token``, perhaps in an earlier call. A
+    token is any object of the caller's, and is answered exactly once.
+*   :class:`LogLine`: write a line to the broker's log.
 *   :class:`Store`: append records to the group's partition of ``__consumer_offsets``, then call
-    ``group.stored(error, now_ms)`` and perform what that returns.
-*   :class:`Replace`: another group stands in the place of this one from now on (KIP-848: a group changes its
-    protocol). What follows in the list is the new group's: its ``stored`` is called for its Store.
+    ``group.stored(error, now_ms)`` and perform the actions that it returns.
+*   :class:`Replace`: put another group in the place of this one (KIP-848: a group changes its protocol). The
+    actions that follow in the list are the new group's: its ``stored`` is called for its Store.
 
-Time is ``now_ms``, milliseconds that never go back. A machine never looks at a clock: the caller asks for
-``deadline_ms`` after each call, and calls ``advance(now_ms)`` when it has come.
+Time is ``now_ms``, in milliseconds of a monotonic clock. A group never reads a clock: the caller reads
+``deadline_ms`` after each call, and calls ``advance(now_ms)`` at that time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from kafkatx.errors import ErrorCode
 
+if TYPE_CHECKING:  # the messages of an API are imported with its first request
+    from kafkatx.wire.messages.describe_groups import DescribedGroup
+    from kafkatx.wire.messages.heartbeat import HeartbeatRequest
+    from kafkatx.wire.messages.join_group import JoinGroupRequest
+    from kafkatx.wire.messages.leave_group import LeaveGroupRequest
+    from kafkatx.wire.messages.sync_group import SyncGroupRequest
+
 NEVER_MS = 2**63 - 1
-"""The deadline of a machine that waits for nothing."""
+"""The deadline of a group that waits for nothing."""
 
 
 class Record(NamedTuple):
@@ -34,31 +41,31 @@ class Record(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Give a response (a message of :mod:`kafkatx.wire.messages`) to the request of *token*."""
+    """Send a response (of :mod:`kafkatx.wire.messages`) to the request of *token*."""
 
     token: Any
     response: Any
 
 
 class Store(NamedTuple):
-    """Append records; ``group.stored`` wants to know how that went."""
+    """Append records, then call ``group.stored`` with the result."""
 
     records: Sequence[Record]
 
 
 class LogLine(NamedTuple):
-    """Write a line into the broker's log: what became of the group and why, never per heartbeat."""
+    """Write a line to the broker's log about a change of the group; there is none per heartbeat."""
 
     text: str
     """A format of ``twisted.logger``; ``{group}`` is the group's id."""
     values: Mapping[str, object]
-    """What else the format names; strings may be a peer's, and are quoted and cut when they are written."""
+    """The format's other values. Strings may come from a peer: they are quoted and shortened when written."""
     warn: bool = False
-    """A peer's fault; else it is life going on."""
+    """True for a client's fault, False for a normal event."""
 
 
 class Replace(NamedTuple):
-    """Let *group* stand where the group that gave this action stood; they have the same id."""
+    """Put *group* in the place of the group that returned this action; both have the same id."""
 
     group: Group
 
@@ -67,7 +74,7 @@ Action: TypeAlias = Answer | Store | LogLine | Replace
 
 
 class Group(Protocol):
-    """What the broker asks of a group, of whichever protocol."""
+    """A group of either protocol, as the broker uses it."""
 
     group_id: str
 
@@ -77,7 +84,7 @@ class Group(Protocol):
 
     @property
     def state(self) -> str:
-        """As DescribeGroups and ListGroups tell it: ``Stable``, ``PreparingRebalance``, ..."""
+        """Name of the state in DescribeGroups and ListGroups: ``Stable``, ``PreparingRebalance``, ..."""
 
     @property
     def protocol_type(self) -> str:
@@ -85,71 +92,75 @@ class Group(Protocol):
 
     @property
     def has_members(self) -> bool:
-        """Whether there are members; a group without may be deleted, and its offsets may expire."""
+        """True if there are members. A group without members may be deleted, and its offsets may expire."""
 
     @property
     def empty_since_ms(self) -> int:
-        """When it lost its last member, on the wall clock; -1: it has members, or never had one."""
+        """Time when the last member left, on the wall clock; -1 if there are members, or never was one."""
 
     @property
     def deadline_ms(self) -> int:
-        """When :meth:`advance` must be called; NEVER_MS: not before the next request."""
+        """Time of the next call of :meth:`advance`; NEVER_MS: none before the next request."""
 
     @property
     def held_bytes(self) -> int:
-        """About how much memory its members take, with what they sent and ids that were given out."""
+        """Approximate memory of the members, with their metadata and pending member ids."""
 
     def bytes_of(self, member_id: str, group_instance_id: str | None) -> int:
-        """How much of :attr:`held_bytes` is a member's: 0 where there is no such member."""
+        """Return a member's part of :attr:`held_bytes`; 0 if there is no such member."""
 
     def advance(self, now_ms: int) -> list[Action]:
-        """Time has passed: remove members that went silent, end what has waited long enough."""
+        """Remove members whose sessions have ended, and end phases whose time is over."""
 
     def stored(self, error: ErrorCode, now_ms: int) -> list[Action]:
-        """The oldest :class:`Store` not told of yet was done; *error* is NONE, or why it could not be.
+        """Continue after the oldest unfinished :class:`Store`; *error* is NONE, or the reason why it failed.
 
-        Where the disk is waited for (``flush.messages``), requests may come between a Store and this.
+        With ``flush.messages``, requests may come between a Store and this call.
         """
 
     def loaded(self, now_ms: int) -> list[Action]:
-        """All records of the group were replayed: the sessions of its members begin."""
+        """Start the sessions of the members after all records of the group were replayed."""
 
-    def join(self, request: Any, version: int, client: Client, token: object, now_ms: int) -> list[Action]:
-        """A JoinGroupRequest."""
+    def join(
+        self, request: JoinGroupRequest, version: int, client: Client, token: object, now_ms: int
+    ) -> list[Action]:
+        """Serve a JoinGroup."""
 
-    def sync(self, request: Any, version: int, token: object, now_ms: int) -> list[Action]:
-        """A SyncGroupRequest."""
+    def sync(self, request: SyncGroupRequest, version: int, token: object, now_ms: int) -> list[Action]:
+        """Serve a SyncGroup."""
 
-    def heartbeat(self, request: Any, version: int, token: object, now_ms: int) -> list[Action]:
-        """A HeartbeatRequest."""
+    def heartbeat(self, request: HeartbeatRequest, version: int, token: object, now_ms: int) -> list[Action]:
+        """Serve a Heartbeat."""
 
-    def leave(self, request: Any, version: int, token: object, now_ms: int) -> list[Action]:
-        """A LeaveGroupRequest."""
+    def leave(self, request: LeaveGroupRequest, version: int, token: object, now_ms: int) -> list[Action]:
+        """Serve a LeaveGroup."""
 
     def check_commit(
         self, member_id: str, group_instance_id: str | None, generation: int, version: int, now_ms: int
     ) -> ErrorCode:
-        """Whether offsets may be committed so; NONE or the protocol's error. It counts as a sign of life.
+        """Return the error of an offset commit; NONE if it is allowed.
 
-        :param generation: of the classic protocol, or the member epoch.
-        :param version: of OffsetCommit.
+        In a classic group an allowed commit restarts the member's session.
+
+        :param generation: the generation, or the member epoch.
+        :param version: the version of OffsetCommit.
         """
 
     def check_fetch(self, member_id: str | None, member_epoch: int, now_ms: int) -> ErrorCode:
-        """Whether a member may fetch offsets so (OffsetFetch from version 9 on)."""
+        """Return the error of an offset fetch (OffsetFetch from version 9 on); NONE if it is allowed."""
 
     def subscribes(self, topic: str) -> bool:
-        """Whether a member may be consuming the topic: its offsets must neither be deleted nor expire."""
+        """Return True if a member may be consuming the topic: its offsets must not be deleted or expire."""
 
-    def describe(self) -> Any:
-        """The ``DescribedGroup`` of DescribeGroups, without authorized operations."""
+    def describe(self) -> DescribedGroup:
+        """Return the group for DescribeGroups, without authorized operations."""
 
     def tombstones(self) -> list[Record]:
-        """The records that take the group, not its offsets, out of ``__consumer_offsets``."""
+        """Return the records that remove the group, not its offsets, from ``__consumer_offsets``."""
 
 
 class Client(NamedTuple):
-    """Who a request came from, as DescribeGroups tells it."""
+    """The client that sent a request, as shown in DescribeGroups."""
 
     client_id: str
     host: str

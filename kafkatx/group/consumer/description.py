@@ -26,7 +26,7 @@ def described(rebalance: Rebalance) -> wire.DescribedGroup:
 
 def _member(rebalance: Rebalance, member_id: str, cluster: ClusterState) -> wire.Member:
     state = rebalance.state
-    member, current = state.members[member_id], state.where(member_id)
+    member, current = state.members[member_id], state.current_of(member_id)
     return wire.Member(
         member_id,
         member.instance_id,

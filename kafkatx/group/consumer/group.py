@@ -1,8 +1,14 @@
-"""A group of KIP-848, whole: what :class:`~kafkatx.group.actions.Group` promises to the broker."""
+"""A group of the consumer protocol (KIP-848), which serves its requests through its parts. Pure.
+
+A group owns a :class:`~kafkatx.group.consumer.rebalance.Rebalance` (its state and the steps that change it)
+and a :class:`~kafkatx.group.consumer.request_queue.RequestQueue`, which stores the changes.
+:class:`~kafkatx.group.consumer.classic.requests.ClassicRequests` serves its members of the classic protocol;
+:class:`~kafkatx.group.consumer.classic.removal.MemberRemoval` removes members.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from kafkatx.errors import ErrorCode
@@ -10,104 +16,138 @@ from kafkatx.group.actions import NEVER_MS, Action, Client, LogLine, Record, Rep
 from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer import heartbeat
 from kafkatx.group.consumer.classic.conversion import take_over
-from kafkatx.group.consumer.classic.requests import ClassicServing
+from kafkatx.group.consumer.classic.removal import MemberRemoval
+from kafkatx.group.consumer.classic.requests import ClassicRequests
 from kafkatx.group.consumer.deadlines import Wait
 from kafkatx.group.consumer.description import DEAD, described, described_as_classic
 from kafkatx.group.consumer.member import LEAVING_FOR_A_WHILE_EPOCH, MemberState
+from kafkatx.group.consumer.rebalance import Rebalance
 from kafkatx.group.consumer.records import Change, Kind
-from kafkatx.group.consumer.request_queue import Asked
+from kafkatx.group.consumer.request_queue import PendingRequest, RequestQueue
 from kafkatx.group.consumer.subscription.topics import topics_of
 from kafkatx.group.protocol import PROTOCOL_TYPE
+from kafkatx.group.settings import GroupSettings
+from kafkatx.types import ClusterState
 from kafkatx.wire.messages.consumer_group_describe import DescribedGroup
 from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkatx.wire.messages.describe_groups import DescribedGroup as ClassicDescribedGroup
+from kafkatx.wire.messages.heartbeat import HeartbeatRequest
+from kafkatx.wire.messages.join_group import JoinGroupRequest
+from kafkatx.wire.messages.leave_group import LeaveGroupRequest
+from kafkatx.wire.messages.sync_group import SyncGroupRequest
 
 MEMBER_EPOCHS_SINCE = 9
-"""The first version of OffsetCommit that knows member epochs."""
+"""The first version of OffsetCommit that has member epochs."""
 
-TRY_AGAIN_MS = 500
-"""So long after it could not be written that a member is gone it is tried again, as Apache Kafka does."""
+RETRY_MS = 500
+"""Time before the removal of a member is tried again if it could not be stored, as in Apache Kafka."""
 
 
-class ConsumerGroup(ClassicServing):
-    """The group that ConsumerGroupHeartbeat is about; members of the classic protocol may be in it, too."""
+class ConsumerGroup:
+    """The group of ConsumerGroupHeartbeat; provides :class:`~kafkatx.group.actions.Group`.
+
+    Members of the classic protocol may be in it, too.
+    """
 
     kind = "consumer"
     protocol_type = PROTOCOL_TYPE
 
-    # --- what it is
+    def __init__(
+        self,
+        group_id: str,
+        settings: Callable[[], GroupSettings],
+        cluster: Callable[[], ClusterState],
+        new_member_id: Callable[[str], str],
+        wall_ms: Callable[[], int],
+    ) -> None:
+        """Make a group without members.
+
+        :param settings: returns the current settings.
+        :param cluster: returns the current topics.
+        :param new_member_id: returns a new member id that begins with its argument.
+        :param wall_ms: the wall clock, for times that are stored.
+        """
+        self.group_id = group_id
+        self._new_member_id = new_member_id
+        self._wall_ms = wall_ms
+        self._rebalance = Rebalance(group_id, settings, cluster, wall_ms)
+        self._queue = RequestQueue(self._rebalance)
+        self._removal = MemberRemoval(self._queue, new_member_id, wall_ms)
+        self._classic = ClassicRequests(self._queue, self._removal, new_member_id, wall_ms)
+
+    # --- properties
 
     @property
     def state(self) -> str:
-        """As Apache Kafka's ``ConsumerGroupState``: Empty, Assigning, Reconciling, Stable, Dead."""
-        return DEAD if self._is_replaced else self._rebalance.state.name
+        """Name of the state, as in Apache Kafka's ``ConsumerGroupState``, or Dead."""
+        return DEAD if self._queue.is_replaced else self._rebalance.state.name
 
     @property
     def has_members(self) -> bool:
-        """Whether there are members."""
+        """True if there are members."""
         return bool(self._rebalance.state.members)
 
     @property
     def held_bytes(self) -> int:
-        """About how much memory members, with what they subscribe to, take."""
+        """Approximate memory of the members and their subscriptions."""
         return self._rebalance.state.held_bytes
 
     def bytes_of(self, member_id: str, group_instance_id: str | None) -> int:
-        """How much of that is a member's."""
+        """Return a member's part of :attr:`held_bytes`; 0 if it is unknown."""
         state = self._rebalance.state
         known = member_id if member_id in state.members else state.static.get(group_instance_id or "", "")
         return state.bytes_of(known)
 
     @property
     def empty_since_ms(self) -> int:
-        """When it lost its last member, on the wall clock; after a restart, when it was loaded."""
-        return -1 if self.has_members else self._emptied_ms
+        """The time when the last member left, or when the group was loaded, on the wall clock."""
+        return -1 if self.has_members else self._queue.emptied_ms
 
     @property
     def deadline_ms(self) -> int:
-        """When a member may have been silent too long; it may be too early."""
-        return NEVER_MS if self._writing is not None else self._rebalance.deadlines.earliest_ms
+        """The time of the next call of :meth:`advance`; nothing may be due yet when it comes."""
+        return NEVER_MS if self._queue.waiting is not None else self._rebalance.deadlines.earliest_ms
 
     def subscribes(self, topic: str) -> bool:
-        """Whether a member subscribes to the topic."""
+        """Return True if a member subscribes to the topic."""
         state = self._rebalance.state
         return any(topic in topics_of(member, state) for member in state.members.values())
 
     def describe(self) -> ClassicDescribedGroup:
-        """What DescribeGroups says."""
+        """Return the group for DescribeGroups."""
         return described_as_classic(self.group_id)
 
     def consumer_describe(self) -> DescribedGroup:
-        """What ConsumerGroupDescribe says."""
+        """Return the group for ConsumerGroupDescribe."""
         return described(self._rebalance)
 
     def tombstones(self) -> list[Record]:
-        """The records that take the group out of ``__consumer_offsets``."""
-        return self._encoded(self._rebalance.state.tombstones())
+        """Return the records that remove the group from ``__consumer_offsets``."""
+        return self._queue.encoded(self._rebalance.state.tombstones())
 
-    # --- after a restart
+    # --- loading
 
     def replay(self, change: Change) -> None:
-        """Take over what a record of the group says; their order does not matter."""
+        """Apply a stored record of the group; records may come in any order."""
         self._rebalance.state.apply(change)
 
     def loaded(self, now_ms: int) -> list[Action]:
-        """All records are replayed: sessions begin now, and nobody need rebalance for it."""
+        """Start all sessions after the last record was replayed; no rebalance is needed."""
         state, deadlines = self._rebalance.state, self._rebalance.deadlines
         self._drop_fragments()
         for member_id, member in state.members.items():
             session_ms = self._rebalance.settings.consumer_session_timeout_ms
             if member.classic is not None:
                 session_ms = member.classic.session_timeout_ms
-            elif state.where(member_id).state is MemberState.UNREVOKED_PARTITIONS:
+            elif state.current_of(member_id).state is MemberState.UNREVOKED_PARTITIONS:
                 deadlines.set(Wait.REVOCATION, member_id, now_ms + member.rebalance_timeout_ms)
             deadlines.set(Wait.SESSION, member_id, now_ms + session_ms)
         if state.epoch and not state.members:
-            self._emptied_ms = self._wall_ms()
+            self._queue.emptied_ms = self._wall_ms()
         return []
 
     def _drop_fragments(self) -> None:
-        """Forget what is left of members of whom records are missing, as of a damaged log."""
+        """Remove members with missing records, as after damage to the log."""
         state = self._rebalance.state
         if not state.epoch:
             for name in [*state.members]:
@@ -120,22 +160,48 @@ class ConsumerGroup(ClassicServing):
     # --- time
 
     def advance(self, now_ms: int) -> list[Action]:
-        """Remove members that were silent, or slow, for too long."""
-        if self._writing is not None:
+        """Remove members whose deadlines have passed."""
+        if self._queue.waiting is not None:
             return []
         deadlines, members = self._rebalance.deadlines, self._rebalance.state.members
         expired = {one: wait for one, wait in deadlines.expire(now_ms).items() if one in members}
         if not expired:
             return []
-        why = {member_id: wait.value for member_id, wait in expired.items()}
-        return self._remove(why, lambda _: [], lambda _: self._try_again(expired, now_ms), now_ms, warn=True)
+        reasons = {member_id: wait.value for member_id, wait in expired.items()}
+        return self._removal.remove(
+            reasons, lambda _: [], lambda _: self._retry(expired, now_ms), now_ms, warn=True
+        )
 
-    def _try_again(self, expired: Mapping[str, Wait], now_ms: int) -> list[Action]:
+    def _retry(self, expired: Mapping[str, Wait], now_ms: int) -> list[Action]:
         for member_id, wait in expired.items():
-            self._rebalance.deadlines.set(wait, member_id, now_ms + TRY_AGAIN_MS)
+            self._rebalance.deadlines.set(wait, member_id, now_ms + RETRY_MS)
         return []
 
-    # --- members of KIP-848
+    def stored(self, error: ErrorCode, now_ms: int) -> list[Action]:
+        """Continue after the :class:`~kafkatx.group.actions.Store` that was under way."""
+        return self._queue.stored(error, now_ms)
+
+    # --- requests of classic members
+
+    def join(
+        self, request: JoinGroupRequest, version: int, client: Client, token: object, now_ms: int
+    ) -> list[Action]:
+        """Serve a JoinGroup."""
+        return self._classic.join(request, version, client, token, now_ms)
+
+    def sync(self, request: SyncGroupRequest, version: int, token: object, now_ms: int) -> list[Action]:
+        """Serve a SyncGroup."""
+        return self._classic.sync(request, version, token, now_ms)
+
+    def heartbeat(self, request: HeartbeatRequest, version: int, token: object, now_ms: int) -> list[Action]:
+        """Serve a Heartbeat."""
+        return self._classic.heartbeat(request, version, token, now_ms)
+
+    def leave(self, request: LeaveGroupRequest, version: int, token: object, now_ms: int) -> list[Action]:
+        """Serve a LeaveGroup."""
+        return self._classic.leave(request, version, token, now_ms)
+
+    # --- requests of consumer members
 
     def consumer_heartbeat(
         self,
@@ -145,29 +211,31 @@ class ConsumerGroup(ClassicServing):
         token: object,
         now_ms: int,
     ) -> list[Action]:
-        """A ConsumerGroupHeartbeatRequest."""
-        work = partial(self._beat, request, version, client)
-        return self._ask(token, heartbeat.refused, work, now_ms)
+        """Serve a ConsumerGroupHeartbeat."""
+        work = partial(self._heartbeat, request, version, client)
+        return self._queue.submit(token, heartbeat.refused, work, now_ms)
 
-    def _beat(
+    def _heartbeat(
         self,
         request: ConsumerGroupHeartbeatRequest,
         version: int,
         client: Client,
-        asked: Asked,
+        pending: PendingRequest,
         now_ms: int,
     ) -> list[Action]:
         rebalance = self._rebalance
         heartbeat.check_request(request, version, rebalance.settings)
         if not heartbeat.is_leaving(request):
             member_id = request.member_id or self._new_member_id(client.client_id)
-            response = heartbeat.stay(rebalance, request, member_id, client, now_ms)
+            response = heartbeat.join_or_stay(rebalance, request, member_id, client, now_ms)
         elif request.member_epoch == LEAVING_FOR_A_WHILE_EPOCH:
             response = heartbeat.leave_for_a_while(rebalance, request)
         else:
-            gone = {heartbeat.who_leaves(rebalance, request): "it has left"}
-            return self._remove(gone, lambda _: asked.answer(heartbeat.left(request)), asked.refused, now_ms)
-        return self._write(lambda _: asked.answer(response), asked.refused)
+            reasons = {heartbeat.leaving_member(rebalance, request): "it has left"}
+            return self._removal.remove(
+                reasons, lambda _: pending.answer(heartbeat.left(request)), pending.refused, now_ms
+            )
+        return self._queue.write(lambda _: pending.answer(response), pending.refused)
 
     def take_over(
         self,
@@ -178,26 +246,27 @@ class ConsumerGroup(ClassicServing):
         token: object,
         now_ms: int,
     ) -> list[Action]:
-        """A member of KIP-848 joins a classic group: this group, a new one, takes its place with its members.
+        """Take the place and the members of a classic group that a member of the consumer protocol joins.
 
-        It is in its place while that is being written, and the classic group is again if it cannot be.
+        This group must be new. It replaces the classic group while that is being stored; if storing fails,
+        the classic group is put back.
         """
 
-        def work(asked: Asked, at_ms: int) -> list[Action]:
+        def work(pending: PendingRequest, at_ms: int) -> list[Action]:
             heartbeat.check_request(request, version, self._rebalance.settings)
             take_over(self._rebalance, classic, at_ms)
-            return self._beat(request, version, client, asked, at_ms)
+            return self._heartbeat(request, version, client, pending, at_ms)
 
-        actions = self._ask(token, heartbeat.refused, work, now_ms)
-        if self._writing is None:
-            return actions  # it was refused
-        then, failed = self._writing
-        converted: list[Action] = [LogLine("group {group} goes on with the consumer protocol", {})]
-        records = [*classic.tombstones(), *self._encoded(self._rebalance.state.changes)]
-        store = self._store(
-            records,
-            lambda at_ms: [*classic.unload(ErrorCode.REBALANCE_IN_PROGRESS, at_ms), *converted, *then(at_ms)],
-            lambda error: [self._replace(classic), *failed(error)],
+        queue = self._queue
+        actions = queue.submit(token, heartbeat.refused, work, now_ms)
+        if queue.waiting is None:
+            return actions  # the request was refused
+        then, failed = queue.waiting
+        line: list[Action] = [LogLine("group {group} goes on with the consumer protocol", {})]
+        store = queue.store(
+            [*classic.tombstones(), *queue.encoded(self._rebalance.state.changes)],
+            lambda at_ms: [*classic.unload(ErrorCode.REBALANCE_IN_PROGRESS, at_ms), *line, *then(at_ms)],
+            lambda error: [queue.replace(classic), *failed(error)],
         )
         return [Replace(self), *store]
 
@@ -206,9 +275,10 @@ class ConsumerGroup(ClassicServing):
     def check_commit(
         self, member_id: str, group_instance_id: str | None, generation: int, version: int, now_ms: int
     ) -> ErrorCode:
-        """Whether offsets may be committed so (``ConsumerGroup.validateOffsetCommit``).
+        """Return the error of an offset commit, NONE if it is allowed (``validateOffsetCommit``).
 
-        Without an epoch only a group without members takes them. It is no sign of life: that are heartbeats.
+        Without an epoch only a group without members accepts commits. A commit does not extend the session,
+        unlike a heartbeat.
         """
         state = self._rebalance.state
         if generation < 0 and not state.members:
@@ -219,7 +289,7 @@ class ConsumerGroup(ClassicServing):
         return self._check_epoch(member_id, generation)
 
     def check_fetch(self, member_id: str | None, member_epoch: int, now_ms: int) -> ErrorCode:
-        """Whether offsets may be fetched so: by nobody in particular, or by a member that is up to date."""
+        """Return the error of an offset fetch, NONE if it is allowed: without a member, or in its epoch."""
         if member_id is None and member_epoch < 0:
             return ErrorCode.NONE
         return self._check_epoch(member_id or "", member_epoch)
@@ -228,6 +298,6 @@ class ConsumerGroup(ClassicServing):
         member = self._rebalance.state.members.get(member_id)
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        if epoch == self._rebalance.state.where(member_id).epoch:
+        if epoch == self._rebalance.state.current_of(member_id).epoch:
             return ErrorCode.NONE
         return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION

@@ -88,7 +88,7 @@ def is_leaving(request: ConsumerGroupHeartbeatRequest) -> bool:
     return request.member_epoch in (LEAVING_EPOCH, LEAVING_FOR_A_WHILE_EPOCH)
 
 
-def stay(
+def join_or_stay(
     rebalance: Rebalance,
     request: ConsumerGroupHeartbeatRequest,
     member_id: str,
@@ -104,7 +104,7 @@ def stay(
     owned = None if request.topic_partitions is None else from_list(request.topic_partitions)
     rebalance.check_room(member_id)
     _check_member(rebalance, request, member_id, owned)
-    before = state.where(member_id)
+    before = state.current_of(member_id)
     wanted = _wishes(state.members.get(member_id), request, client)
     after = rebalance.settle(member_id, wanted, owned, now_ms)
     rebalance.later.append(
@@ -147,13 +147,13 @@ def _check_member(
     elif epoch != JOINING_EPOCH:
         rebalance.member(member_id)
     if member_id in state.members:
-        _check_epoch(state.where(member_id), epoch, owned)
+        _check_epoch(state.current_of(member_id), epoch, owned)
 
 
 def _check_released(rebalance: Rebalance, former: str, member_id: str, instance_id: str) -> None:
     """A static member is replaced if it has left for a while, or speaks the classic protocol."""
     state = rebalance.state
-    is_away = state.where(former).epoch == LEAVING_FOR_A_WHILE_EPOCH
+    is_away = state.current_of(former).epoch == LEAVING_FOR_A_WHILE_EPOCH
     if not is_away and state.members[former].classic is None:
         raise RequestError(
             ErrorCode.UNRELEASED_INSTANCE_ID,
@@ -199,16 +199,18 @@ def leave_for_a_while(
 ) -> ConsumerGroupHeartbeatResponse:
     """A static member goes and will be back; what it was to give up it has given up.
 
-    :raises RequestError: as :func:`who_leaves`.
+    :raises RequestError: as :func:`leaving_member`.
     """
-    member_id = who_leaves(rebalance, request)
-    current = attrs.evolve(rebalance.state.where(member_id), epoch=LEAVING_FOR_A_WHILE_EPOCH, revoking={})
+    member_id = leaving_member(rebalance, request)
+    current = attrs.evolve(
+        rebalance.state.current_of(member_id), epoch=LEAVING_FOR_A_WHILE_EPOCH, revoking={}
+    )
     rebalance.state.put(Kind.CURRENT, member_id, current)
     rebalance.later.append(partial(rebalance.deadlines.cancel, Wait.REVOCATION, member_id))
     return left(request)
 
 
-def who_leaves(rebalance: Rebalance, request: ConsumerGroupHeartbeatRequest) -> str:
+def leaving_member(rebalance: Rebalance, request: ConsumerGroupHeartbeatRequest) -> str:
     """The id of the member that leaves.
 
     :raises RequestError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.

@@ -104,7 +104,7 @@ class Rebalance:
         """A static member is back under another member id: it gets what it had, and begins at epoch 0."""
         state = self.state
         metadata, target = state.members[old_id], state.target_of(old_id)
-        current = attrs.evolve(state.where(old_id), epoch=0, previous_epoch=0)
+        current = attrs.evolve(state.current_of(old_id), epoch=0, previous_epoch=0)
         self._remove(old_id)
         state.put(Kind.MEMBER, new_id, metadata)
         state.put(Kind.TARGET, new_id, target)
@@ -189,7 +189,7 @@ class Rebalance:
 
     def _step(self, member_id: str, owned: Assignment | None, now_ms: int) -> Current:
         state = self.state
-        current = state.where(member_id)
+        current = state.current_of(member_id)
         if current.has_reached(state.assignment_epoch):
             return current
         target = state.target_of(member_id)

@@ -1,34 +1,36 @@
-"""The ground of a group of KIP-848: requests are served one by one, and written before they are answered.
+"""The requests of a consumer group: served one by one, and stored before they are answered. Pure.
 
-A request's changes are made at once and written as one batch. The answer goes when they are written; if they
-cannot be, they are taken back. Requests that come meanwhile wait for that.
+The changes of a request are made at once and stored as one batch. The answer is sent when they are stored; if
+storing fails, the changes are rolled back. Requests that arrive meanwhile wait in the queue.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.group.actions import Action, Answer, LogLine, Record, Replace, Store
+from kafkatx.group.actions import Action, Answer, Group, LogLine, Record, Replace, Store
 from kafkatx.group.consumer.rebalance import Rebalance
 from kafkatx.group.consumer.records import Change, Kind, encode
-from kafkatx.group.settings import GroupSettings
-from kafkatx.types import ClusterState
+from kafkatx.wire.schema import Message
 
-Refuse: TypeAlias = Callable[[ErrorCode, str], Any]
-"""Makes the response to a request that is refused."""
+Refuse: TypeAlias = Callable[[ErrorCode, str], Message]
+"""Makes the response of a refused request."""
 
 Then: TypeAlias = Callable[[int], "list[Action]"]
-"""What is to be done when records are written; called with the time."""
+"""Called with the time after records are stored; returns the next actions."""
 
 Failed: TypeAlias = Callable[[ErrorCode], "list[Action]"]
-"""What is to be done when they cannot be."""
+"""Called with the error if records cannot be stored; returns the next actions."""
 
 
-class Asked:
-    """A request: whom to answer, and how it is refused and served."""
+class PendingRequest:
+    """A request that is not answered yet.
+
+    :ivar work: serves the request.
+    """
 
     __slots__ = ("_refuse", "token", "work")
 
@@ -37,120 +39,113 @@ class Asked:
         self._refuse = refuse
         self.work = work
 
-    def answer(self, response: Any) -> list[Action]:
-        """Give the response."""
+    def answer(self, response: Message) -> list[Action]:
+        """Return the action that answers the request."""
         return [Answer(self.token, response)]
 
     def refused(self, code: ErrorCode, message: str = "") -> list[Action]:
-        """Give the response with an error."""
+        """Return the action that answers the request with an error."""
         return self.answer(self._refuse(code, message or code.name))
 
 
-Work: TypeAlias = Callable[[Asked, int], "list[Action]"]
-"""Serves a request at a time; raises RequestError to refuse it."""
+Work: TypeAlias = Callable[[PendingRequest, int], "list[Action]"]
+"""Serves a request at the given time; raises RequestError to refuse it."""
 
 
-class Serving:
-    """A group that serves requests, whatever they are.
+class RequestQueue:
+    """Serves the requests of a group and stores their changes.
 
-    :param settings: gives the settings as they are now.
-    :param cluster: gives the topics as they are now.
-    :param new_member_id: gives a new member id that begins with its argument.
-    :param wall_ms: the wall clock, for times that are stored.
+    :ivar rebalance: the group's state and the steps of a rebalance.
+    :ivar waiting: the callbacks of the store that is under way, or None.
+    :ivar is_replaced: another group has taken the place of this one.
+    :ivar emptied_ms: the time when the last member left, on the wall clock; -1 if there are members.
     """
 
-    def __init__(
-        self,
-        group_id: str,
-        settings: Callable[[], GroupSettings],
-        cluster: Callable[[], ClusterState],
-        new_member_id: Callable[[str], str],
-        wall_ms: Callable[[], int],
-    ) -> None:
-        self.group_id = group_id
-        self._rebalance = Rebalance(group_id, settings, cluster, wall_ms)
-        self._new_member_id = new_member_id
-        self._wall_ms = wall_ms
-        self._writing: tuple[Then, Failed] | None = None
-        self._queue: deque[Asked] = deque()
-        self._is_replaced = False
-        self._emptied_ms = -1
+    def __init__(self, rebalance: Rebalance) -> None:
+        self.rebalance = rebalance
+        self.waiting: tuple[Then, Failed] | None = None
+        self.is_replaced = False
+        self.emptied_ms = -1
+        self._queue: deque[PendingRequest] = deque()
 
-    def _ask(self, token: object, refuse: Refuse, work: Work, now_ms: int) -> list[Action]:
-        """Serve a request, at once or when what is being written is written."""
-        asked = Asked(token, refuse, work)
-        if self._writing is not None:
-            self._queue.append(asked)
+    def submit(self, token: object, refuse: Refuse, work: Work, now_ms: int) -> list[Action]:
+        """Serve a request at once, or after the store that is under way."""
+        request = PendingRequest(token, refuse, work)
+        if self.waiting is not None:
+            self._queue.append(request)
             return []
-        return self._serve(asked, now_ms)
+        return self._serve(request, now_ms)
 
-    def _serve(self, asked: Asked, now_ms: int) -> list[Action]:
+    def _serve(self, request: PendingRequest, now_ms: int) -> list[Action]:
         try:
-            return asked.work(asked, now_ms)
+            return request.work(request, now_ms)
         except RequestError as error:
-            self._take_back()
-            return asked.refused(error.code, str(error))
+            self.roll_back()
+            return request.refused(error.code, str(error))
         except BaseException:
-            self._take_back()
+            self.roll_back()
             raise
 
-    def _write(self, then: Then, failed: Failed) -> list[Action]:
-        """Write what has changed and go on; where nothing has, go on."""
-        changes = self._rebalance.state.changes
+    def write(self, then: Then, failed: Failed) -> list[Action]:
+        """Store the changes and continue with *then*; continue at once if there are none."""
+        changes = self.rebalance.state.changes
         if not changes:
-            return [*self._keep(), *then(0)]
-        return self._store(self._encoded(changes), lambda now_ms: [*self._keep(), *then(now_ms)], failed)
+            return [*self._commit(), *then(0)]
+        return self.store(self.encoded(changes), lambda now_ms: [*self._commit(), *then(now_ms)], failed)
 
-    def _encoded(self, changes: Iterable[Change]) -> list[Record]:
-        return [encode(self.group_id, change) for change in changes]
+    def encoded(self, changes: Iterable[Change]) -> list[Record]:
+        """Return the records of some changes."""
+        return [encode(self.rebalance.group_id, change) for change in changes]
 
-    def _store(self, records: list[Record], then: Then, failed: Failed) -> list[Action]:
-        self._writing = (then, failed)
+    def store(self, records: list[Record], then: Then, failed: Failed) -> list[Action]:
+        """Store records, then continue with *then* or *failed*."""
+        self.waiting = (then, failed)
         return [Store(records)]
 
     def stored(self, error: ErrorCode, now_ms: int) -> list[Action]:
-        """The records are written, or not; then whoever came meanwhile is served."""
-        assert self._writing is not None
-        (then, failed), self._writing = self._writing, None
+        """Continue after the store that was under way, then serve the queued requests."""
+        assert self.waiting is not None
+        (then, failed), self.waiting = self.waiting, None
         if error:
-            self._take_back()
+            self.roll_back()
         actions = failed(error) if error else then(now_ms)
-        while self._queue and self._writing is None:
-            asked = self._queue.popleft()
-            if self._is_replaced:
-                actions += asked.refused(ErrorCode.NOT_COORDINATOR)  # to be sent again, then to the new group
+        while self._queue and self.waiting is None:
+            request = self._queue.popleft()
+            if self.is_replaced:
+                actions += request.refused(ErrorCode.NOT_COORDINATOR)  # the client retries, at the new group
             else:
-                actions += self._serve(asked, now_ms)
+                actions += self._serve(request, now_ms)
         return actions
 
-    def _keep(self) -> list[Action]:
-        """What has changed stays, and what hangs on it is done; gives a line for the log."""
-        rebalance = self._rebalance
-        told = self._told(rebalance.state.changes)
-        rebalance.state.keep()
+    def _commit(self) -> list[Action]:
+        """Keep the changes and call what waits for that; return a line for the log."""
+        rebalance = self.rebalance
+        lines = self._log_lines(rebalance.state.changes)
+        rebalance.state.commit()
         later, rebalance.later = rebalance.later, []
-        for do in later:
-            do()
+        for call in later:
+            call()
         if rebalance.state.members:
-            self._emptied_ms = -1
-        elif self._emptied_ms < 0:
-            self._emptied_ms = self._wall_ms()
-        return told
+            self.emptied_ms = -1
+        elif self.emptied_ms < 0:
+            self.emptied_ms = rebalance.wall_ms()
+        return lines
 
-    def _told(self, changes: list[Change]) -> list[Action]:
+    def _log_lines(self, changes: list[Change]) -> list[Action]:
         if not any(change.kind is Kind.GROUP_EPOCH for change in changes):
             return []
-        state = self._rebalance.state
+        state = self.rebalance.state
         text = "group {group} rebalances: epoch {epoch}, {members} members, {topics} topics"
         return [
             LogLine(text, {"epoch": state.epoch, "members": len(state.members), "topics": len(state.topics)})
         ]
 
-    def _take_back(self) -> None:
-        self._rebalance.state.take_back()
-        self._rebalance.later.clear()
+    def roll_back(self) -> None:
+        """Undo the changes that are not stored."""
+        self.rebalance.state.roll_back()
+        self.rebalance.later.clear()
 
-    def _replace(self, group: Any) -> Replace:
-        """Another group is in this one's place from now on."""
-        self._is_replaced = True
+    def replace(self, group: Group) -> Replace:
+        """Return the action that puts another group in the place of this one."""
+        self.is_replaced = True
         return Replace(group)

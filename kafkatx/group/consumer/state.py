@@ -76,15 +76,15 @@ class GroupState:
             index(change.name, before, change.value)
         return before
 
-    def keep(self) -> None:
+    def commit(self) -> None:
         """What was changed stays."""
         self.changes, self._undo = [], []
 
-    def take_back(self) -> None:
+    def roll_back(self) -> None:
         """What was changed and not kept never was."""
         for change in reversed(self._undo):
             self.apply(change)
-        self.keep()
+        self.commit()
 
     def _index_member(self, member_id: str, before: Metadata | None, after: Metadata | None) -> None:
         self.held_bytes += self._weight(member_id, after) - self._weight(member_id, before)
@@ -133,7 +133,7 @@ class GroupState:
         """The topics that members subscribe to, as they were when the group epoch last moved."""
         return self._topics.get("", {})
 
-    def where(self, member_id: str) -> Current:
+    def current_of(self, member_id: str) -> Current:
         """Where a member stands."""
         return self.current.get(member_id, _NEW)
 
@@ -154,7 +154,7 @@ class GroupState:
         epoch = self.assignment_epoch
         if self.epoch > epoch:
             return ASSIGNING
-        return STABLE if all(self.where(m).has_reached(epoch) for m in self.members) else RECONCILING
+        return STABLE if all(self.current_of(m).has_reached(epoch) for m in self.members) else RECONCILING
 
     def tombstones(self) -> list[Change]:
         """What takes the group out of ``__consumer_offsets``, in Apache Kafka's order."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import NEVER_MS, Group
-from kafkatx.group.consumer.group import TRY_AGAIN_MS
+from kafkatx.group.consumer.group import RETRY_MS
 from kafkatx.group.consumer.member import Current, Metadata
 from kafkatx.group.consumer.records import Change, Kind
 from tests.group.consumer.driver import (
@@ -85,10 +85,10 @@ class WriteTests(MixedTestCase):
         """A removal that cannot be written is tried again, until it can."""
         self.joined()
         self.store_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        self.pass_time(SESSION_MS + 5 * TRY_AGAIN_MS)
+        self.pass_time(SESSION_MS + 5 * RETRY_MS)
         self.assertTrue(self.group.has_members)
         self.store_error = ErrorCode.NONE
-        self.pass_time(TRY_AGAIN_MS)
+        self.pass_time(RETRY_MS)
         self.assertFalse(self.group.has_members)
 
     def test_our_own_fault(self) -> None:

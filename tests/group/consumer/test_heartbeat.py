@@ -424,7 +424,7 @@ class StaticTests(GroupTestCase):
         self.assertIsNone(self.send("b", 2).assignment)
         response = self.join("a2", instance_id="i")
         self.assertEqual((response.member_epoch, self.assigned(response)), (2, kept))
-        self.assertEqual(self.group._rebalance.state.where("a2").previous_epoch, 0)
+        self.assertEqual(self.group._rebalance.state.current_of("a2").previous_epoch, 0)
         self.assertEqual(self.send("b", 2).member_epoch, 2)
         self.assertEqual({one.member_id for one in self.group.consumer_describe().members}, {"a2", "b"})
         self.assertEqual({one for _, one in self.group._rebalance.deadlines._due}, {"a2", "b"})

@@ -61,12 +61,12 @@ class StateTests(SynchronousTestCase):
         state = GroupState()
         for change in kept:
             state.put(*change)
-        state.keep()
+        state.commit()
         before = shown(state)
         for change in taken_back:
             state.put(*change)
         self.assertEqual(state.changes, taken_back)
-        state.take_back()
+        state.roll_back()
         self.assertEqual((shown(state), state.changes), (before, []))
 
     def test_owners(self) -> None:
@@ -84,7 +84,7 @@ class StateTests(SynchronousTestCase):
         self.assertTrue(state.is_free(TOPICS[1], 0))
         state.put(Kind.CURRENT, "a", Current(1, 0, assigned={topic: one}))
         self.assertEqual(free(), [0, 1, 3])
-        state.take_back()
+        state.roll_back()
         self.assertEqual(free(), [0, 1, 2, 3])
 
     def test_static(self) -> None:
@@ -106,12 +106,12 @@ class StateTests(SynchronousTestCase):
         self.assertGreater(member, 0)
         self.assertEqual(state.bytes_of("a"), member)
         self.assertEqual(state.bytes_of("b"), 0)
-        state.keep()
+        state.commit()
         state.put(Kind.MEMBER, "a", Metadata(topic_names=frozenset({"t" * 100})))
         self.assertEqual(state.held_bytes, member + 99)
         state.put(Kind.REGEX, "x", Resolved(frozenset({"t", "u"}), timestamp_ms=1))
         self.assertGreater(state.held_bytes, member + 99 + 100)
-        state.take_back()
+        state.roll_back()
         self.assertEqual(state.held_bytes, member)
         state.put(Kind.MEMBER, "a", None)
         self.assertEqual(state.held_bytes, 0)

@@ -112,7 +112,7 @@ def _assigned(rebalance: Rebalance, classic: ClassicGroup) -> dict[str, Assignme
     return found
 
 
-def may_go_down(rebalance: Rebalance, leaving: Collection[str]) -> bool:
+def can_downgrade(rebalance: Rebalance, leaving: Collection[str]) -> bool:
     """Whether those who are left when these leave should have a classic group."""
     settings = rebalance.settings
     staying = [member for one, member in rebalance.state.members.items() if one not in leaving]

@@ -199,7 +199,7 @@ def _find(
         raise RequestError(
             ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} does not use the classic protocol."
         )
-    current = rebalance.state.where(member_id)
+    current = rebalance.state.current_of(member_id)
     if generation != current.epoch:
         raise RequestError(ErrorCode.ILLEGAL_GENERATION)
     return member, member.classic, current
@@ -234,7 +234,7 @@ def _must_join(rebalance: Rebalance, member_id: str, current: Current) -> bool:
     return all(state.is_free(topic, number) for topic, numbers in missing.items() for number in numbers)
 
 
-def who_leaves(
+def leaving_members(
     rebalance: Rebalance, request: LeaveGroupRequest, version: int
 ) -> list[tuple[MemberResponse, tuple[str, str]]]:
     """Whom a request wants to leave: for each the result, and (the id of the member, why it leaves)."""

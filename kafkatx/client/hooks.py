@@ -1,4 +1,8 @@
-"""The hooks around a producer's queue that do nothing, for others to derive from; and calls of them."""
+"""Base classes for a producer's callbacks and event handler (``callback.handler``, ``event.handler``).
+
+They do nothing of their own; derive from them and override what you need. The plugins' interfaces are
+:class:`kafkatx.interfaces.IProducerCallbacks` and :class:`kafkatx.interfaces.IEventHandler`.
+"""
 
 from __future__ import annotations
 
@@ -16,45 +20,45 @@ from kafkatx.interfaces import IEventHandler, IProducerCallbacks
 
 @implementer(IProducerCallbacks)
 class ProducerCallbacks:
-    """Hears everything and does nothing."""
+    """Callbacks that do nothing."""
 
     def before_enqueue(self, record: ProducerRecord) -> ProducerRecord:
-        """The record as it is."""
+        """Return the record as it is."""
         return record
 
     def after_enqueue(self, record: ProducerRecord, added: bool) -> None:
-        """Nothing."""
+        """Do nothing after a record was enqueued, or was rejected (*added* is False)."""
 
     def after_dequeue(self, batch: ProducerBatch) -> None:
-        """Nothing."""
+        """Do nothing before a batch is sent for the first time."""
 
     def before_sending(self, node_id: int, batches: Sequence[ProducerBatch]) -> None:
-        """Nothing."""
+        """Do nothing before a request is sent."""
 
     def before_close(self) -> Iterable[ProducerRecord]:
-        """No records."""
+        """Return no records."""
         return ()
 
 
 @implementer(IEventHandler)
 class EventHandler:
-    """Sends each request to the broker."""
+    """An event handler that sends each request to the broker."""
 
     def handle(
         self, node_id: int, batches: Sequence[ProducerBatch], send: Callable[[], Deferred[Any]]
     ) -> Deferred[Any]:
-        """Send it."""
+        """Send the request; return its Deferred."""
         return send()
 
     def close(self) -> None:
-        """Nothing is to be given back."""
+        """Do nothing when the producer is closed."""
 
 
 _log = Logger()
 
 
-def call_after_enqueue(callbacks: Any, records: Iterable[ProducerRecord], added: bool) -> None:
-    """Call ``after_enqueue`` of an ``IProducerCallbacks`` with each record; what it raises is logged."""
+def call_after_enqueue(callbacks: IProducerCallbacks, records: Iterable[ProducerRecord], added: bool) -> None:
+    """Call ``after_enqueue`` with each record; log its exceptions."""
     for record in records:
         try:
             callbacks.after_enqueue(record, added)
@@ -62,8 +66,8 @@ def call_after_enqueue(callbacks: Any, records: Iterable[ProducerRecord], added:
             _log.failure("a producer's callback failed")
 
 
-def records_before_close(callbacks: Any) -> Iterator[ProducerRecord]:
-    """Yield the records of ``before_close``; what it raises is logged and ends them."""
+def records_before_close(callbacks: IProducerCallbacks) -> Iterator[ProducerRecord]:
+    """Yield the records of ``before_close``; an exception of it is logged and ends them."""
     try:
         yield from callbacks.before_close()
     except Exception:

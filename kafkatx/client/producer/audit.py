@@ -1,4 +1,8 @@
-"""Announces what a client has counted: every ``audit.interval.ms``, and when it is closed."""
+"""Sends a client's audit counts to the audit topic: every ``audit.interval.ms``, and when it is closed.
+
+The counts are :mod:`kafkatx.clientcore.audit.counts`'; producer and consumer use this module. Touches a
+timer, the wall clock and the producer.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -18,38 +23,41 @@ from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, producer
 
-Put = Callable[[str, bytes, bytes], "Deferred[Any]"]
-"""Sends a record of this topic, key and value past the producer's encoders and limits."""
+SendRecord = Callable[[str, bytes, bytes], "Deferred[Any]"]
+"""Sends a record of this topic, key and value; bypasses the producer's encoders and ``buffer.memory``."""
 
 
 class AuditAnnouncer:
-    """Counts for one client, and sends its announcements through a producer.
+    """Counts the records of one client, and sends the counts through a producer.
 
-    Those that fail are sent again with the next; meanwhile counts go on.
+    Announcements that fail are sent again with the next ones; counting continues meanwhile.
     """
 
     _log = Logger()
 
-    def __init__(self, audit: AuditCounter, reactor: Any, put: Put) -> None:
+    def __init__(self, audit: AuditCounter, reactor: IReactorTime, send: SendRecord) -> None:
         self._audit = audit
         self._reactor = reactor
-        self._put = put
-        self._under_way = 0
+        self._send = send
+        self._unsettled = 0
         self._failure: Failure | None = None
-        self._timer: Any = None
+        self._timer: IDelayedCall | None = None
 
     def start(self) -> None:
-        """From now on announce by time."""
+        """Start the timer that announces counts."""
         self._timer = self._reactor.callLater(self._audit.interval_ms / 1000, self._timer_fired)
 
     def stop(self) -> None:
-        """Announce nothing more."""
+        """Stop the timer."""
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
         self._timer = None
 
     def count(self, batch: ProducerBatch, append_time_ms: int) -> None:
-        """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
+        """Count a batch that is in the log.
+
+        :param append_time_ms: the broker's time where it replaced the records', else -1.
+        """
         self._audit.count(batch, append_time_ms)
         if self._audit.due(self._now_ms()):
             self.announce()
@@ -61,30 +69,30 @@ class AuditAnnouncer:
             self.announce()
 
     def announce(self) -> None:
-        """Put what was counted into the producer, unless the last announcements are still on their way."""
-        if self._under_way or not self._audit.pending:
+        """Send the counts, unless earlier announcements are not settled yet."""
+        if self._unsettled or not self._audit.pending:
             return
         events = self._audit.announce(self._now_ms(), int(time.time() * 1000))
-        self._under_way = len(events)
+        self._unsettled = len(events)
         for event in events:
             try:
-                sent = self._put(self._audit.topic, event.topic.encode(), event.encode())
+                sent = self._send(self._audit.topic, event.topic.encode(), event.encode())
             except Exception:
-                self._settled(Failure(), event)
+                self._settle(Failure(), event)
             else:
-                sent.addBoth(self._settled, event).addErrback(partial(self._log.failure, "an announcement"))
+                sent.addBoth(self._settle, event).addErrback(partial(self._log.failure, "an announcement"))
 
-    def _settled(self, result: Any, event: Announcement) -> None:
-        """Confirm an announcement, or say once for all of them that they will be sent again."""
-        self._under_way -= 1
+    def _settle(self, result: object, event: Announcement) -> None:
+        """Confirm an announcement, or log once for all of them that they will be sent again."""
+        self._unsettled -= 1
         if isinstance(result, Failure):
             self._failure = result
         else:
             self._audit.confirm([event])
-        if not self._under_way and self._failure is not None:
+        if not self._unsettled and self._failure is not None:
             error, self._failure = self._failure.value, None
             self._log.warn(
-                "counts for the audit could not be sent to {topic}: {error}",
+                "audit counts could not be sent to {topic}, they are sent again with the next: {error}",
                 topic=self._audit.topic,
                 error=error,
             )
@@ -97,8 +105,10 @@ class AuditAnnouncer:
         return int(self._reactor.seconds() * 1000)
 
 
-def make_announcer(settings: ClientSettings, reactor: Any, put: Put) -> AuditAnnouncer | None:
-    """What a producer's settings ask for; None: nothing."""
+def make_announcer(
+    settings: ClientSettings, reactor: IReactorTime, send: SendRecord
+) -> AuditAnnouncer | None:
+    """Return the announcer that a producer's settings ask for; None if ``audit.interval.ms`` is 0."""
     interval_ms = settings[producer.AUDIT_INTERVAL_MS]
     if not interval_ms:
         return None
@@ -110,4 +120,4 @@ def make_announcer(settings: ClientSettings, reactor: Any, put: Put) -> AuditAnn
         settings[producer.AUDIT_TOPIC],
         server=server_name(settings[producer.AUDIT_SERVER]),
     )
-    return AuditAnnouncer(audit, reactor, put)
+    return AuditAnnouncer(audit, reactor, send)

@@ -1,4 +1,4 @@
-"""Waiting until everything that a producer was given is settled."""
+"""Flush: sends everything that a producer holds without lingering, and waits until it is settled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafkatx.clientcore.producer.accumulator import RecordAccumulator
 
 
 class Flusher:
-    """Empties one producer: its waiters for room, those for topics, and its batches."""
+    """Empties one producer: callers that wait for memory, records that wait for metadata, and batches."""
 
     def __init__(
         self,
@@ -27,21 +27,21 @@ class Flusher:
         self._lost_records = lost_records
 
     async def flush(self) -> None:
-        """Drain, then tell of records that were given up and had no receipt.
+        """Drain, then report records that failed without a receipt.
 
-        :raises RecordsLost: there are such records since the last time.
+        :raises RecordsLost: there are such records since the last flush.
         """
-        await self.run()
+        await self.drain()
         self.check()
 
     def check(self) -> None:
-        """Raise RecordsLost if records without a receipt were given up since the last time."""
+        """Raise RecordsLost if records without a receipt have failed since the last flush."""
         lost = self._lost_records.take()
         if lost is not None:
             raise lost
 
-    async def run(self) -> None:
-        """Send what was given before without lingering, and wait until it is in the log or given up.
+    async def drain(self) -> None:
+        """Send the records of all earlier calls without lingering, and wait until they are settled.
 
         :raises ForkedClient: this is a fork of the producer's process.
         """
@@ -56,7 +56,7 @@ class Flusher:
             self._sender.hurry -= 1
 
     async def _settled(self) -> None:
-        """Wait for all that is gathered now."""
+        """Wait until all batches of this moment are settled."""
         receipt = FlushReceipt()
         for batch in self._accumulator.unsettled():
             batch.entries += (receipt, 0, batch.count, 0)

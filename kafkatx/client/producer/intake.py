@@ -1,16 +1,15 @@
-"""What happens to a record between the call and its batch: hooks, encoders, checks, room."""
+"""Intake: callbacks, encoders and checks of a record, before it goes to its queue or waits for memory."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.client.hooks import call_after_enqueue
 from kafkatx.client.producer.buffer_pool import BufferPool, OnEnqueued
-from kafkatx.client.producer.receipts import CallbackReceipt, ListReceipt
+from kafkatx.client.producer.receipts import AnyReceipt, CallbackReceipt, ListReceipt
 from kafkatx.client.producer.topic_queues import Headers, TopicQueues
 from kafkatx.clientcore.producer.accumulator import RecordAccumulator
 from kafkatx.clientcore.producer.arguments import (
@@ -24,17 +23,17 @@ from kafkatx.clientcore.producer.arguments import (
 from kafkatx.clientcore.producer.batch import RECORD_OVERHEAD_BYTES, record_bytes
 from kafkatx.clientcore.producer.values import ProducerRecord, RecordMetadata
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.interfaces import IProducerCallbacks
 
-Encode = Callable[[str, Any], Any]
+Encode = Callable[[str, object], object]
 
 
 class Intake:
-    """Takes records of one producer.
+    """Accepts the records of one producer.
 
-    :param callbacks: an ``IProducerCallbacks``, or None.
     :param encode_key: None: keys are bytes; *encode_value* likewise.
-    :param block_s: how long a record may wait for room and for its topic, together.
-    :ivar plain: True if records without a key are put into batches as they are given.
+    :param block_s: seconds for which a record may wait for memory and for metadata, together.
+    :ivar plain: True if a value of bytes needs no more treatment: no callbacks, encoder or added header.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class Intake:
         pool: BufferPool,
         seconds: Callable[[], float],
         *,
-        callbacks: Any,
+        callbacks: IProducerCallbacks | None,
         encode_key: Encode | None,
         encode_value: Encode | None,
         block_s: float,
@@ -63,41 +62,41 @@ class Intake:
     def send(
         self,
         topic: str,
-        value: Any,
-        key: Any,
+        value: object,
+        key: object,
         partition: int | None,
         headers: Headers,
         timestamp_ms: int | None,
         receipt: Deferred[RecordMetadata] | CallbackReceipt | None,
         may_wait: bool = True,
     ) -> None:
-        """Tell the callbacks, check, encode and enqueue a record.
+        """Call the callbacks; check, encode and enqueue a record.
 
-        :param may_wait: False: raise BufferExhausted if there is no room.
-        :raises Exception: what the caller shall fail with; nothing was enqueued.
+        :param may_wait: False: raise BufferExhausted if no memory is free.
+        :raises Exception: the error for the caller; nothing was enqueued.
         """
         if self._callbacks is None:
             self._enqueue(topic, value, key, partition, headers, timestamp_ms, receipt, may_wait, None)
             return
         given = ProducerRecord(topic, value, key, partition, headers, timestamp_ms)
         record = self._callbacks.before_enqueue(given)
-        self._notify([record], self._enqueue, *record, receipt, may_wait)
+        self._with_callbacks([record], self._enqueue, *record, receipt, may_wait)
 
     def _enqueue(
         self,
         topic: str,
-        value: Any,
-        key: Any,
+        value: object,
+        key: object,
         partition: int | None,
         headers: Headers,
         timestamp_ms: int | None,
-        receipt: Any,
+        receipt: AnyReceipt,
         may_wait: bool,
-        told: OnEnqueued | None,
+        on_enqueued: OnEnqueued | None,
     ) -> bool:
         """Check, encode and enqueue a record.
 
-        :return: True: it is enqueued. False: it waits for room, and *told* hears what becomes of it.
+        :return: True: it is enqueued. False: it waits for memory, and *on_enqueued* will be called.
         """
         check_topic(topic)
         if self._encode_value is not None:
@@ -121,7 +120,7 @@ class Intake:
         if size > self._largest:
             raise RequestError(
                 ErrorCode.MESSAGE_TOO_LARGE,
-                f"a record of up to {size} bytes is above max.request.size, which leaves {self._largest}",
+                f"a record of up to {size} bytes is larger than max.request.size allows: {self._largest}",
             )
         record = (topic, key, value, partition, headers, timestamp_ms, size, receipt)
         if self._accumulator.used_bytes < self._accumulator.open_below_bytes:
@@ -130,43 +129,47 @@ class Intake:
         if not may_wait:
             self._pool.check()
             raise self._pool.exhausted_error("wait for Producer.ready() before you send more")
-        self._pool.reserve(size, receipt, self._topic_queues.put, (*record, now_s + self._block_s), told)
+        self._pool.reserve(
+            size, receipt, self._topic_queues.put, (*record, now_s + self._block_s), on_enqueued
+        )
         return False
 
     def send_values(
         self,
         topic: str,
-        values: Sequence[Any],
-        key: Any,
+        values: Sequence[object],
+        key: object,
         partition: int | None,
         timestamp_ms: int | None,
         receipt: ListReceipt,
     ) -> None:
-        """Enqueue a list for one partition; as :meth:`send`."""
+        """Enqueue a list for one partition; otherwise as :meth:`send`."""
         if self._callbacks is None:
             self._enqueue_values(topic, values, key, partition, timestamp_ms, receipt, None)
             return
         given = [ProducerRecord(topic, value, key, partition, (), timestamp_ms) for value in values]
         records = [self._callbacks.before_enqueue(record) for record in given]
         values = [record.value for record in records]
-        self._notify(records, self._enqueue_values, topic, values, key, partition, timestamp_ms, receipt)
+        self._with_callbacks(
+            records, self._enqueue_values, topic, values, key, partition, timestamp_ms, receipt
+        )
 
     def _enqueue_values(
         self,
         topic: str,
-        values: Sequence[Any],
-        key: Any,
+        values: Sequence[object],
+        key: object,
         partition: int | None,
         timestamp_ms: int | None,
         receipt: ListReceipt,
-        told: OnEnqueued | None,
+        on_enqueued: OnEnqueued | None,
     ) -> bool:
-        """Check, encode and enqueue a list; as :meth:`_enqueue`."""
+        """Check, encode and enqueue a list; otherwise as :meth:`_enqueue`."""
         check_topic(topic)
         encode = self._encode_value
         if encode is not None:
             values = [encode(topic, value) for value in values]
-        values = checked_values(values)
+        checked = checked_values(values)
         if key is not None and self._encode_key is not None:
             key = self._encode_key(topic, key)
         if key is not None:
@@ -178,29 +181,31 @@ class Intake:
             timestamp_ms = int(time.time() * 1000)
         else:
             check_timestamp(timestamp_ms)
-        records = (topic, key, values, partition, timestamp_ms, receipt)
+        records = (topic, key, checked, partition, timestamp_ms, receipt)
         if self._accumulator.used_bytes < self._accumulator.open_below_bytes:
             self._topic_queues.put_values(*records)
             return True
-        values = list(values)  # the caller may change it meanwhile
-        size = sum(map(len, values)) + RECORD_OVERHEAD_BYTES * len(values)
-        records = (topic, key, values, partition, timestamp_ms, receipt)
-        self._pool.reserve(
-            size, receipt, self._topic_queues.put_values, (*records, now_s + self._block_s), told
-        )
+        checked = list(checked)  # the caller may change its list while it waits
+        size = sum(map(len, checked)) + RECORD_OVERHEAD_BYTES * len(checked)
+        records = (topic, key, checked, partition, timestamp_ms, receipt)
+        arguments = (*records, now_s + self._block_s)
+        self._pool.reserve(size, receipt, self._topic_queues.put_values, arguments, on_enqueued)
         return False
 
-    def _notify(self, records: list[ProducerRecord], enqueue: Callable[..., bool], *arguments: Any) -> None:
-        """Enqueue, and tell the callbacks of each record whether that was done, once it is known."""
+    def _with_callbacks(
+        self, records: list[ProducerRecord], enqueue: Callable[..., bool], *arguments: object
+    ) -> None:
+        """Enqueue records; call ``after_enqueue`` for each when it is known whether they are enqueued."""
         callbacks = self._callbacks
+        assert callbacks is not None
 
-        def told(added: bool) -> None:
+        def on_enqueued(added: bool) -> None:
             call_after_enqueue(callbacks, records, added)
 
         try:
-            enqueued = enqueue(*arguments, told)
+            enqueued = enqueue(*arguments, on_enqueued)
         except Exception:
-            told(False)
+            on_enqueued(False)
             raise
         if enqueued:
-            told(True)
+            on_enqueued(True)

@@ -1,35 +1,28 @@
-"""The producer: records in, Deferreds out."""
+"""The producer of Twisted programs. Its parts are made in :mod:`kafkatx.client.producer.assembly`."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.defer import TimeoutError as TimedOut
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from kafkatx.client.deferreds import client_cluster
 from kafkatx.client.hooks import records_before_close
-from kafkatx.client.plugins import configured_instance, encoder
-from kafkatx.client.producer.audit import make_announcer
-from kafkatx.client.producer.buffer_pool import BufferPool
-from kafkatx.client.producer.flush import Flusher
-from kafkatx.client.producer.intake import Intake
+from kafkatx.client.producer.assembly import ProducerParts
 from kafkatx.client.producer.receipts import (
     CallbackReceipt,
     ListReceipt,
-    LostRecords,
     OnDelivery,
     all_settled,
     fail_batch,
 )
-from kafkatx.client.producer.sender import Sender, SenderConfig
-from kafkatx.client.producer.topic_queues import Headers, TopicQueues
-from kafkatx.clientcore.audit.server_header import make_accumulator, stamp_of
-from kafkatx.clientcore.backoff import JITTER, Backoff
+from kafkatx.client.producer.topic_queues import Headers
 from kafkatx.clientcore.errors import ClientClosed, RecordsLost
 from kafkatx.clientcore.producer.batch import (
     NOT_IDEMPOTENT,
@@ -37,7 +30,6 @@ from kafkatx.clientcore.producer.batch import (
     ProducerBatch,
     record_bytes,
 )
-from kafkatx.clientcore.producer.config import acks_of, is_idempotent, limits_of
 from kafkatx.clientcore.producer.values import (
     NO_OFFSET,
     BatchMetadata,
@@ -45,126 +37,76 @@ from kafkatx.clientcore.producer.values import (
     ProducerRecord,
     RecordMetadata,
 )
-from kafkatx.clientcore.tables import common, producer
-from kafkatx.interfaces import IEventHandler, IPartitioner, IProducerCallbacks
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.networkclient.waiters import Waiters
-from kafkatx.records.compression import codec_named
 
 
 class Producer:
-    """Sends records to topics, in batches that are made by themselves::
+    """Sends records to topics, in batches::
 
         producer = Producer(bootstrap_servers="127.0.0.1:9092")
         await producer.start()
         await producer.send("events", b"value", key=b"key")
         await producer.close()
 
-    Records of one partition keep their order whatever fails on the way, and by default (idempotence,
-    acks=all) none is there twice.
+    Records of one partition keep their order whatever fails on the way. By default (idempotence, acks=all)
+    retries write no duplicates.
 
-    With ``buffer.memory`` full a call waits for room, in the order of the calls, for ``max.block.ms`` at the
-    most; with ``max.block.ms=0`` it fails at once. What waits there takes memory, too, and how many calls
-    wait is the application's affair: whoever sends faster than the brokers take does
-    ``await producer.ready()`` now and then.
+    While ``buffer.memory`` is used up a call waits, in the order of the calls, for ``max.block.ms`` at most;
+    with ``max.block.ms=0`` it fails at once. Waiting calls take memory, too, and their number is not limited:
+    an application that sends faster than the brokers accept should ``await producer.ready()`` now and then.
 
-    Calls that return a Deferred never raise: what is wrong is in the Deferred. Each fires within
-    ``max.block.ms`` and ``delivery.timeout.ms`` together from the call, whatever was passed in and whatever
-    brokers do, and before :meth:`close` ends. Cancelling one drops the answer, not the record, unless that
-    waits for room yet. :meth:`produce` has no Deferred, and is faster. Used from the reactor thread only.
+    Calls that return a Deferred never raise; errors are in the Deferred. Each Deferred fires within
+    ``max.block.ms`` and ``delivery.timeout.ms`` together, whatever happens, and before :meth:`close` ends.
+    Cancelling it drops the result, not the record, unless the record still waits for memory. :meth:`produce`
+    has no Deferred, and is faster. To be used in the reactor thread only.
     """
 
     _log = Logger()
 
     def __init__(
         self,
-        settings: Mapping[str, Any] = MappingProxyType({}),
+        settings: Mapping[str, object] = MappingProxyType({}),
         *,
-        reactor: Any = None,
+        reactor: IReactorTime | None = None,
         cluster: Cluster | None = None,
-        **more: Any,
+        **more: object,
     ) -> None:
-        """Make it; :meth:`start` connects.
+        """Make a producer; :meth:`start` connects.
 
         :param settings: by Kafka's names, with dots or underscores; *more* likewise.
-        :param reactor: None: the cluster's, or the one that is installed.
-        :param cluster: one to share; it is not closed with the producer.
-        :raises SettingError: a setting is unknown or has a bad value, or two cannot be together.
+        :param reactor: None: the cluster's, or the installed one.
+        :param cluster: a cluster to share; it is not closed with the producer.
+        :raises SettingError: a setting is unknown, has a bad value, or contradicts another.
         """
         self.settings, self.cluster = client_cluster("producer", {**settings, **more}, reactor, cluster)
-        chosen = self.settings
-        self._idempotent = is_idempotent(chosen)
-        partitioner = configured_instance(chosen, producer.PARTITIONER_CLASS, IPartitioner)
-        self._callbacks = configured_instance(chosen, producer.CALLBACK_HANDLER, IProducerCallbacks)
-        self._handler = configured_instance(chosen, producer.EVENT_HANDLER, IEventHandler)
+        parts = ProducerParts(self.settings, self.cluster, self._send_announcement)
+        self._idempotent = parts.idempotent
+        self._callbacks = parts.callbacks
+        self._handler = parts.handler
+        self._announcer = parts.announcer
+        self._lost_records = parts.lost_records
+        self._accumulator = parts.accumulator
+        self._sender = parts.sender
+        self._topic_queues = parts.topic_queues
+        self._pool = parts.pool
+        self._flusher = parts.flusher
+        self._intake = parts.intake
         self._owns_cluster = cluster is None
         self._reactor = self.cluster.reactor
-        self._seconds: Callable[[], float] = self._reactor.seconds
-        block_s = (chosen[producer.MAX_BLOCK_MS] or chosen[common.DEFAULT_API_TIMEOUT_MS]) / 1000
-        self._lost_records = LostRecords()
-        self._accumulator = make_accumulator(
-            stamp_of(chosen),
-            limits_of(chosen),
-            codec_named(chosen[producer.COMPRESSION_TYPE]),
-            backoff=Backoff(1, chosen[common.RETRY_BACKOFF_MS], chosen[common.RETRY_BACKOFF_MAX_MS], JITTER),
-        )
-        config = SenderConfig(
-            acks_of(chosen),
-            chosen[common.REQUEST_TIMEOUT_MS],
-            chosen[producer.MAX_REQUEST_SIZE],
-            chosen[producer.MAX_IN_FLIGHT],
-        )
-        self._announcer = make_announcer(chosen, self._reactor, self._send_announcement)
-        self._sender = Sender(
-            self.cluster,
-            self._accumulator,
-            config,
-            self._lost_records,
-            callbacks=self._callbacks,
-            handler=self._handler,
-            announcer=self._announcer,
-        )
-        self._topic_queues = TopicQueues(
-            self.cluster,
-            self._accumulator,
-            self._sender,
-            partitioner,
-            self._lost_records,
-            block_s=block_s,
-            ignore_keys=chosen[producer.PARTITIONER_IGNORE_KEYS],
-            sync=chosen[producer.PRODUCER_TYPE] == "sync",
-        )
-        longest_s = chosen[producer.MAX_BLOCK_MS] / 1000
-        self._pool = BufferPool(
-            self._reactor, self._accumulator, longest_s, self._lost_records, self._sender.set_waiting
-        )
-        self._sender.settled = self._pool.admit
-        self._flusher = Flusher(
-            self._pool, self._topic_queues, self._accumulator, self._sender, self._lost_records
-        )
-        self._intake = Intake(
-            self._accumulator,
-            self._topic_queues,
-            self._pool,
-            self._seconds,
-            callbacks=self._callbacks,
-            encode_key=encoder(chosen, producer.KEY_SERIALIZER),
-            encode_value=encoder(chosen, producer.VALUE_SERIALIZER),
-            block_s=block_s,
-        )
         self._open_batches: dict[str, ProducerBatch] = (
             self._topic_queues.open_batches if self._intake.plain else {}
         )
         self._started = self._closing = self._closed = False
-        self._ends: Waiters[None] = Waiters()
+        self._close_waiters: Waiters[None] = Waiters()
 
-    # -- beginning
+    # -- start
 
     def start(self) -> Deferred[Producer]:
-        """Connect, and get what idempotence needs.
+        """Connect, and request a producer id if idempotence is on.
 
-        What was sent before waits for it. Fires with the producer; fails with ConnectionFailed if no broker
-        answers, or with RequestError: then :meth:`close` it.
+        Records may be sent before it fires; they wait. Fires with the producer; fails with ConnectionFailed
+        if no broker answers, or with RequestError. After a failure :meth:`close` it.
         """
         return Deferred.fromCoroutine(self._start())
 
@@ -185,22 +127,25 @@ class Producer:
     def send(
         self,
         topic: str,
-        value: Any,
-        key: Any = None,
+        value: object,
+        key: object = None,
         partition: int | None = None,
         headers: Headers = (),
         timestamp_ms: int | None = None,
     ) -> Deferred[RecordMetadata]:
         """Send one record.
 
-        :param value: what the value's encoder takes: bytes, unless ``value.serializer`` says otherwise.
+        :param value: bytes, or an object for the encoder that ``value.serializer`` names; None for a
+            tombstone.
+        :param key: likewise for ``key.serializer``; None: no key.
         :param partition: None: the partitioner chooses.
         :param headers: pairs of a name and bytes or None.
         :param timestamp_ms: milliseconds since the epoch, an int from 0 to 2^63 - 1; None: now.
-        :return: fires with where it is when it is there as ``acks`` says. Fails with ProduceFailed: it was
-            refused, or not delivered within ``delivery.timeout.ms``. UnknownTopic, RequestError: it cannot be
-            sent there. BufferExhausted: there was no room within ``max.block.ms``. ClientClosed. TypeError,
-            ValueError: an argument is wrong. What the encoder raised.
+        :return: fires with the record's place when it is acknowledged as ``acks`` says. Fails with
+            ProduceFailed: it was refused, or not delivered within ``delivery.timeout.ms``. UnknownTopic,
+            RequestError: the topic or the partition does not exist. BufferExhausted: no memory became free
+            within ``max.block.ms``. ClientClosed. TypeError, ValueError: an argument is wrong. Or with the
+            encoder's exception.
         """
         waiting: Deferred[RecordMetadata] = Deferred()
         try:
@@ -221,8 +166,8 @@ class Producer:
     def produce(
         self,
         topic: str,
-        value: Any,
-        key: Any = None,
+        value: object,
+        key: object = None,
         partition: int | None = None,
         headers: Headers = (),
         timestamp_ms: int | None = None,
@@ -230,14 +175,13 @@ class Producer:
     ) -> None:
         """Send one record without a Deferred.
 
-        With ``buffer.memory`` full it raises BufferExhausted: ``await producer.ready()``, and call it again.
-
-        :param on_delivery: called once with (None, RecordMetadata) when the record is there as ``acks`` says,
-            or with (error, None) when it is given up; the errors are those of :meth:`send`. What it raises is
-            logged. Without it the next :meth:`flush`, or :meth:`close`, fails with RecordsLost if any record
-            was given up.
-        :raises BufferExhausted: there is no room, or other callers wait for it.
-        :raises Exception: it cannot be sent, as in :meth:`send`.
+        :param on_delivery: called once, with (None, RecordMetadata) when the record is acknowledged, or with
+            (error, None) when it has failed; the errors are those of :meth:`send`. Its exceptions are logged.
+            Without it the next :meth:`flush` or :meth:`close` fails with RecordsLost if any record has
+            failed.
+        :raises BufferExhausted: ``buffer.memory`` is used up, or other callers wait for it:
+            ``await producer.ready()``, and call it again.
+        :raises Exception: an argument is wrong, as in :meth:`send`.
         """
         if (
             value.__class__ is bytes
@@ -253,7 +197,7 @@ class Producer:
         self._intake.send(topic, value, key, partition, headers, timestamp_ms, receipt, False)
 
     def _append(self, topic: str, value: bytes, waiting: Deferred[RecordMetadata] | None) -> bool:
-        """Append a value to the open batch of its topic, if there is one and both have room."""
+        """Append a value to its topic's open batch; return False if there is none, or it has no room."""
         batch = self._open_batches.get(topic)
         if batch is None:
             return False
@@ -278,19 +222,20 @@ class Producer:
     def send_batch(
         self,
         topic: str,
-        values: Sequence[Any],
-        key: Any = None,
+        values: Sequence[object],
+        key: object = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> Deferred[BatchMetadata]:
         """Send a list of values at once.
 
-        All go to one partition, in order: the partitioner is asked once. Without a key they are one batch,
-        whatever ``batch.size`` says, unless they are more than ``max.request.size``.
+        All go to one partition, in order. Without a key they are one batch, whatever ``batch.size`` says,
+        unless they are larger than ``max.request.size``.
 
-        :param values: none of them None.
-        :param key: of all of them.
-        :return: fires with where they are when all of them are there; fails as :meth:`send` if one is not.
+        :param values: none of them may be None.
+        :param key: the key of all values.
+        :return: fires with their place when all of them are acknowledged; fails as :meth:`send` if one has
+            failed.
         """
         try:
             if not len(values):
@@ -304,10 +249,10 @@ class Producer:
     def send_all(self, data: Iterable[ProducerData]) -> Deferred[list[BatchMetadata]]:
         """Send lists of values for any topics and keys at once: Kafka 0.7's ``send(List<ProducerData>)``.
 
-        Those of one broker leave in one request, also with ``producer.type=sync``.
+        Lists for one broker share a request, also with ``producer.type=sync``.
 
-        :return: fires with where each list is, in order, when all of them are there. Fails when all are
-            settled, as :meth:`send_batch`, with the error of the first list that failed.
+        :return: fires with the place of each list, in order, when all of them are acknowledged. Fails when
+            all are settled, as :meth:`send_batch`, with the error of the first list that has failed.
         """
         try:
             lists = [ProducerData(*each) for each in data]
@@ -319,53 +264,53 @@ class Producer:
         return all_settled(sent)
 
     def ready(self) -> Deferred[None]:
-        """Wait for room: fires when less than ``buffer.memory`` is on its way, at once if that is so.
+        """Wait for free memory: fires when less than ``buffer.memory`` is used, at once if that is so.
 
-        The next call then finds room, whatever its size. Fails with BufferExhausted after ``max.block.ms``,
-        or with ClientClosed.
+        The next call then succeeds, whatever its size. Fails with BufferExhausted after ``max.block.ms``, or
+        with ClientClosed.
         """
         return self._pool.wait()
 
-    # -- the end
+    # -- flush and close
 
     def flush(self) -> Deferred[None]:
-        """Send what is gathered without lingering, and wait for it.
+        """Send all records of earlier calls without lingering.
 
-        Fires when all that was sent before is in the log or has failed; the callers of :meth:`send` hear
-        which. Fails with RecordsLost, at that time, if records without a receipt were given up since the last
-        flush: those of :meth:`produce` without ``on_delivery``.
+        Fires when all of them are in the log or have failed. Fails with RecordsLost, at that time, if records
+        of
+        :meth:`produce` without ``on_delivery`` have failed since the last flush.
         """
         return Deferred.fromCoroutine(self._flusher.flush())
 
     async def _drain_all(self) -> None:
-        await self._flusher.run()
+        await self._flusher.drain()
         if self._announcer is not None:
             self._announcer.announce()
-            await self._flusher.run()
+            await self._flusher.drain()
 
-    def _send_announcement(self, topic: str, key: bytes, value: bytes) -> Deferred[Any]:
-        """Send a record for the audit: it is encoded, and small, and sent though the producer is closing."""
-        waiting: Deferred[Any] = Deferred()
+    def _send_announcement(self, topic: str, key: bytes, value: bytes) -> Deferred[RecordMetadata]:
+        """Send a record of the audit, past ``buffer.memory`` and also while the producer is closing."""
+        waiting: Deferred[RecordMetadata] = Deferred()
         now_ms = int(time.time() * 1000)
         self._topic_queues.put(topic, key, value, None, (), now_ms, record_bytes(key, value), waiting)
         return waiting
 
     def close(self, timeout_s: float | None = None) -> Deferred[None]:
-        """Send what is gathered, then let go of everything.
+        """Send all records of earlier calls, then close connections and timers.
 
-        :param timeout_s: how long that may take; what is not done then fails with ClientClosed. None: as long
-            as ``delivery.timeout.ms`` lets it.
+        :param timeout_s: seconds after which records that are not settled fail with ClientClosed. None:
+            ``delivery.timeout.ms`` is the limit.
         :return: fires when it is closed; fails with RecordsLost, when it is closed, as :meth:`flush`.
-            Cancelling it does not stop the closing.
+            Cancelling it does not stop the close.
         """
         if self._pool.fork is not None:
             return fail(self._pool.fork)
         if self._closed:
             return succeed(None)
-        waiting = self._ends.wait()
+        waiting = self._close_waiters.wait()
         if not self._closing:
             Deferred.fromCoroutine(self._close(timeout_s)).addErrback(self._log_bug).addCallbacks(
-                self._ends.fire, self._ends.fail
+                self._close_waiters.fire, self._close_waiters.fail
             )
         return waiting
 
@@ -382,9 +327,11 @@ class Producer:
             try:
                 await flushing
             except TimedOut:
-                self._log.warn("a producer is closed before all was sent, after {s:g} s", s=timeout_s)
+                self._log.warn(
+                    "a producer was closed before all records were sent, after {s:g} s", s=timeout_s
+                )
             except Exception:
-                self._log.failure("a producer that is closed could not be flushed")
+                self._log.failure("a producer could not be flushed before it was closed")
         if self._announcer is not None:
             self._announcer.stop()
         self._sender.stop()
@@ -401,15 +348,14 @@ class Producer:
         self._flusher.check()
 
     def _send_last(self, record: ProducerRecord) -> None:
-        """Send what the callbacks want to be sent before the end."""
-
-        told = "a callback's last record was not sent"
+        """Send a record of ``IProducerCallbacks.before_close``."""
+        message = "a record of before_close was not sent"
         try:
-            self.send(*record).addErrback(lambda failure: self._log.failure(told, failure))
+            self.send(*record).addErrback(lambda failure: self._log.failure(message, failure))
         except Exception:
             self._log.failure("a producer's callback failed")
 
-    def _log_bug(self, failure: Any) -> Any:
+    def _log_bug(self, failure: Failure) -> Failure | None:
         self._closed = True
         if failure.check(RecordsLost):
             return failure

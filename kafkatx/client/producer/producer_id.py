@@ -1,9 +1,8 @@
-"""A producer's producer id (KIP-98): asked for at its start, and anew when it is used up."""
+"""The producer id and epoch (KIP-98): requested at the start, and again when the epochs are used up."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -18,8 +17,8 @@ from kafkatx.networkclient.cluster import Cluster
 class ProducerIdSource:
     """Gets producer_ids for one producer.
 
-    :param wake: called when the accumulator has a new one.
-    :param keep: remembers a Deferred to be cancelled when the producer stops.
+    :param wake: called when the accumulator has a new producer id.
+    :param track: remembers a Deferred so that it is cancelled when the producer stops.
     """
 
     def __init__(
@@ -27,18 +26,20 @@ class ProducerIdSource:
         cluster: Cluster,
         accumulator: RecordAccumulator,
         wake: Callable[[], None],
-        keep: Callable[[Deferred[Any]], Deferred[Any]],
+        track: Callable[[Deferred[None]], Deferred[None]],
     ) -> None:
         self._cluster = cluster
         self._accumulator = accumulator
         self._wake = wake
-        self._track = keep
-        self._asking = False
+        self._track = track
+        self._requesting = False
 
     async def set_producer_id(self) -> None:
-        """Get a producer id; a broker that has none to give is written to without, one batch at a time.
+        """Request a producer id and give it to the accumulator.
 
-        :raises KafkaTXError: none could be had within ``max.block.ms``.
+        A broker before Kafka 0.11 has none; then one batch of a partition is in flight at a time.
+
+        :raises KafkaTXError: no broker has given one within ``max.block.ms``.
         """
 
         async def ask() -> ProducerIdAndEpoch:
@@ -55,12 +56,12 @@ class ProducerIdSource:
         self._wake()
 
     def check(self) -> None:
-        """Ask for a new producer id if a partition has used up its epochs: 32,767 batches were given up."""
-        if self._asking or not self._accumulator.needs_producer_id():
+        """Request a new producer id if a partition has used up its epochs: after 32,767 failed batches."""
+        if self._requesting or not self._accumulator.needs_producer_id():
             return
-        self._asking = True
+        self._requesting = True
 
         def done(_: object) -> None:
-            self._asking = False
+            self._requesting = False
 
         self._track(Deferred.fromCoroutine(self.set_producer_id())).addBoth(done)

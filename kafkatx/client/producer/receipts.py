@@ -1,14 +1,14 @@
-"""Receipts: how the callers of a producer hear what became of their records.
+"""Receipts: how the callers of a producer learn the outcome of their records. Pure, but for the log.
 
-``send`` gives a bare Deferred for its record. ``send_batch`` has one :class:`ListReceipt`, since a list may
-be put into several batches, and these may be cut. ``produce`` has a :class:`CallbackReceipt` or none:
+``send`` returns a bare Deferred for its record. ``send_batch`` has one :class:`ListReceipt`, since a list may
+span several batches, and batches may be split. ``produce`` has a :class:`CallbackReceipt` or none:
 :class:`LostRecords` counts the records of failed batches that have no receipt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
@@ -19,7 +19,7 @@ from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.clientcore.producer.values import NO_OFFSET, BatchMetadata, RecordMetadata
 
 OnDelivery = Callable[["Exception | None", "RecordMetadata | None"], object]
-"""Called with (None, where the record is) or (why it is not in the log, None)."""
+"""Called with (None, metadata) when the record is in the log, or with (error, None)."""
 
 _log = Logger()
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class CallbackReceipt:
-    """Calls a function with the outcome of one record. What it raises is logged."""
+    """Calls a function with the outcome of one record. Its exceptions are logged."""
 
     __slots__ = ("_call",)
 
@@ -35,38 +35,38 @@ class CallbackReceipt:
         self._call = call
 
     def delivered(self, batch: ProducerBatch, base_offset: int, count: int, timestamp_ms: int) -> None:
-        """The record is in the log."""
+        """Call the function: the record is in the log."""
         self._call(None, RecordMetadata(batch.topic, batch.partition, base_offset, timestamp_ms))
 
     def failed(self, error: Exception) -> None:
-        """The record was given up."""
+        """Call the function: the record has failed."""
         self._call(error, None)
 
 
 class LostRecords:
-    """Records that were given up and had no receipt, until :meth:`take` gives them to a flush."""
+    """The count of records that failed without a receipt, until :meth:`take` reports it to a flush."""
 
     def __init__(self) -> None:
         self._count = 0
         self._next_batch: BaseException | None = None
 
     def add(self, count: int, error: BaseException) -> None:
-        """Count records that were given up because of *error*."""
+        """Count records that failed with *error*."""
         if count:
             self._count += count
             self._next_batch = self._next_batch or error
 
     def take(self) -> RecordsLost | None:
-        """Return the error for what was counted, and begin anew; None: nothing was lost."""
+        """Return the error for the records counted so far, and reset the count; None: there are none."""
         count, first = self._count, self._next_batch
         self._count, self._next_batch = 0, None
         return None if first is None else RecordsLost(count, first)
 
 
 class ListReceipt:
-    """Waits for all the batches that a list is in.
+    """Waits for all batches that hold records of one list.
 
-    :ivar deferred: fires when all of them are in the log; fails when all are settled and one is not.
+    :ivar deferred: fires when all of them are in the log; fails when all are settled and one has failed.
     """
 
     __slots__ = ("_base_offset", "_error", "_last_offset", "_left", "_records", "_unknown", "deferred")
@@ -80,11 +80,11 @@ class ListReceipt:
         self._error: BaseException | None = None
 
     def add_batch(self) -> None:
-        """One batch more has some of the records."""
+        """Wait for one more batch."""
         self._left += 1
 
     def delivered(self, batch: ProducerBatch, base_offset: int, count: int, timestamp_ms: int) -> None:
-        """Some of the records are in the log: *count*, from *base_offset* on, which may be unknown."""
+        """Settle one batch: *count* records are in the log, from *base_offset* on (-1: unknown)."""
         self._left -= 1
         if base_offset == NO_OFFSET:
             self._unknown = True
@@ -98,7 +98,7 @@ class ListReceipt:
         if self._error is not None:
             self.deferred.errback(self._error)
             return
-        if self._unknown:  # of a part: the offsets of the whole are not known
+        if self._unknown:  # of one batch: then the range of all of them is unknown, too
             self._base_offset = self._last_offset = NO_OFFSET
         self.deferred.callback(
             BatchMetadata(
@@ -112,7 +112,7 @@ class ListReceipt:
         )
 
     def failed(self, error: Exception) -> None:
-        """Some of the records were given up."""
+        """Settle one batch: it has failed."""
         self._left -= 1
         self._error = self._error or error
         if not self._left:
@@ -120,7 +120,7 @@ class ListReceipt:
 
 
 class FlushReceipt:
-    """Waits for batches to be settled, one way or the other; who sent the records hears how."""
+    """Waits until some batches are settled, whether they are in the log or have failed."""
 
     __slots__ = ("_left", "deferred")
 
@@ -129,11 +129,11 @@ class FlushReceipt:
         self._left = 1
 
     def add_batch(self) -> None:
-        """One batch more is waited for."""
+        """Wait for one more batch."""
         self._left += 1
 
     def delivered(self, *_: object) -> None:
-        """One of them is in the log."""
+        """Settle one batch."""
         self._left -= 1
         if not self._left:
             self.deferred.callback(None)
@@ -141,13 +141,19 @@ class FlushReceipt:
     failed = delivered
 
 
-def deliver_batch(batch: ProducerBatch, base_offset: int, append_time_ms: int) -> None:
-    """Tell the callers whose records are in a batch that they are in the log.
+AnyReceipt: TypeAlias = (
+    "Deferred[RecordMetadata] | Deferred[None] | CallbackReceipt | ListReceipt | FlushReceipt | None"
+)
+"""What batches carry for the callers of their records; None: the caller wants no answer."""
 
-    An error of one caller is logged; the others are told nevertheless.
+
+def deliver_batch(batch: ProducerBatch, base_offset: int, append_time_ms: int) -> None:
+    """Fire the receipts of a batch that is in the log.
+
+    An exception of one caller's callback is logged, and the others are called nevertheless.
 
     :param base_offset: of the batch's first record; -1: unknown.
-    :param append_time_ms: the broker's time where it replaced the records', else -1.
+    :param append_time_ms: the broker's timestamp where it replaced the records', else -1.
     """
     topic, partition = batch.topic, batch.partition
     make = tuple.__new__
@@ -164,7 +170,7 @@ def deliver_batch(batch: ProducerBatch, base_offset: int, append_time_ms: int) -
 
 
 def fail_batch(batch: ProducerBatch, error: Exception, lost_records: LostRecords) -> None:
-    """Tell the callers whose records are in a batch that it was given up."""
+    """Fail the receipts of a batch, and count its records that have none."""
     entries = batch.entries
     receipts = entries[::4]
     waited_for = sum(
@@ -172,51 +178,54 @@ def fail_batch(batch: ProducerBatch, error: Exception, lost_records: LostRecords
         for receipt, count in zip(receipts, entries[2::4], strict=True)
         if receipt.__class__ is not FlushReceipt
     )
-    lost_records.add(batch.count - waited_for, error)  # before a flush hears that all are settled
+    lost_records.add(batch.count - waited_for, error)  # before a FlushReceipt fires
     failure = Failure(error)  # one for all: it is larger than most records
     for receipt in receipts:
         fail_receipt(receipt, failure)
 
 
-def fail_receipt(receipt: Any, failure: Failure) -> None:
-    """Tell one caller that its records were given up."""
+def fail_receipt(receipt: AnyReceipt, failure: Failure) -> None:
+    """Fail one receipt; its exceptions are logged."""
     try:
-        if receipt.__class__ is Deferred:
+        if isinstance(receipt, Deferred):
             receipt.errback(failure)
-        else:
+        elif receipt is not None and isinstance(failure.value, Exception):
             receipt.failed(failure.value)
     except Exception:
         _log.failure("a caller of the producer could not be told of its record")
 
 
-def cancelled(receipt: Any) -> bool:
-    """True if the caller has cancelled its Deferred."""
-    if receipt.__class__ is Deferred:
+def cancelled(receipt: AnyReceipt) -> bool:
+    """Return True if the caller has cancelled its Deferred."""
+    if isinstance(receipt, Deferred):
         return bool(receipt.called)
-    return receipt.__class__ is ListReceipt and bool(receipt.deferred.called)
+    return isinstance(receipt, ListReceipt) and bool(receipt.deferred.called)
 
 
-def reject_records(receipt: Any, error: Exception, lost_records: LostRecords) -> None:
-    """Tell one caller that none of its records was put into a batch; unless it has cancelled that.
+def reject_records(receipt: AnyReceipt, error: Exception, lost_records: LostRecords) -> None:
+    """Fail one caller whose records are in no batch, unless it has cancelled its Deferred.
 
     :param receipt: None: one record without a receipt.
     """
     if receipt is None:
         lost_records.add(1, error)
+    elif isinstance(receipt, ListReceipt):
+        if not receipt.deferred.called:
+            receipt.deferred.errback(error)
     elif not cancelled(receipt):
-        fail_receipt(receipt.deferred if receipt.__class__ is ListReceipt else receipt, Failure(error))
+        fail_receipt(receipt, Failure(error))
 
 
 def all_settled(waiting: Sequence[Deferred[T]]) -> Deferred[list[T]]:
-    """Return a Deferred of all results, in order; once all have fired it fails with the first error.
+    """Gather the results, in order; wait for all Deferreds even if some fail, then fail with the first error.
 
     Cancelling it cancels all of them.
     """
 
-    def done(found: Any) -> Any:
-        for succeeded, result in found:
+    def done(outcomes: list[tuple[bool, Any]]) -> Any:
+        for succeeded, result in outcomes:
             if not succeeded:
                 return result
-        return [result for _, result in found]
+        return [result for _, result in outcomes]
 
     return DeferredList(waiting, consumeErrors=True).addCallback(done)

@@ -1,4 +1,4 @@
-"""Says of records that brokers do not take for a while, and that wait to be sent again."""
+"""Warnings about batches that brokers have not accepted for a while, and that are retried."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from twisted.logger import Logger
 
 from kafkatx.clientcore.producer.batch import ProducerBatch
 
-FIRST_TOLD_S = 5.0
-"""So old are records when it is first said that they wait."""
+FIRST_WARNING_S = 5.0
+"""The age of a batch, in seconds, at its first warning."""
 
 
 class StallWarning:
-    """Warns of one batch at a time: FIRST_TOLD_S after its records came, and then ever more seldom.
+    """Logs that a batch is being retried: at the age of FIRST_WARNING_S, then whenever its age has doubled.
 
-    :param delivery_s: how long after they came records are given up.
+    One warning stands for all batches of the producer that fail meanwhile.
+
+    :param delivery_s: seconds after which a batch fails (``delivery.timeout.ms``).
     """
 
     _log = Logger()
@@ -22,14 +24,14 @@ class StallWarning:
         self._delivery_s = delivery_s
         self._quiet_until_s = 0.0
 
-    def tell(self, batch: ProducerBatch, why: object, now_s: float) -> None:
-        """A batch was refused with an error that passes, or nobody can be asked to take it."""
+    def retried(self, batch: ProducerBatch, why: object, now_s: float) -> None:
+        """Warn if it is time: the batch has failed with a retriable error, or has no leader."""
         age_s = now_s - (batch.deadline_s - self._delivery_s)
-        if not age_s >= FIRST_TOLD_S or now_s < self._quiet_until_s:
-            return  # also where records have no deadline
+        if not age_s >= FIRST_WARNING_S or now_s < self._quiet_until_s:
+            return  # or the age is not a number, because batches have no deadline
         self._quiet_until_s = now_s + age_s
         self._log.warn(
-            "{topic} [{partition}] has taken no records for {seconds:.0f} s, they are sent again: {why}",
+            "{topic} [{partition}] has accepted no records for {seconds:.0f} s; trying again: {why}",
             topic=batch.topic,
             partition=batch.partition,
             seconds=age_s,

@@ -1,6 +1,7 @@
-"""What a producer has gathered and not yet got rid of: batches by partition, memory, due times. Pure.
+"""The batches that a producer holds: by partition, with their memory and due times. Pure.
 
-Time is an argument, in seconds by a clock of the owner's choice; record timestamps are another thing.
+Times are arguments, in seconds of the owner's monotonic clock; timestamps of records are ms since the epoch.
+The order of batches within a partition is :mod:`kafkatx.clientcore.producer.partition_queue`'s.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 import attrs
 
@@ -33,23 +33,23 @@ from kafkatx.records.builder import BatchBuilder
 from kafkatx.records.compression import Codec
 
 BATCH_BYTES = 1_000_000
-"""Below Kafka's default ``max.message.bytes`` of 1 MiB and 12 bytes, by more than a header."""
+"""Smaller than Kafka's default ``max.message.bytes`` (1 MiB and 12 bytes) by more than a batch header."""
 
 NO_PAUSE = Backoff(first_ms=0, longest_ms=0)
 
 
 @attrs.frozen
 class AccumulatorLimits:
-    """When a batch is closed and when it is sent.
+    """Limits of batches and memory.
 
-    :ivar batch_bytes: a batch has at most so much, unless one record or one list has more; it is closed when
-        the next record does not fit, and sent at once.
-    :ivar max_bytes: a list that is sent at once is cut into batches of at most so much.
-    :ivar linger_s: how long an open batch waits for more.
-    :ivar buffer_bytes: how much may be gathered and under way.
-    :ivar delivery_s: how long a record may be on its way.
-    :ivar in_flight: how many batches of one partition may be under way.
-    :ivar retries: how often a batch is sent again.
+    :ivar batch_bytes: the largest batch, unless a single record or list is larger; a batch is closed, and
+        sent at once, when the next record does not fit.
+    :ivar max_bytes: the largest batch of a list; longer lists are split.
+    :ivar linger_s: seconds for which an open batch waits for more records.
+    :ivar buffer_bytes: memory for all records that are not settled.
+    :ivar delivery_s: seconds after which a record fails if it is not in the log.
+    :ivar in_flight: the largest number of batches in flight per partition.
+    :ivar retries: the largest number of retries of a batch.
     """
 
     batch_bytes: int = BATCH_BYTES
@@ -62,20 +62,21 @@ class AccumulatorLimits:
 
 
 class Outcome(enum.Enum):
-    """What an answer means for a batch: it is settled, or will be sent again."""
+    """The consequence of a reply for a batch: it is settled, or will be sent again."""
 
-    DELIVERED = "it is in the log"
-    RETRY = "it is sent again, perhaps in two halves"
-    FAILED = "it is given up"
+    DELIVERED = "in the log"
+    RETRY = "sent again, perhaps in two halves"
+    FAILED = "failed for good"
 
 
 class RecordAccumulator:
-    """The queues of all partitions.
+    """The queues of all partitions of one producer, and the memory that they use.
 
-    :ivar busy: the queues that hold anything, in the order in which they got it.
-    :ivar used_bytes: what all records that are not settled take.
+    :ivar busy: the queues that hold batches, the least recently served first.
+    :ivar used_bytes: the estimated size of all records that are not settled.
     :ivar closed: called with the topic whenever a batch is closed; it must not raise.
-    :ivar stamp_bytes: what is added to each record; see :mod:`kafkatx.clientcore.audit.server_header`.
+    :ivar stamp_bytes: the size of a header added to each record; see
+        :mod:`kafkatx.clientcore.audit.server_header`.
     :ivar open_below_bytes: the owner may append without asking while ``used_bytes`` is below this; set by the
         owner.
     """
@@ -90,11 +91,11 @@ class RecordAccumulator:
         id_and_epoch: ProducerIdAndEpoch | None = None,
         backoff: Backoff = NO_PAUSE,
     ) -> None:
-        """Begin with nothing.
+        """Make an empty accumulator.
 
-        :param closed: called with the topic whenever a batch is closed (a sticky partitioner's moment).
-        :param id_and_epoch: None where it is not known yet: see :meth:`set_producer_id`.
-        :param backoff: how long a partition rests after a failure.
+        :param closed: called with the topic whenever a batch is closed, for sticky partitioners.
+        :param id_and_epoch: None while it is not known: then nothing is sent before :meth:`set_producer_id`.
+        :param backoff: the pauses of a partition after failures.
         """
         self.limits = limits
         self.backoff = backoff
@@ -107,7 +108,7 @@ class RecordAccumulator:
         self._queues: dict[tuple[str, int], PartitionQueue] = {}
 
     def queue(self, topic: str, partition: int) -> PartitionQueue:
-        """The queue of a partition."""
+        """Return the queue of a partition."""
         found = self._queues.get((topic, partition))
         if found is None:
             found = PartitionQueue(topic, partition, self._id_and_epoch)
@@ -115,7 +116,7 @@ class RecordAccumulator:
         return found
 
     def set_producer_id(self, id_and_epoch: ProducerIdAndEpoch) -> None:
-        """Take the producer's id_and_epoch: for new queues, and for those that lack one."""
+        """Set the producer id of new queues, and of queues without one."""
         self._id_and_epoch = id_and_epoch
         for queue in self._queues.values():
             if queue.id_and_epoch is None:
@@ -123,17 +124,17 @@ class RecordAccumulator:
 
     @property
     def full(self) -> bool:
-        """Whether nothing more should be appended for now."""
+        """True if ``buffer_bytes`` is used up."""
         return self.used_bytes >= self.limits.buffer_bytes
 
     def max_bytes(self) -> int:
-        """How large a batch is likely to be taken everywhere."""
+        """Return the size of the largest batch that no topic is known to reject."""
         return min([self.limits.batch_bytes, *(queue.max_bytes for queue in self._queues.values())])
 
-    # -- in
+    # -- records in
 
     def fits(self, queue: PartitionQueue, size: int) -> bool:
-        """Whether records of *size* bytes do not make a full batch of what is open, if anything is."""
+        """Return True if records of *size* bytes fit in the queue's open batch, or no batch is open."""
         batch = queue.open
         return batch is None or batch.size_bytes + size <= batch.max_bytes
 
@@ -144,15 +145,15 @@ class RecordAccumulator:
         value: bytes | None,
         timestamp_ms: int,
         headers: Sequence[tuple[str, bytes | None]],
-        receipt: Any,
+        receipt: object,
         now_s: float,
     ) -> bool:
-        """Add one record; a batch that it does not fit in is closed before.
+        """Append one record to the open batch; if it does not fit, close that and open another.
 
-        :param receipt: None: nobody waits for it.
-        :return: whether there is something to send, or something more to wait for: :meth:`due` tells.
-        :raises TypeError: key, value, a header or the timestamp is of another type; nothing was added.
-        :raises ValueError: the timestamp is out of range; nothing was added.
+        :param receipt: None: the caller wants no answer.
+        :return: True if :meth:`ready` has to be called, because a batch was opened or is full.
+        :raises TypeError: key, value, a header or the timestamp has the wrong type; nothing was appended.
+        :raises ValueError: the timestamp is out of range; nothing was appended.
         """
         if value is not None and value.__class__ is not bytes:
             value = checked_bytes("value", value)
@@ -173,15 +174,15 @@ class RecordAccumulator:
         return index == 0 or batch.size_bytes >= batch.max_bytes
 
     def append_values(
-        self, queue: PartitionQueue, values: Sequence[bytes], timestamp_ms: int, receipt: Any, now_s: float
+        self, queue: PartitionQueue, values: Sequence[bytes], timestamp_ms: int, receipt: object, now_s: float
     ) -> int:
-        """Add records that have a value and nothing else, in as few batches as they fit in.
+        """Append records that have only a value, in as few batches as possible.
 
-        A list that does not fit in the open batch has one of its own, as large as it must be: what was
-        handed over at once leaves at once.
+        A list that does not fit in the open batch gets one of its own, larger than ``batch_bytes`` if need
+        be.
 
-        :return: in how many batches they are; the receipt hears of each.
-        :raises TypeError: a value is not bytes; nothing was added.
+        :return: the number of batches; the receipt is settled once for each.
+        :raises TypeError: a value is not bytes; nothing was appended.
         """
         check_timestamp(timestamp_ms)
         values = checked_values(values)
@@ -205,9 +206,9 @@ class RecordAccumulator:
         payload_bytes: int,
         timestamp_ms: int,
     ) -> None:
-        """Add a closed batch of records that are encoded already.
+        """Append a closed batch of records that are encoded already.
 
-        :param records: as :meth:`kafkatx.records.builder.BatchBuilder.append_encoded` wants them.
+        :param records: in the format of :meth:`kafkatx.records.builder.BatchBuilder.append_encoded`.
         """
         self.close(queue)
         batch = self._begin(queue, 0.0)
@@ -221,7 +222,7 @@ class RecordAccumulator:
         self.close(queue)
 
     def _begin(self, queue: PartitionQueue, now_s: float) -> ProducerBatch:
-        """Close what is open and open the next batch."""
+        """Close the open batch and open the next one."""
         self.close(queue)
         limits = self.limits
         batch = queue.open = ProducerBatch(
@@ -236,7 +237,7 @@ class RecordAccumulator:
         return batch
 
     def close(self, queue: PartitionQueue) -> None:
-        """Nothing more is added to what is open."""
+        """Close the queue's open batch, if any."""
         batch = queue.open
         if batch is not None:
             batch.close()
@@ -245,37 +246,39 @@ class RecordAccumulator:
             self.closed(queue.topic)
 
     def close_all(self) -> None:
-        """Nothing more is added to whatever is open."""
+        """Close all open batches."""
         for queue in self.busy:
             self.close(queue)
 
-    # -- out
+    # -- batches out
 
-    def due(self, now_s: float, hurry: bool = False) -> tuple[list[PartitionQueue], float]:
-        """Which queues may send, oldest need first, and when to look again if nothing happens before.
+    def ready(self, now_s: float, hurry: bool = False) -> tuple[list[PartitionQueue], float]:
+        """Return the queues that may send, and the time of the next check if nothing happens before.
 
-        Open batches that have waited for long enough are closed, with *hurry* all of them, if they can be
-        sent at once; those that can not go on filling.
+        A queue is ready if its first batch is closed, full, or has lingered long enough, and its limit of
+        batches in flight allows it.
+
+        :param hurry: send open batches without lingering.
         """
         ready = []
-        again_s = math.inf
+        next_s = math.inf
         limit = self.limits.in_flight
         for queue in self.busy:
-            again_s = min(again_s, queue.deadline_s())
+            next_s = min(next_s, queue.deadline_s())
             if queue.not_before_s > now_s:
-                again_s = min(again_s, queue.not_before_s)
+                next_s = min(next_s, queue.not_before_s)
             elif queue.sendable(limit):
                 batch = None if queue.waiting or hurry else queue.open
                 if batch is None or batch.due_s <= now_s or batch.size_bytes >= batch.max_bytes:
                     ready.append(queue)
                 else:
-                    again_s = min(again_s, batch.due_s)
-        return ready, again_s
+                    next_s = min(next_s, batch.due_s)
+        return ready, next_s
 
     def take(self, queue: PartitionQueue) -> ProducerBatch:
-        """The batch that a queue of :meth:`due` sends now; others have their turn before its next one.
+        """Take the next batch of a queue of :meth:`ready`, and move the queue to the end of ``busy``.
 
-        :raises Exception: it cannot be sealed: :meth:`drop` it.
+        :raises Exception: the batch cannot be encoded: :meth:`drop` it.
         """
         if not queue.waiting:
             self.close(queue)
@@ -285,13 +288,13 @@ class RecordAccumulator:
         return queue.take()
 
     def drop(self, queue: PartitionQueue) -> ProducerBatch:
-        """Give up the batch that :meth:`take` could not seal; its memory is free."""
+        """Remove the batch that :meth:`take` could not encode, and free its memory."""
         return self._released([queue.drop()])[0]
 
     def complete_batch(self, batch: ProducerBatch, error: Exception | None, now_s: float) -> Outcome:
-        """Act upon the answer to a batch that was taken.
+        """Update a queue with the result of a batch that was taken.
 
-        :param error: why it is not in the log; None if it is.
+        :param error: None: the batch is in the log.
         """
         queue = self._queues[batch.topic, batch.partition]
         outcome = Outcome.DELIVERED if error is None else self._handle_error(queue, batch, error, now_s)
@@ -308,7 +311,7 @@ class RecordAccumulator:
     def _handle_error(
         self, queue: PartitionQueue, batch: ProducerBatch, error: Exception, now_s: float
     ) -> Outcome:
-        """What becomes of a batch that is not in the log; one that is sent again is turned back at once."""
+        """Decide whether a batch is retried; if so, return it to its queue."""
         batch.error = error
         code = code_of(error)
         if can_be_split(batch, code) and not batch.expired:
@@ -317,19 +320,19 @@ class RecordAccumulator:
         if not queue.can_retry(batch, code):
             if not retriable(error) or batch.attempts > self.limits.retries:
                 return Outcome.FAILED
-            if now_s >= queue.not_before_s:  # of several that fail together the first makes the pause
+            if now_s >= queue.not_before_s:  # of several batches that fail together the first sets the pause
                 queue.not_before_s = now_s + self.backoff.pause_s(queue.failures)
                 queue.failures += 1
         queue.requeue(batch)
         return Outcome.RETRY
 
     def expire(self, now_s: float) -> list[ProducerBatch]:
-        """Give up what is past its deadline and return it; its memory is free."""
+        """Remove and return the batches past their deadline, and free their memory."""
         late = [queue for queue in self.busy if queue.deadline_s() <= now_s]
         return self._released(batch for queue in late for batch in queue.expire(now_s))
 
     def abandon(self) -> list[ProducerBatch]:
-        """Give up everything and return it: the producer is closed."""
+        """Remove and return all batches, because the producer is closed."""
         batches = self._released(batch for queue in list(self.busy) for batch in queue.abandon())
         self.busy.clear()
         return batches
@@ -344,11 +347,11 @@ class RecordAccumulator:
         return produce_failure
 
     def needs_producer_id(self) -> bool:
-        """Whether a queue has used up its producer id and needs :meth:`set_producer_id`."""
+        """Return True if a queue has used up its epochs and needs :meth:`set_producer_id`."""
         return any(queue.id_and_epoch is None for queue in self.busy)
 
     def unsettled(self) -> Iterator[ProducerBatch]:
-        """Every batch that somebody waits for."""
+        """Yield every batch whose receipts have not fired."""
         for queue in self.busy:
             for batch in (*queue.in_flight, *queue.waiting):
                 if not batch.expired:

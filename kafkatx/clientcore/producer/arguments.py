@@ -1,4 +1,4 @@
-"""Checks of what an application passes to a producer: a wrong argument fails its own call and no other."""
+"""Checks of an application's arguments to a producer: a wrong one fails its own call and no other. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ PARTITION_MAX = (1 << 31) - 1
 
 
 def checked_bytes(what: str, value: object) -> bytes:
-    """Return *value* as bytes; a buffer that may change is copied.
+    """Return *value* as bytes; a mutable buffer is copied.
 
-    :param what: names the argument in the message.
+    :param what: ``key`` or ``value``, for the message.
     :raises TypeError: it is not bytes-like.
     """
     if type(value) is bytes:
@@ -29,17 +29,19 @@ def checked_bytes(what: str, value: object) -> bytes:
 
 
 def checked_values(values: Sequence[object]) -> Sequence[bytes]:
-    """Return the values of a list as bytes; the list itself if all are.
+    """Return the values of a list as bytes; the list itself if all of them are bytes.
 
-    :raises TypeError: one is not bytes-like.
+    :raises TypeError: one of them is not bytes-like, or the list is a str or bytes itself.
     """
+    if isinstance(values, (str, bytes, bytearray)):
+        raise TypeError(f"values must be a list of values, not a single {_kind(values)}")
     if {*map(type, values)} <= {bytes}:
         return cast("Sequence[bytes]", values)
     return [checked_bytes("value", value) for value in values]
 
 
 def checked_header_value(name: str, value: object) -> bytes | None:
-    """Return the value of the header *name*; raises as :func:`checked_headers`."""
+    """Return the value of the header *name*; raise as :func:`checked_headers` does."""
     if value is None:
         return None
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -48,10 +50,10 @@ def checked_header_value(name: str, value: object) -> bytes | None:
 
 
 def checked_headers(headers: Iterable[tuple[str, bytes | None]]) -> tuple[tuple[str, bytes | None], ...]:
-    """Return headers as a tuple that nobody changes.
+    """Return headers as an immutable tuple.
 
     :raises TypeError: they are not pairs of a str and bytes or None.
-    :raises ValueError: a name has no encoding in UTF-8.
+    :raises ValueError: a name cannot be encoded in UTF-8.
     """
     checked = []
     try:
@@ -84,7 +86,7 @@ def check_timestamp(timestamp_ms: object) -> None:
 
 
 def check_partition(partition: object) -> None:
-    """Check that *partition* is an int; whether the topic has it is known later.
+    """Check that *partition* is an int; the topic's number of partitions is not known here.
 
     :raises TypeError: it is not.
     """

@@ -1,4 +1,4 @@
-"""A producer's batch on its way to the log: filled, closed, sealed with its sequence, cut if too large."""
+"""A producer's batch: filled, closed, encoded with its sequence numbers, split if it is too large. Pure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kafkatx.records.rows import Rows
 from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 
 RECORD_OVERHEAD_BYTES = 24
-"""More than the varints of a record without headers take."""
+"""An upper bound of the bytes that a record without headers has besides key and value."""
 
 _SEQUENCE_MASK = 0x7FFFFFFF
 LAST_EPOCH = 0x7FFF
 
 
 class ProducerIdAndEpoch(NamedTuple):
-    """What a broker knows an idempotent producer by (KIP-98); ``producer_id`` -1: it is not idempotent."""
+    """The identity of an idempotent producer (KIP-98); ``producer_id`` is -1 if it is not idempotent."""
 
     producer_id: int = NO_PRODUCER_ID
     epoch: int = NO_PRODUCER_EPOCH
@@ -33,29 +33,29 @@ NOT_IDEMPOTENT = ProducerIdAndEpoch()
 
 
 class Receipt(Protocol):
-    """Who waits for records. Batches only carry it; whoever appended the records knows what it is."""
+    """A receipt for several records. Batches carry it for the code that appended the records."""
 
     def add_batch(self) -> None:
-        """The records are in one batch more than before: one answer more will come."""
+        """Expect one more result: the records are in one more batch."""
 
 
 Entry: TypeAlias = "tuple[Any, int, int, int]"
-"""Records of one call, next to each other in a batch: (receipt, first, count, timestamp_ms).
+"""Consecutive records of one call in a batch: (receipt, first, count, timestamp_ms).
 
-``first`` is the index of the first in the batch. The receipt is a matter of whoever appended the records; if
-count is above 1 it is None or a :class:`Receipt`.
+``first`` is the index of the first record in the batch. The receipt is any object of the code that appended
+the records; if count is above 1 it is None or a :class:`Receipt`.
 """
 
 
 def sequence_after(sequence: int, count: int) -> int:
-    """The sequence number *count* records later: after 2^31 - 1 comes 0, and -1 (none) stays."""
+    """Return the sequence number *count* records later; it wraps from 2^31 - 1 to 0, and -1 (none) stays."""
     return sequence if sequence == NO_SEQUENCE else (sequence + count) & _SEQUENCE_MASK
 
 
 def record_bytes(
     key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]] = ()
 ) -> int:
-    """How much room a record takes at most."""
+    """Return an upper bound of the encoded size of a record."""
     size = len(value or b"") + len(key or b"") + RECORD_OVERHEAD_BYTES
     for name, data in headers:
         size += len(name) * 4 + len(data or b"") + RECORD_OVERHEAD_BYTES
@@ -65,7 +65,7 @@ def record_bytes(
 def split_to_fit(
     values: Sequence[bytes], limit: int, overhead: int = RECORD_OVERHEAD_BYTES
 ) -> Iterator[tuple[Sequence[bytes], int]]:
-    """Halve until each piece fits in a batch; with each piece the sum of its values' sizes."""
+    """Halve a list until each piece fits in a batch; yield each piece with the total size of its values."""
     size = sum(map(len, values))
     if len(values) <= 1 or size + overhead * len(values) <= limit:
         if values:
@@ -80,25 +80,25 @@ def split_to_fit(
 class ProducerBatch:
     """Records for one partition.
 
-    First it has a ``builder`` and ``rows``; once sealed ``data``, a batch of magic 2. Times are the owner's
-    clock's, in seconds.
+    An open or closed batch has a ``builder`` and ``rows``; :meth:`seal` encodes them to ``data``, a record
+    batch of magic 2. Times are in seconds of the owner's clock.
 
-    :ivar rows: the records, until they are encoded; its ``times`` stay.
-    :ivar max_bytes: the size up to which records may be added; 0 unless the batch is open.
-    :ivar records: how many there are, once it is closed; see :attr:`count`.
-    :ivar size_bytes: the room that its records take at most, before compression.
-    :ivar payload_bytes: those of keys and values, once it is closed.
-    :ivar entries: the items of each :data:`Entry`, one after the other: a tuple per record would be one
-        object more for the garbage collector to look at again and again. Records that nobody waits for have
-        none. See :meth:`each_entry`.
-    :ivar due_s: when it is sent though it is not full.
-    :ivar deadline_s: when it is given up.
-    :ivar sent_before: it has been sent once: it may be in the log though it failed.
-    :ivar failed: it was sent, and the answer is a failure that passes.
-    :ivar needs_new_sequence: it is not in the log, for a batch before it is not, and needs another sequence.
-    :ivar overtaken: a batch that was sent after it is in the log.
-    :ivar expired: it was given up while its answer is awaited; nobody waits for it any more.
-    :ivar error: why it failed the last time.
+    :ivar rows: the records, until they are encoded; ``rows.times`` stays after that.
+    :ivar max_bytes: the size up to which records may be appended; 0 unless the batch is open.
+    :ivar records: the number of records, once it is closed; see :attr:`count`.
+    :ivar size_bytes: an upper bound of the records' size before compression.
+    :ivar payload_bytes: the size of all keys and values, once it is closed.
+    :ivar entries: the items of all :data:`Entry` tuples, flattened: a tuple per record would be one more
+        object for the garbage collector to scan. Records without a receipt have none. See :meth:`each_entry`.
+    :ivar due_s: the time at which it is sent even if it is not full.
+    :ivar deadline_s: the time at which it fails.
+    :ivar attempts: how many times it was sent.
+    :ivar sent_before: True if it is to be sent again; it may be in the log although the request has failed.
+    :ivar failed: True if the last reply was a retriable error.
+    :ivar needs_new_sequence: True if it is not in the log, because a batch before it is not.
+    :ivar overtaken: True if a batch that was sent after it is in the log.
+    :ivar expired: True if its receipts have failed while it is in flight.
+    :ivar error: the last error.
     """
 
     topic: str
@@ -122,7 +122,7 @@ class ProducerBatch:
     error: Exception | None = None
 
     def seal(self, id_and_epoch: ProducerIdAndEpoch, sequence: int) -> None:
-        """Make bytes of it; or, if that was done before, let it have another producer id and sequence."""
+        """Encode the records; if that was done before, replace producer id, epoch and sequence."""
         builder = self.builder
         if builder is None:
             self.data = _restamped(self.data, id_and_epoch, sequence)
@@ -139,11 +139,11 @@ class ProducerBatch:
 
     @property
     def count(self) -> int:
-        """How many records it has, open or closed."""
+        """The number of records, whether it is open or closed."""
         return self.records or len(self.rows.values)
 
     def close(self) -> None:
-        """Take no more records."""
+        """Accept no more records."""
         self.max_bytes = 0
         rows = self.rows
         if rows.values:
@@ -151,19 +151,19 @@ class ProducerBatch:
             self.payload_bytes = rows.payload_bytes()
 
     def each_entry(self) -> Iterator[Entry]:
-        """The entries, in order."""
+        """Iterate over the entries, in order."""
         items = iter(self.entries)
         return zip(items, items, items, items, strict=True)
 
     def split(self) -> list[ProducerBatch]:
-        """The same records in two sealed batches, with the same sequence numbers.
+        """Return the same records in two encoded batches, with the same sequence numbers.
 
-        So the batches after it need no change, though their numbers were given before it was cut.
+        Later batches keep their sequence numbers, which were assigned before the split.
         """
         header = parse_header(self.data)
         records = list(iter_records(memoryview(self.data)))
         middle = len(records) // 2
-        cut = []
+        halves: list[ProducerBatch] = []
         for start, part in ((0, records[:middle]), (middle, records[middle:])):
             builder = BatchBuilder(header.codec)
             half = ProducerBatch(self.topic, self.partition, builder, self.due_s, self.deadline_s)
@@ -174,14 +174,14 @@ class ProducerBatch:
             half.attempts, half.sent_before, half.overtaken = self.attempts, self.sent_before, self.overtaken
             id_and_epoch = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
             half.seal(id_and_epoch, sequence_after(header.base_sequence, start))
-            cut.append(half)
+            halves.append(half)
         for entry in self.each_entry():
-            _cut_entry(entry, middle, cut[0].entries, cut[1].entries)
-        return cut
+            _split_entry(entry, middle, halves[0].entries, halves[1].entries)
+        return halves
 
 
-def _cut_entry(entry: Entry, middle: int, before: list[Any], after: list[Any]) -> None:
-    """Put an entry where its records are now; tell its receipt if they are in both split."""
+def _split_entry(entry: Entry, middle: int, before: list[Any], after: list[Any]) -> None:
+    """Move an entry to the half that has its records, or split it between both."""
     receipt, first, count, timestamp_ms = entry
     if first + count <= middle:
         before += entry
@@ -195,7 +195,7 @@ def _cut_entry(entry: Entry, middle: int, before: list[Any], after: list[Any]) -
 
 
 def _restamped(data: bytes, id_and_epoch: ProducerIdAndEpoch, sequence: int) -> bytes:
-    """The same records from another producer id, with another first sequence."""
+    """Return an encoded batch with another producer id, epoch and base sequence."""
     header = parse_header(data)._replace(
         producer_id=id_and_epoch.producer_id, producer_epoch=id_and_epoch.epoch, base_sequence=sequence
     )

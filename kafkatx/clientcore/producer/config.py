@@ -1,6 +1,8 @@
-"""What a producer's settings mean together, and which of them cannot be together."""
+"""The limits of a producer, made from its settings, and checks of settings that exclude each other. Pure."""
 
 from __future__ import annotations
+
+import attrs
 
 from kafkatx.clientcore.producer.accumulator import AccumulatorLimits
 from kafkatx.clientcore.settings import ClientSettings
@@ -10,19 +12,45 @@ from kafkatx.records.header import HEADER_BYTES
 
 ALL = -1
 IDEMPOTENT_IN_FLIGHT = 5
-"""A broker knows the last five batches of a producer."""
+"""A broker remembers the last five batches of a producer."""
+
+
+@attrs.frozen
+class SenderConfig:
+    """The settings of produce requests.
+
+    :ivar acks: 0: no reply; 1: the leader has written the batch; -1: all in-sync replicas have.
+    :ivar timeout_ms: the time for which the leader may wait for the other replicas.
+    :ivar request_bytes: the largest request, unless a single batch is larger.
+    :ivar in_flight: the largest number of unanswered requests per broker.
+    """
+
+    acks: int = -1
+    timeout_ms: int = 30_000
+    request_bytes: int = 1 << 20
+    in_flight: int = 5
+
+
+def sender_config_of(settings: ClientSettings) -> SenderConfig:
+    """Return the settings of produce requests."""
+    return SenderConfig(
+        acks_of(settings),
+        settings[common.REQUEST_TIMEOUT_MS],
+        settings[producer.MAX_REQUEST_SIZE],
+        settings[producer.MAX_IN_FLIGHT],
+    )
 
 
 def acks_of(settings: ClientSettings) -> int:
-    """Who must have a batch: 0 nobody, 1 the leader, -1 all in-sync replicas."""
+    """Return the acknowledgements to wait for: 0: none, 1: the leader's, -1: of all in-sync replicas."""
     text = settings[producer.ACKS]
     return ALL if text == "all" else int(text)
 
 
 def is_idempotent(settings: ClientSettings) -> bool:
-    """Whether brokers are to drop what a retry would double (KIP-98, KIP-679).
+    """Return True if brokers drop duplicates of retried batches (KIP-98, KIP-679).
 
-    :raises SettingError: it is asked for together with what it cannot be had with.
+    :raises SettingError: it is set together with settings that exclude it.
     """
     if not settings[producer.ENABLE_IDEMPOTENCE]:
         return False
@@ -39,10 +67,11 @@ def is_idempotent(settings: ClientSettings) -> bool:
 
 
 def limits_of(settings: ClientSettings) -> AccumulatorLimits:
-    """When batches are closed, sent and given up.
+    """Return the limits of batches.
 
-    Without idempotence one batch of a partition is under way at a time, so that a retry keeps the order
-    (Apache Kafka's client lets it go there); with acks=0 nothing is ever sent again.
+    Without idempotence one batch of a partition is in flight at a time, so that a retry keeps the order
+    (Apache Kafka's client does not keep it). With acks=0 nothing is retried, so more batches may be in
+    flight.
 
     :raises SettingError: ``delivery.timeout.ms`` is set to less than one attempt may take.
     """
@@ -53,7 +82,7 @@ def limits_of(settings: ClientSettings) -> AccumulatorLimits:
         if settings.is_set(producer.DELIVERY_TIMEOUT_MS):
             raise SettingError(
                 f"{producer.DELIVERY_TIMEOUT_MS.name}={delivery_ms} is less than linger.ms and"
-                f" request.timeout.ms together, {attempt_ms}: no attempt could be waited for"
+                f" request.timeout.ms together, {attempt_ms}: not even one attempt could end"
             )
         delivery_ms = attempt_ms
     pipelined = is_idempotent(settings) or acks_of(settings) == 0

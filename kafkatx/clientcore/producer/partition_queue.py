@@ -1,26 +1,31 @@
-"""One partition's batches on their way to the log: in order, whatever fails. Pure.
+"""The batches of one partition; keeps them in order whatever fails. Pure.
 
-Up to *limit* batches are under way at once. When one fails in a way that passes, nothing more is sent until
-the others are answered; then all that failed is sent again in its first order, byte for byte, so that the
+Up to *limit* batches are in flight. After a retriable error nothing more is sent until the other batches in
+flight are answered; then all that failed are sent again in their original order, byte for byte, so that the
 broker recognises an idempotent producer's duplicates::
 
     in flight: b1 b2 b3      replies: b1 retriable, b2 out of order (b1 is missing), b3 connection lost
-    again:     b1, b2, b3    with the same sequences: what is in the log already is not written twice
+    retried:   b1, b2, b3    with the same sequence numbers: the broker drops those that are in the log
+    already
 
-What is sent again goes one by one: the broker knows a duplicate only among the producer's last five
-batches, so no new batch may overtake one that is in doubt. The first batch of a producer id goes alone, too:
-a broker that knows nothing of a producer takes any sequence from it, also the second batch's before the
-first's.
+Retried batches are sent one at a time: a broker recognises duplicates only among a producer's last five
+batches, so no new batch may overtake one that is in doubt. The first batch with a new producer id is sent
+alone, too: a broker without state of a producer accepts any sequence number from it, even the second batch's
+before the first's.
 
-A batch that is given up leaves its sequence numbers unused. Where it is known not to be in the log (a *gap*)
-its queue goes on with the next epoch and sequence 0, as Apache Kafka's client does (KIP-360); all that is
-behind it cannot be in the log either, and is stamped anew; what is before it keeps its numbers, for it may be
-there. Where nobody knows (a *doubt*: its answer was lost) what is behind it keeps its numbers, too. Either
-the broker takes it, then there is no gap; or it answers that it is out of order, then there is one.
+A batch that fails for good leaves its sequence numbers unused:
+
+*   It is known not to be in the log (a *gap*): the queue continues with the next epoch and sequence number 0,
+as
+    Apache Kafka's client does (KIP-360). Later batches cannot be in the log either, and get new numbers.
+    Earlier batches may be in the log, and keep theirs.
+*   It may be in the log, because its reply was lost (a *doubt*): later batches keep their numbers. The broker
+either
+    accepts them, then there is no gap, or answers OUT_OF_ORDER_SEQUENCE_NUMBER, then there is one.
 
 A broker before Kafka 2.5 forgets a producer when retention has deleted all of its batches, and answers
-UNKNOWN_PRODUCER_ID to the next one. That is a gap, too, but nothing is missing: all that is under way goes on
-with the next epoch, in order (``TransactionManager.canRetry``). Not so where a later batch is in the log.
+UNKNOWN_PRODUCER_ID to the next one. That is a gap in which nothing is missing: all batches in flight are sent
+again with the next epoch, in order (``TransactionManager.canRetry``), unless a later batch is in the log.
 """
 
 from __future__ import annotations
@@ -35,15 +40,15 @@ from kafkatx.types import NO_PRODUCER_ID, NO_SEQUENCE
 
 
 class PartitionQueue:
-    """What is gathered, waits, and is under way for one partition.
+    """The open, waiting and in-flight batches of one partition.
 
-    :ivar open: the batch that records are added to.
+    :ivar open: the batch that records are appended to.
     :ivar waiting: closed batches, the next one first.
-    :ivar in_flight: sent batches, oldest first; those that failed among them until all are answered.
-    :ivar max_bytes: how large a batch is likely to be taken, once one was refused.
-    :ivar not_before_s: when to try again after a failure.
-    :ivar failures: how many there were in a row.
-    :ivar node_id: the broker that has what is under way, for whoever sends.
+    :ivar in_flight: sent batches, oldest first; failed ones stay until all are answered.
+    :ivar max_bytes: the size of the largest batch that is likely to be accepted, after one was too large.
+    :ivar not_before_s: the time of the next attempt after a failure.
+    :ivar failures: the number of failures in a row.
+    :ivar node_id: the broker that has the batches in flight; set by the sender.
     """
 
     __slots__ = (
@@ -65,7 +70,7 @@ class PartitionQueue:
     )
 
     def __init__(self, topic: str, partition: int, id_and_epoch: ProducerIdAndEpoch | None = None) -> None:
-        """:param id_and_epoch: None where :meth:`set_producer_id` gives it before anything is sent."""
+        """:param id_and_epoch: None: nothing is sent before :meth:`set_producer_id`."""
         self.topic = topic
         self.partition = partition
         self.open: ProducerBatch | None = None
@@ -84,7 +89,7 @@ class PartitionQueue:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to send and nothing to wait for."""
+        """True if there is no batch, whether open, waiting or in flight."""
         return not self.in_flight and not self.waiting and self.open is None
 
     def set_producer_id(self, id_and_epoch: ProducerIdAndEpoch) -> None:
@@ -104,7 +109,7 @@ class PartitionQueue:
                 self.sequence = sequence_after(self.sequence, batch.records)
 
     def sendable(self, limit: int) -> bool:
-        """Whether the next batch, closed or open, may be sent now, with at most *limit* under way."""
+        """Return True if the next batch, closed or open, may be sent now with at most *limit* in flight."""
         waiting, in_flight = self.waiting, self.in_flight
         if self.id_and_epoch is None or self._gap:
             return False
@@ -117,9 +122,9 @@ class PartitionQueue:
         return not (self._in_doubt or not self._known_to_broker or in_flight[0].sent_before)
 
     def take(self) -> ProducerBatch:
-        """The batch to send now, sealed; :meth:`sendable` must have said so.
+        """Take the next batch and encode it; :meth:`sendable` must be true.
 
-        :raises Exception: it cannot be sealed, and is still the first of those that wait: :meth:`drop` it.
+        :raises Exception: it cannot be encoded, and is still the first that waits: :meth:`drop` it.
         """
         batch = self.waiting[0]
         if not batch.data:
@@ -134,11 +139,11 @@ class PartitionQueue:
         return batch
 
     def drop(self) -> ProducerBatch:
-        """Give up the batch that :meth:`take` could not seal; it has used no sequence numbers."""
+        """Remove the batch that :meth:`take` could not encode; it has used no sequence numbers."""
         return self.waiting.popleft()
 
     def complete(self, batch: ProducerBatch) -> None:
-        """A batch that was taken is in the log."""
+        """Remove a batch that is in the log."""
         if self.in_flight[0] is batch:
             self.in_flight.popleft()
         else:
@@ -151,7 +156,7 @@ class PartitionQueue:
             self._requeue_in_flight()
 
     def requeue(self, batch: ProducerBatch) -> None:
-        """A batch that was taken is to be sent again, in its turn."""
+        """Mark a batch to be sent again when all others are answered."""
         self._unanswered -= 1
         if batch.expired:
             self.in_flight.remove(batch)
@@ -162,7 +167,7 @@ class PartitionQueue:
             self._requeue_in_flight()
 
     def fail(self, batch: ProducerBatch) -> None:
-        """A batch that was taken is given up."""
+        """Remove a batch that has failed for good."""
         at = self.in_flight.index(batch)
         if batch.sent_before:
             self._in_doubt = True
@@ -174,7 +179,7 @@ class PartitionQueue:
             self._requeue_in_flight()
 
     def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
-        """A batch that was taken is too large: two halves are to be sent in its place."""
+        """Replace a batch that is too large by two halves, which are to be sent again."""
         split = batch.split()
         at = self.in_flight.index(batch)
         del self.in_flight[at]
@@ -190,23 +195,24 @@ class PartitionQueue:
         return split
 
     def can_retry(self, batch: ProducerBatch, code: ErrorCode) -> bool:
-        """Whether an error code only says that a batch before this one is not in the log.
+        """Return True if a batch can be retried though its error code is not retriable.
 
-        Then it is :meth:`requeue`, though the code is not retriable. That of the oldest batch is final:
-        records were lost before it. Where the broker has forgotten the producer nothing was lost.
+        That is so if the code only means that an earlier batch is not in the log, or that the broker has
+        forgotten the producer. For the oldest batch in flight OUT_OF_ORDER_SEQUENCE_NUMBER is final without a
+        gap: records were lost before it.
         """
         if code is ErrorCode.UNKNOWN_PRODUCER_ID:
             return self._producer_forgotten(batch)
         if code is not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             return False
         if self._in_doubt and self.in_flight[0] is batch:
-            self._open_gap(0)  # so the batch in doubt is not in the log
+            self._open_gap(0)  # the batch in doubt is not in the log
         return self._gap or self.in_flight[0] is not batch
 
     def _producer_forgotten(self, batch: ProducerBatch) -> bool:
-        """The broker does not know the producer: whether a batch can be sent again by the next epoch.
+        """Return True if a batch can be sent again with the next epoch after UNKNOWN_PRODUCER_ID.
 
-        What has sequence 0 should have been taken, and who refuses that will refuse it again.
+        A broker that refuses sequence number 0 would refuse it again.
         """
         if batch.overtaken or parse_header(batch.data).base_sequence == 0:
             return False
@@ -215,21 +221,21 @@ class PartitionQueue:
         return True
 
     def _overtake(self, batch: ProducerBatch) -> None:
-        """A batch is in the log, and those before it are not, as far as is known."""
+        """Remove a batch that is in the log while earlier ones are not known to be."""
         at = self.in_flight.index(batch)
         for before in islice(self.in_flight, at):
             before.overtaken = True
         del self.in_flight[at]
 
     def expire(self, now_s: float) -> list[ProducerBatch]:
-        """Give up what is past its deadline and return it.
+        """Remove and return the batches past their deadline.
 
-        What is under way stays until it is answered, so that the order is kept.
+        Those in flight are returned but stay until they are answered, which keeps the order.
         """
         expired = [b for b in self.in_flight if b.deadline_s <= now_s and not b.expired]
         for batch in expired:
             batch.expired = True
-            if batch.failed:  # answered, and only waiting for the others
+            if batch.failed:  # answered already
                 self.in_flight.remove(batch)
                 self._in_doubt = True
         while self.waiting and self.waiting[0].deadline_s <= now_s:
@@ -241,7 +247,7 @@ class PartitionQueue:
         return expired
 
     def deadline_s(self) -> float:
-        """When the oldest batch that somebody waits for is given up; infinite if there is none."""
+        """Return the deadline of the oldest batch whose receipts have not fired; infinity if none."""
         for batch in self.in_flight:
             if not batch.expired:
                 return batch.deadline_s
@@ -249,7 +255,7 @@ class PartitionQueue:
         return float("inf") if oldest is None else oldest.deadline_s
 
     def abandon(self) -> list[ProducerBatch]:
-        """Give up everything: the producer is closed. Answers that still come are to be ignored."""
+        """Remove and return all batches whose receipts have not fired, because the producer is closed."""
         batches = [batch for batch in (*self.in_flight, *self.waiting) if not batch.expired]
         if self.open is not None:
             batches.append(self._give_up_open(self.open))
@@ -263,7 +269,7 @@ class PartitionQueue:
         return batch
 
     def _open_gap(self, at: int) -> None:
-        """There is a gap before what is under way from *at* on: that is not in the log."""
+        """Record that the batches in flight from index *at* on are not in the log."""
         self._gap = True
         for number, batch in enumerate(self.in_flight):
             batch.needs_new_sequence = batch.needs_new_sequence or number >= at
@@ -271,7 +277,7 @@ class PartitionQueue:
             batch.needs_new_sequence = bool(batch.data)
 
     def _requeue_in_flight(self) -> None:
-        """All are answered: what failed goes to the front again, in order."""
+        """Move failed batches back to the front, in order; all batches in flight are answered."""
         self.waiting.extendleft(reversed(self.in_flight))
         self.in_flight.clear()
         id_and_epoch = self.id_and_epoch

@@ -1,8 +1,9 @@
-"""Produce requests made of batches, and what their answers mean."""
+"""Produce and InitProducerId requests, and the meaning of their replies. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from kafkatx.clientcore.errors import ConnectionFailed, ProduceFailed, check, retriable
 from kafkatx.clientcore.producer.batch import ProducerBatch, ProducerIdAndEpoch
@@ -19,12 +20,15 @@ from kafkatx.wire.messages.produce import (
     TopicProduceData,
 )
 
+BatchResult: TypeAlias = "tuple[ProducerBatch, Exception | None, int, int]"
+"""A batch, its error (None: it is in the log), its base offset and the broker's timestamp (-1: not known)."""
+
 FIRST_V2_VERSION = 3
 FIRST_V1_VERSION = 2
-_EVERYTHING = 1 << 31
+_NO_LIMIT = 1 << 31
 
 _IN_THE_LOG = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
-_ELSEWHERE = frozenset(
+_METADATA_ERRORS = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.LEADER_NOT_AVAILABLE,
@@ -40,14 +44,14 @@ _ELSEWHERE = frozenset(
 
 
 def init_producer_id_request() -> InitProducerIdRequest:
-    """Ask for a producer id of one's own (KIP-98); a broker before Kafka 0.11 knows no such request."""
+    """Return a request for a producer id (KIP-98); brokers before Kafka 0.11 do not support it."""
     return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
 
 
 def read_producer_id(response: InitProducerIdResponse) -> ProducerIdAndEpoch:
-    """The producer id that a broker has given.
+    """Return the producer id and epoch of a reply.
 
-    :raises RequestError: it has given none.
+    :raises RequestError: the reply's error.
     """
     check(response.error_code, "producer id")
     return ProducerIdAndEpoch(response.producer_id, response.producer_epoch)
@@ -56,9 +60,9 @@ def read_producer_id(response: InitProducerIdResponse) -> ProducerIdAndEpoch:
 def produce_request(
     batches: Sequence[ProducerBatch], version: int, acks: int, timeout_ms: int
 ) -> ProduceRequest:
-    """The request for sealed batches, at most one for each partition.
+    """Return the request for encoded batches, at most one for each partition.
 
-    :param version: below 3 the broker knows message sets only: they are made of the batches.
+    :param version: below 3 the batches are converted to message sets of magic 0 or 1.
     """
     if len(batches) == 1:
         batch = batches[0]
@@ -76,28 +80,28 @@ def _records(data: bytes, version: int) -> Records:
     if version >= FIRST_V2_VERSION:
         return data
     magic = 1 if version >= FIRST_V1_VERSION else 0
-    return down_convert(memoryview(data), magic, start_offset=0, max_bytes=_EVERYTHING)
+    return down_convert(memoryview(data), magic, start_offset=0, max_bytes=_NO_LIMIT)
 
 
 def partition_responses(
     batches: Sequence[ProducerBatch], response: ProduceResponse
 ) -> list[PartitionProduceResponse | ConnectionFailed]:
-    """The answer for each batch; an error for one that the broker left out."""
+    """Return the response for each batch; an error for a batch that the reply leaves out."""
     if len(batches) == 1 and len(response.responses) == 1:
         topic = response.responses[0]
         if topic.name == batches[0].topic and len(topic.partition_responses) == 1:
-            answer = topic.partition_responses[0]
-            if answer.index == batches[0].partition:
-                return [answer]
+            part = topic.partition_responses[0]
+            if part.index == batches[0].partition:
+                return [part]
     found = {
         (topic.name, part.index): part for topic in response.responses for part in topic.partition_responses
     }
-    missing = ConnectionFailed("a broker answered a produce request without its partition")
+    missing = ConnectionFailed("the reply to a produce request leaves out a partition")
     return [found.get((batch.topic, batch.partition), missing) for batch in batches]
 
 
 def error_of(answer: PartitionProduceResponse | ConnectionFailed) -> KafkaTXError | None:
-    """Why a batch is not in the log; None if it is."""
+    """Return the error of a partition's response; None if the batch is in the log."""
     if isinstance(answer, ConnectionFailed):
         return answer
     if answer.error_code in _IN_THE_LOG:
@@ -105,11 +109,9 @@ def error_of(answer: PartitionProduceResponse | ConnectionFailed) -> KafkaTXErro
     return RequestError(ErrorCode.of(answer.error_code), answer.error_message or "")
 
 
-def batch_results(
-    batches: Sequence[ProducerBatch], response: ProduceResponse
-) -> list[tuple[ProducerBatch, KafkaTXError | None, int, int]]:
-    """Return of each batch why it is not in the log, or its base offset and the broker's timestamp."""
-    results: list[tuple[ProducerBatch, KafkaTXError | None, int, int]] = []
+def batch_results(batches: Sequence[ProducerBatch], response: ProduceResponse) -> list[BatchResult]:
+    """Return the result of each batch."""
+    results: list[BatchResult] = []
     for batch, answer in zip(batches, partition_responses(batches, response), strict=True):
         error = error_of(answer)
         if error is None and not isinstance(answer, ConnectionFailed):
@@ -120,24 +122,24 @@ def batch_results(
 
 
 def code_of(error: BaseException) -> ErrorCode:
-    """The code that says it best."""
+    """Return the error code of an exception; NETWORK_EXCEPTION if it is another retriable one."""
     if isinstance(error, RequestError):
         return error.code
     return ErrorCode.NETWORK_EXCEPTION if retriable(error) else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def can_be_split(batch: ProducerBatch, code: ErrorCode) -> bool:
-    """Whether a batch that was refused may be taken in two halves."""
+    """Return True if a batch that was refused may be accepted in two halves."""
     return code is ErrorCode.MESSAGE_TOO_LARGE and batch.records > 1
 
 
 def is_metadata_stale(error: BaseException) -> bool:
-    """Whether the error says that metadata are wrong: the leader may be another by now."""
-    return isinstance(error, ConnectionFailed) or code_of(error) in _ELSEWHERE
+    """Return True if the error means that metadata is out of date: the leader may have changed."""
+    return isinstance(error, ConnectionFailed) or code_of(error) in _METADATA_ERRORS
 
 
 def produce_failure(batch: ProducerBatch, error: BaseException) -> ProduceFailed:
-    """What to tell those whose records are not in the log, as far as is known."""
+    """Return the error for the receipts of a batch that has failed."""
     code = code_of(error)
     message = "" if str(error) == code.name else str(error)
     if code is ErrorCode.MESSAGE_TOO_LARGE:
@@ -148,12 +150,12 @@ def produce_failure(batch: ProducerBatch, error: BaseException) -> ProduceFailed
 
 
 def delivery_timed_out(batch: ProducerBatch, timeout_s: float) -> ProduceFailed:
-    """What to tell those whose records were not delivered in time."""
+    """Return the error for the receipts of a batch that was not delivered in time."""
     message = f"not delivered within {timeout_s:g} s (delivery.timeout.ms)"
     if batch.error is not None:
         message += f"; the last error: {batch.error}"
     elif not batch.attempts:
-        message += "; it was never sent, for others were before it or the partition has no leader"
+        message += "; it was never sent: other batches were before it, or the partition has no leader"
     failure = ProduceFailed(ErrorCode.REQUEST_TIMED_OUT, batch.topic, batch.partition, message)
     failure.__cause__ = batch.error
     return failure

@@ -1,4 +1,4 @@
-"""What goes into a producer and what comes back, as values."""
+"""The public values of a producer: records in, metadata out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NO_OFFSET = -1
 
 
 class ProducerRecord(NamedTuple):
-    """A record as the application gave it, key and value not encoded yet."""
+    """A record before key and value are encoded."""
 
     topic: str
     value: Any
@@ -22,9 +22,11 @@ class ProducerRecord(NamedTuple):
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record is. ``offset`` is -1 where nobody said: acks=0, or an old broker's word on a duplicate.
+    """The place of a record in the log.
 
-    ``timestamp_ms`` is the broker's where the topic has its time, else the record's.
+    ``offset`` is -1 if it is not known: with acks=0, or after an old broker's reply to a duplicate.
+    ``timestamp_ms`` is the broker's if the topic has ``message.timestamp.type=LogAppendTime``, else the
+    record's.
     """
 
     topic: str
@@ -34,10 +36,10 @@ class RecordMetadata(NamedTuple):
 
 
 class BatchMetadata(NamedTuple):
-    """Where the records of a list are: in one partition, in order, ``records`` of them.
+    """The place of a list of records in the log: ``records`` of them in one partition, in order.
 
-    Offsets are inclusive, -1 as :class:`RecordMetadata` has it. They have no gaps unless the list did not fit
-    in one batch and another producer's records came between.
+    Offsets are inclusive; -1 if they are not known, as in :class:`RecordMetadata`. There are no gaps between
+    them unless the list did not fit in one batch and another producer's records came between.
     """
 
     topic: str
@@ -49,9 +51,9 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerData(NamedTuple):
-    """Values for one topic, with one key: what Kafka 0.7's ``Producer.send`` takes a list of.
+    """Values for one topic, with one key: the element of the list for Kafka 0.7's ``Producer.send``.
 
-    The key is that of all values and chooses their partition; None: the partitioner chooses.
+    All values have the key, which chooses their partition; None: the partitioner chooses.
     """
 
     topic: str

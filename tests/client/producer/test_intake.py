@@ -208,15 +208,15 @@ class PartsTests(ProducerTestCase):
     def test_turn_that_fails(self) -> None:
         """An error in the sender's turn is logged, and it tries again: nothing is forgotten."""
         producer = self.producer()
-        due = producer._accumulator.due
+        ready = producer._accumulator.ready
         failing = [RuntimeError("a bug")] * 3
 
-        def due_or_not(*args: Any) -> Any:
+        def ready_or_not(*args: Any) -> Any:
             if failing:
                 raise failing.pop()
-            return due(*args)
+            return ready(*args)
 
-        self.patch(producer._accumulator, "due", due_or_not)
+        self.patch(producer._accumulator, "ready", ready_or_not)
         self.result(producer.send("one", b"1"), 1)
         self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 3)
 
@@ -334,7 +334,7 @@ class UnlearnableTests(ProducerTestCase):
         second = producer.send("new", b"w")
         self.assertIsInstance(self.error(first, 1.1), RequestTimedOut)
         self.assertNoResult(second)
-        self.assertIn("'new' could not be wait_for_topics within 2 s", str(self.error(second, 1.1)))
+        self.assertIn("'new' are not known after 2 s", str(self.error(second, 1.1)))
         self.result(producer.close())
         self.result(cluster.close())
 

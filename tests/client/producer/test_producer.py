@@ -534,10 +534,10 @@ class IdempotenceTests(ProducerTestCase):
             waiting = producer.send("one", b"1")
             for _ in range(45):
                 self.network.pump(0.1)
-            self.assertEqual([event for event in events if "taken no records" in event["log_format"]], [])
+            self.assertEqual([event for event in events if "accepted no records" in event["log_format"]], [])
             for _ in range(250):
                 self.network.pump(0.1)
-        told = [event for event in events if "taken no records" in event["log_format"]]
+        told = [event for event in events if "accepted no records" in event["log_format"]]
         self.assertEqual([(event["topic"], event["partition"]) for event in told], [("one", 0)] * 3)
         self.assertEqual([round(event["seconds"] / 5) for event in told[:2]], [1, 2])
         self.assertIn("KAFKA_STORAGE_ERROR", str(told[0]["why"]))
@@ -654,8 +654,8 @@ class RoomTests(ProducerTestCase):
         later = producer.send("one", b"2")
         error = self.error(waiting, 0.2)
         self.assertIsInstance(error, BufferExhausted)
-        self.assertIn("none came within 2 s (max.block.ms)", str(error))
-        self.assertIn("25 more wait", str(error))
+        self.assertIn("none became free within 2 s (max.block.ms)", str(error))
+        self.assertIn("25 more bytes wait", str(error))
         reply.callback(None)
         self.result(later)
         self.assertEqual(self.values(), [b"0", b"2"])

@@ -45,7 +45,7 @@ class AccumulatorTests(SynchronousTestCase):
 
     def due(self, now_s: float, hurry: bool = False) -> tuple[int, float]:
         """How many queues are due, and when to look again."""
-        ready, again_s = self.accumulator.due(now_s, hurry)
+        ready, again_s = self.accumulator.ready(now_s, hurry)
         return len(ready), again_s
 
     def take(self) -> ProducerBatch:
@@ -217,7 +217,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.add(500)
         self.accumulator.append(other, None, b"x", 5, (), None, 0.0)
         self.add(500)
-        self.assertEqual(self.accumulator.due(9.0)[0], [self.queue, other])
+        self.assertEqual(self.accumulator.ready(9.0)[0], [self.queue, other])
         self.take()
         self.assertEqual(list(self.accumulator.busy), [other, self.queue])
 
@@ -239,7 +239,7 @@ class FaultsTests(SynchronousTestCase):
                 accumulator.append(queue, None, value, 5, (), None, 0.0)
                 sent.append(value)
                 number += 1
-            ready, _ = accumulator.due(0.0)
+            ready, _ = accumulator.ready(0.0)
             if ready and source.random() < 0.8:
                 batch = accumulator.take(queue)
                 flights.append((batch, self.deliver(log, batch, source, refusals)))

@@ -103,7 +103,7 @@ class Broker:
         await self.topics.open()
         for partitions in self.topics.partitions.values():
             for partition in partitions:
-                self.flushes.replan(partition)
+                self.flushes.reschedule(partition)
 
     def write_staged(self) -> dict[object, OSError]:
         """Write all that requests have staged; return the partitions where that failed, and why.

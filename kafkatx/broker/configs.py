@@ -1,4 +1,4 @@
-"""Changes of configs, as AlterConfigs and IncrementalAlterConfigs ask for them."""
+"""Changes of configs, for AlterConfigs and IncrementalAlterConfigs. They change the cluster's metadata."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafkatx.interfaces import ConfigChange
 from kafkatx.types import ALL_BROKERS
 
 TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
-"""Types of resources that have configs."""
+"""The types of resources with configs."""
 
 MOST_GROUPS = 10_000
 """The most groups that may have configs of their own: any client can give any group some."""
@@ -32,9 +32,9 @@ _log = Logger()
 async def replace(
     broker: Broker, kind: int, name: str, configs: Mapping[str, str | None], validate_only: bool
 ) -> None:
-    """Give a topic, broker or group these configs and no others (AlterConfigs).
+    """Replace all configs of a topic, broker or group (AlterConfigs).
 
-    :raises RequestError: it cannot have them; nothing is changed then.
+    :raises RequestError: the configs are invalid; nothing is changed then.
     """
     for config, value in configs.items():
         if value is None:
@@ -48,7 +48,7 @@ async def alter(
 ) -> None:
     """Change some configs of a topic, broker or group (IncrementalAlterConfigs).
 
-    :raises RequestError: one cannot be changed so; nothing is changed then.
+    :raises RequestError: one of the changes is invalid; nothing is changed then.
     """
     config = broker.config
     settings = _TABLES.get(kind, broker_table.SETTINGS)
@@ -68,7 +68,7 @@ async def alter(
 def _alter(
     broker: Broker, kind: int, name: str, names: Collection[str], change: ConfigChange, validate_only: bool
 ) -> Awaitable[None]:
-    """Check a change of configs and make it; *names* are those that it is about."""
+    """Check a change of the configs *names*, and make it."""
     if kind == TOPIC:
         return _alter_topic(broker, name, names, change, validate_only)
     if kind == BROKER:
@@ -140,9 +140,9 @@ def _listed(names: Collection[str]) -> str:
 
 
 def check_broker_name(broker: Broker, name: str) -> None:
-    """See that a resource is this broker, or all brokers.
+    """Check that a resource is this broker, or all brokers.
 
-    :raises RequestError: INVALID_REQUEST: it is not.
+    :raises RequestError: INVALID_REQUEST: it is another.
     """
     if name not in (ALL_BROKERS, str(broker.node_id)):
         raise RequestError(
@@ -170,7 +170,7 @@ _TABLES: Mapping[int, Mapping[str, Setting[object]]] = {
 
 
 def not_offered(kind: int) -> RequestError:
-    """The error for a type of resource that has no configs here."""
+    """Return the error for a type of resource without configs."""
     if kind == BROKER_LOGGER:
         why = "resource type 8: kafkatx has no loggers whose levels could be changed; it logs by Twisted's"
     else:

@@ -1,7 +1,7 @@
-"""The features that the cluster has finalized (KIP-584), as ApiVersions tells them and UpdateFeatures checks.
+"""The finalized features of the cluster (KIP-584), for ApiVersions and UpdateFeatures. Pure.
 
-A feature stands here once what it promises is served. Its level comes with the version of kafkatx: there is
-one level of each, and nothing to upgrade by hand.
+A feature is listed once it is served. Its level depends on the version of kafkatx: there is one level of
+each, and nothing to upgrade by hand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GROUP_VERSION = Feature("group.version", 1, 1, 1)
 
 
 def features(config: BrokerConfig) -> tuple[Feature, ...]:
-    """The features that are in force: ``group.version`` 1 only where KIP-848 is offered."""
+    """Return the finalized features: ``group.version`` 1 only where KIP-848 is offered."""
     if "consumer" in config[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
         return (GROUP_VERSION, METADATA_VERSION)
     return (METADATA_VERSION,)

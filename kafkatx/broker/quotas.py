@@ -1,4 +1,4 @@
-"""Client quotas (KIP-13, KIP-546): which one holds for a client, and what the clients have used of theirs.
+"""Client quotas (KIP-13, KIP-546): the quota of each client, and the bytes that count towards it.
 
 The cluster's metadata keep the quotas; the byte rates are enforced here. While no client has a quota,
 ``producer`` and ``consumer`` of :class:`ClientQuotaManager` are None, and produce and fetch look at nothing
@@ -28,19 +28,19 @@ USER, CLIENT_ID, IP = "user", "client-id", "ip"
 PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE = "producer_byte_rate", "consumer_byte_rate"
 
 ANONYMOUS = "ANONYMOUS"
-"""The name of whoever did not say who he is (``KafkaPrincipal.ANONYMOUS``): so far, that is everyone."""
+"""The name of clients that are not authenticated (``KafkaPrincipal.ANONYMOUS``): at present, all clients."""
 
 MAX_CLIENTS = 10_000
-"""Of how many clients the bytes are counted. Of more, the one that was silent longest begins anew."""
+"""For how many clients bytes are counted; beyond that, the one that is idle longest is forgotten."""
 
 MAX_KEPT_CHARACTERS = 100
-"""Longer client ids are told apart by their digest: a client may make up as many as it likes."""
+"""Longer client ids are replaced by a digest, to bound the memory."""
 
 
 class ByteRates:
-    """What clients moved in one direction, and how much each may.
+    """The byte rates and quotas of clients in one direction.
 
-    :ivar limits: bytes a second by whose they are.
+    :ivar limits: the quotas by entity, in bytes per second.
     """
 
     def __init__(self, window: Window, clock: IReactorTime, limits: Mapping[QuotaEntity, float]) -> None:
@@ -50,12 +50,12 @@ class ByteRates:
         self._rates: OrderedDict[tuple[str, str], Rate] = OrderedDict()  # the last used is the last
 
     def largest(self, client_id: str | None) -> float:
-        """How many bytes a client may move at once; infinite where it has no quota."""
+        """Return how many bytes a client may move at once; infinite without a quota."""
         limit, _shared = self._find(client_id)
         return self._window.largest(limit)
 
     def charge(self, client_id: str | None, size: int) -> int:
-        """Count what a client has moved; give the time in ms for which it must pause, mostly 0."""
+        """Count the bytes that a client has moved; return its throttle time in ms, mostly 0."""
         limit, shared = self._find(client_id)
         if shared is None:
             return 0
@@ -65,10 +65,10 @@ class ByteRates:
         return rate.throttle_time_ms(limit, now_ms)
 
     def charge_reply(self, client_id: str | None, size: int) -> tuple[int, bool]:
-        """As :meth:`charge`, for what was not sent yet; the other value says whether it may be sent.
+        """Count a reply before it is sent; return the throttle time in ms, and True if it may be sent.
 
-        Where not, it is not counted. Of what is more than the window allows at once, a batch that is larger
-        say, waiting would make nothing better: it may go when what was counted before is within the quota.
+        A reply that may not be sent is not counted. Waiting does not help a reply larger than the window
+        allows at once, such as one large batch: it may be sent if the bytes before it are within the quota.
         """
         limit, shared = self._find(client_id)
         if shared is None:
@@ -84,7 +84,7 @@ class ByteRates:
         return throttle_time_ms, may_go
 
     def _find(self, client_id: str | None) -> tuple[float, tuple[str, str] | None]:
-        """A client's limit, and the user and client id that share it: empty is what does not matter."""
+        """Return a client's quota, and the user and client id that share it; empty ones do not matter."""
         user, any_user, name = (USER, ANONYMOUS), (USER, None), client_id or ""
         client, any_client = (CLIENT_ID, name), (CLIENT_ID, None)
         for entity in (  # the order of ClientQuotaManager
@@ -113,7 +113,7 @@ class ByteRates:
         return rate
 
     def _make_room(self, now_ms: int) -> None:
-        """Forget clients of whom there is nothing to remember, and one more if there are too many."""
+        """Forget clients without bytes in the window, and one more if there are too many."""
         rates = self._rates
         while rates and (len(rates) >= MAX_CLIENTS or not next(iter(rates.values())).total(now_ms)):
             rates.popitem(last=False)
@@ -123,10 +123,10 @@ class ByteRates:
 
 
 class ClientQuotaManager:
-    """The quotas of a broker's clients, as the coordinator knows them.
+    """The quotas of a broker's clients, from the cluster's metadata.
 
-    :ivar producer: what clients produce; None where nobody has a quota for it.
-    :ivar consumer: what clients fetch; None where nobody has a quota for it.
+    :ivar producer: the rates of producers; None while no client has a producer quota.
+    :ivar consumer: the rates of consumers; None while no client has a consumer quota.
     """
 
     _log = Logger()
@@ -157,7 +157,7 @@ class ClientQuotaManager:
     def _limited(
         self, rates: ByteRates | None, quotas: Mapping[QuotaEntity, Mapping[str, float]], name: str
     ) -> ByteRates | None:
-        """The rates under other limits; what was counted so far still counts."""
+        """Return the rates with other quotas; the bytes counted so far still count."""
         limits = {entity: of_one[name] for entity, of_one in quotas.items() if name in of_one}
         if not limits:
             return None

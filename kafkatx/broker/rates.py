@@ -1,4 +1,4 @@
-"""How many bytes a second a client moves, and how long it must pause when that is too much.
+"""The byte rate of a client, and its throttle time when that exceeds the quota. Pure.
 
 Measured as Apache Kafka does (``Rate`` over ``SampledStat``, ``QuotaUtils.throttleTime``)::
 
@@ -21,18 +21,18 @@ from kafkatx.config.table.row import INT_MAX
 
 @attrs.frozen
 class Window:
-    """Over which time a rate is taken."""
+    """The time window of a rate."""
 
     samples: int  #: quota.window.num
     sample_ms: int  #: quota.window.size.seconds
 
     @property
     def whole_ms(self) -> int:
-        """After so long, bytes are forgotten."""
+        """The length of the window, after which bytes are forgotten."""
         return self.samples * self.sample_ms
 
     def largest(self, limit: float) -> float:
-        """How many bytes may come at once, after a silence, without exceeding *limit* bytes a second."""
+        """Return how many bytes may come at once, after a pause, without exceeding *limit* bytes a second."""
         return limit * max(self.samples - 1, 1) * self.sample_ms / 1000
 
 
@@ -44,7 +44,7 @@ class _Sample:
 
 
 class Rate:
-    """The bytes of one client. Times are of any clock; where it goes back, what was before is forgotten."""
+    """The bytes of one client. Times are of any clock; if it goes back, earlier bytes are forgotten."""
 
     __slots__ = ("_samples", "_window")
 
@@ -53,7 +53,7 @@ class Rate:
         self._samples: deque[_Sample] = deque()
 
     def add(self, size: int, now_ms: int) -> None:
-        """Note bytes; a negative number takes them back."""
+        """Count bytes; a negative number subtracts them."""
         samples = self._samples
         if samples and now_ms < samples[-1].last_ms:
             samples.clear()
@@ -63,14 +63,14 @@ class Rate:
         samples[-1].last_ms = now_ms
 
     def total(self, now_ms: int) -> int:
-        """The bytes that are not forgotten."""
+        """Return the bytes in the window."""
         samples = self._samples
         while samples and now_ms - samples[0].last_ms >= self._window.whole_ms:
             samples.popleft()
         return sum(sample.size for sample in samples)
 
     def throttle_time_ms(self, limit: float, now_ms: int) -> int:
-        """How long nothing may come until the rate is down to *limit* bytes a second: 0 where it is already.
+        """Return the time without bytes after which the rate is down to *limit* bytes a second, in ms.
 
         With the rate O over a time W, that is X where O * W / (W + X) is the limit.
         """
@@ -82,7 +82,7 @@ class Rate:
         return min(round((rate - limit) / limit * elapsed_ms), INT_MAX)
 
     def _elapsed_ms(self, now_ms: int) -> int:
-        """Since the oldest sample began, and as long before that as the window needs."""
+        """Return the time since the oldest sample began, plus missing samples of the window."""
         elapsed_ms = now_ms - self._samples[0].start_ms if self._samples else 0
         missing = self._window.samples - 1 - elapsed_ms // self._window.sample_ms
         return max(elapsed_ms + max(missing, 0) * self._window.sample_ms, 1)

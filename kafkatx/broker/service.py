@@ -233,10 +233,10 @@ class BrokerService(Service):
         def failed(failure: Failure) -> None:
             if failure.check(OSError, RequestError):
                 self.broker.limited_log.warn(
-                    "writing down where logs are failed: {error}", error=failure.value
+                    "recording the log dirs of partitions failed: {error}", error=failure.value
                 )
             else:
-                self._log.failure("writing down where logs are failed", failure)
+                self._log.failure("recording the log dirs of partitions failed", failure)
 
         if self._recording is not None and self._recording.active():
             self._recording.cancel()

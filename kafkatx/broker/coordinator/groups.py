@@ -1,7 +1,8 @@
-"""The groups that this broker coordinates: what stands between the machines of groups and the world.
+"""The group coordinator: it connects the state machines of groups with requests, records and timers.
 
-A machine (``kafkatx.group``) takes requests and the time, and says what is to be done; here it is done.
-Records go to ``__consumer_offsets``, answers to whoever waits for them, and a timer wakes each group in time.
+A machine (``kafkatx.group``) takes requests and the time, and returns actions; the coordinator performs them.
+It writes records to ``__consumer_offsets``, answers requests, and keeps a timer for each group. It touches
+the clock, and the disk through :class:`kafkatx.broker.coordinator.offsets_topic.OffsetsTopic`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from kafkatx.group.settings import GroupSettings
 from kafkatx.interfaces import ICoordinator, Workers
 from kafkatx.wire.schema import Message
 
-if TYPE_CHECKING:  # the machines are imported with the first group: a start need not wait for them
+if TYPE_CHECKING:  # the machines are imported with the first group, not at the start
     from kafkatx.group.classic.group import ClassicGroup
     from kafkatx.group.consumer.group import ConsumerGroup
 
@@ -52,14 +53,14 @@ class _PendingRequest(Generic[ResponseT]):
 
 
 def new_member_id(prefix: str) -> str:
-    """A member id as Apache Kafka makes them: that of the client, or of the instance, and a UUID."""
+    """Return a member id as Apache Kafka makes it: the id of the client, or of the instance, and a UUID."""
     return f"{prefix}-{uuid.uuid4()}"
 
 
 class GroupCoordinator:
-    """Every group, and what their machines want done.
+    """The groups that this broker coordinates.
 
-    :ivar groups: by id.
+    :ivar groups: the groups by id.
     :ivar offsets: the committed offsets of all groups.
     :ivar topic: ``__consumer_offsets``.
     :ivar commits: writes committed offsets.
@@ -90,7 +91,7 @@ class GroupCoordinator:
         self.loading = False
         self.on_loaded: Callable[[], None] | None = None
         self._wall_ms = now_ms
-        self._timers = GroupTimers(clock, self._due)
+        self._timers = GroupTimers(clock, self._deadline_passed)
         self.now_ms = self._timers.now_ms
         self.memory = GroupMemory(clock)
         self.work_queue = GroupWorkQueue(clock)
@@ -104,10 +105,10 @@ class GroupCoordinator:
         self.settings = GroupSettings.of(config)
 
     def check(self, group_id: str, may_be_empty: bool = False) -> ErrorCode:
-        """Whether this broker serves the group now.
+        """Check that this broker serves a group now.
 
-        :param may_be_empty: as in Apache Kafka for offsets, DescribeGroups and DeleteGroups
-            (GroupCoordinator.isValidGroupId). No id is too long that a request can carry.
+        :param may_be_empty: True allows the empty id, as Apache Kafka does for offsets, DescribeGroups and
+            DeleteGroups (GroupCoordinator.isValidGroupId). An id may be as long as a request can carry.
         :return: NONE, INVALID_GROUP_ID, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
         """
         if not group_id and not may_be_empty:
@@ -115,17 +116,17 @@ class GroupCoordinator:
         return self.topic.check(group_id)
 
     def find(self, group_id: str) -> Group | None:
-        """The group, or None if there is none."""
+        """Return a group, or None if there is none."""
         return self.groups.get(group_id)
 
     def new_classic(self, group_id: str) -> ClassicGroup:
-        """A group of the classic protocol, without members, that is not coordinated yet."""
+        """Return a new group of the classic protocol, without members, that is not coordinated yet."""
         from kafkatx.group.classic.group import ClassicGroup
 
         return ClassicGroup(group_id, self.settings, new_member_id, self._wall_ms)
 
     def new_consumer(self, group_id: str) -> ConsumerGroup:
-        """A group of KIP-848, without members, that is not coordinated yet."""
+        """Return a new group of KIP-848, without members, that is not coordinated yet."""
         from kafkatx.group.consumer.group import ConsumerGroup
 
         return ConsumerGroup(
@@ -137,7 +138,7 @@ class GroupCoordinator:
         )
 
     def settings_of(self, group_id: str) -> GroupSettings:
-        """The settings of one group: those of the broker, under the configs that the group has itself."""
+        """Return the settings of one group: its own configs, over the broker's settings."""
         configs = self._coordinator.state.group_configs.get(group_id)
         if not configs:
             return self.settings
@@ -150,13 +151,13 @@ class GroupCoordinator:
         return group
 
     def add(self, group: Group) -> None:
-        """Coordinate a group: a new one, or one in place of that with its id (a change of protocol)."""
+        """Coordinate a group; it replaces one with the same id (a change of protocol)."""
         self._timers.drop(group.group_id)
         self.groups[group.group_id] = group
         self._timers.set(group)
 
     def remove(self, group_id: str) -> None:
-        """Forget a group, if it is there."""
+        """Forget a group, if it exists."""
         self.groups.pop(group_id, None)
         self._timers.drop(group_id)
         self.memory.drop(group_id)
@@ -165,7 +166,7 @@ class GroupCoordinator:
         self.memory.count(group, bool(self.offsets.of(group.group_id)))
 
     async def delete(self, group: Group) -> ErrorCode:
-        """Take a group without members, and its offsets, out of the log and out of memory; say why not."""
+        """Delete a group without members, and its offsets; return NONE or the error."""
         group_id = group.group_id
         try:
             flushing = self.topic.append(group_id, [*self.offsets.tombstones(group_id), *group.tombstones()])
@@ -176,12 +177,12 @@ class GroupCoordinator:
         self._log.info("group {group} was deleted", group=quoted(group_id))
         return await flushed(flushing)
 
-    # --- asking
+    # --- requests
 
     def ask(
         self, group: Group, call: Callable[[object, int], list[Action]]
     ) -> ResponseT | Deferred[ResponseT]:
-        """Let a group answer a request; the caller knows the type of the response.
+        """Pass a request to a group, and return its response; the caller knows the type.
 
         :param call: calls the machine with a token and the time; returns its actions.
         :return: the response if there is one at once, else a Deferred of it. Cancelling that drops the
@@ -195,10 +196,10 @@ class GroupCoordinator:
         return asked.response
 
     def perform(self, group: Group, actions: list[Action]) -> None:
-        """Do what a machine wants, in order, then see when it is to be called again.
+        """Perform a machine's actions in order, then set the group's timer.
 
-        Who has waited is answered last: the next request of that connection may come in the same moment,
-        and must not find the group in the middle of something.
+        Waiting requests are answered last: the next request of their connection may follow at once, and must
+        not find the group in the middle of a change.
         """
         waited: list[tuple[Deferred[Message], Message]] = []
         todo = deque(actions)
@@ -217,7 +218,7 @@ class GroupCoordinator:
                 group = action.group
                 self.add(group)
             else:
-                self._tell(group, action)
+                self._write_log(group, action)
         if self.groups.get(group.group_id) is group:
             self._timers.set(group)
             self._count(group)
@@ -225,27 +226,27 @@ class GroupCoordinator:
         for waiting, response in waited:
             waiting.callback(response)
 
-    def _due(self, group: Group) -> None:
+    def _deadline_passed(self, group: Group) -> None:
         self.perform(group, group.advance(self.now_ms()))
 
     def _stored(self, group: Group, error: ErrorCode) -> None:
         self.perform(group, group.stored(error, self.now_ms()))
 
     def _drop_unused(self, group: Group) -> None:
-        """Forget a group that a request made, and that came to nothing: nothing of it was ever stored."""
+        """Forget a group that a request created, but that was never used: none of its records was stored."""
         never_used = not group.has_members and group.empty_since_ms < 0 and group.deadline_ms == NEVER_MS
         if never_used and not self.offsets.of(group.group_id):
             self.remove(group.group_id)
 
-    def _tell(self, group: Group, line: LogLine) -> None:
+    def _write_log(self, group: Group, line: LogLine) -> None:
         values = {name: quoted(v) if isinstance(v, str) else v for name, v in line.values.items()}
         write = self._log.warn if line.warn else self._log.info
         write(line.text, group=quoted(group.group_id), **values)
 
-    # --- beginning and end
+    # --- start and stop
 
     async def open(self) -> None:
-        """Begin to load ``__consumer_offsets``; that goes on in the background: see :meth:`check`."""
+        """Begin to load ``__consumer_offsets`` in the background; see :meth:`check`."""
         self.loading = True
         self._load = Deferred.fromCoroutine(self._load_all()).addErrback(self._not_loaded)
 
@@ -264,7 +265,7 @@ class GroupCoordinator:
             self._log.failure("loading __consumer_offsets failed", failure)
 
     def stop(self) -> None:
-        """Call no machine any more. Who waits is not answered: the connections are closed before."""
+        """Stop the timers and the loading. Waiting requests get no answer: their connections are closed."""
         self._load.cancel()
         self._timers.stop()
         self.work_queue.stop()

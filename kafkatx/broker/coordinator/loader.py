@@ -1,7 +1,7 @@
-"""Reading a partition of ``__consumer_offsets`` from its start, in a worker, a piece at a time.
+"""The loader of a partition of ``__consumer_offsets``: it reads from the start, in a worker, in pieces.
 
-Of each key only the last record is kept, as compaction would: so memory is bounded by what the groups have
-now, however long their history, and the reactor thread has least to do.
+Only the last record of each key is kept, as compaction would do: so memory is bounded by the present state of
+the groups, however long their history, and the reactor thread has the least work.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from kafkatx.records import conversion
 from kafkatx.types import FileSlice, Records
 
 ReplayRecord = Callable[[int, bytes, "bytes | None"], None]
-"""Takes (key version, key, value); raises KafkaTXError for what it cannot read."""
+"""Takes (key version, key, value); raises KafkaTXError for a record that it cannot read."""
 
 READ_BYTES = 1 << 20
-"""How much is read at a time."""
+"""The size of one read."""
 
 AT_ONCE = 1000
-"""How many records are replayed before others have their turn in the reactor: a few milliseconds."""
+"""How many records are replayed in one turn of the reactor: a few milliseconds."""
 
 _log = Logger()
 
 
 class _Latest:
-    """The last value of every key of one partition, and what could not be read."""
+    """The last value of every key of one partition, and a count of unreadable records."""
 
     def __init__(self) -> None:
         self.values: dict[bytes, bytes | None] = {}
@@ -42,15 +42,15 @@ class _Latest:
         self.first_fault = ""
 
     def fault(self, what: str) -> None:
-        """Count a fault."""
+        """Count an unreadable record or batch."""
         self.faults += 1
         self.first_fault = self.first_fault or what
 
     def take(self, records: Records) -> int:
-        """In the worker: take the records of whole batches; give the offset to go on from.
+        """Add the records of whole batches; return the next offset. Called in the worker.
 
-        :raises OSError: they cannot be read from the disk.
-        :raises CorruptRecords: where one batch ends and the next begins cannot be told.
+        :raises OSError: the records cannot be read from the disk.
+        :raises CorruptRecords: the end of a batch cannot be found.
         """
         view = memoryview(records.tobytes() if isinstance(records, FileSlice) else records)
         next_offset = -1
@@ -72,7 +72,7 @@ class _Latest:
 async def load_partition(
     partition: Partition, worker: Worker, clock: IReactorTime, replay: ReplayRecord
 ) -> bool:
-    """Replay one partition; tell whether it could be read. Records that cannot are passed over."""
+    """Replay one partition; return True if it could be read. Unreadable records are skipped."""
     latest = _Latest()
     try:
         await _read(partition, worker, latest)
@@ -82,7 +82,7 @@ async def load_partition(
     await _replay_all(latest, clock, replay)
     if latest.faults:
         _log.warn(
-            "{count} records or batches of {partition} were passed over; the first: {fault}",
+            "{count} unreadable records or batches of {partition} were skipped; the first: {fault}",
             count=latest.faults,
             partition=partition.topic_partition,
             fault=latest.first_fault,
@@ -101,7 +101,7 @@ async def _read(partition: Partition, worker: Worker, latest: _Latest) -> None:
             await warming
         records = log.read(offset, READ_BYTES, end, True)
         if not len(records):
-            break  # compaction left nothing of the last offsets
+            break  # compaction has removed the last offsets
         try:
             next_offset = await worker(partial(latest.take, records))
         except CorruptRecords as error:

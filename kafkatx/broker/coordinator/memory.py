@@ -1,8 +1,8 @@
-"""How much memory groups may take: of one member, one group and all of them, before a member is let in.
+"""The memory of groups: limits for one member, one group and all groups, checked before a member joins.
 
-GROUP_MAX_SIZE_REACHED is what a member is refused with, whichever limit it is. Java's consumer takes it as
-fatal in answers to JoinGroup and to ConsumerGroupHeartbeat, franz-go does not retry it, and librdkafka hands
-it to the application; a code of another meaning would have them try again at once.
+A member is refused with GROUP_MAX_SIZE_REACHED for each limit. Java's consumer treats that as fatal in
+responses to JoinGroup and ConsumerGroupHeartbeat, franz-go does not retry it, and librdkafka passes it to the
+application; after another error they would retry at once. It touches the clock only.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kafkatx.group.actions import Group
 from kafkatx.group.settings import GroupSettings
 from kafkatx.group.sizes import GROUP_BYTES, text_bytes
 
-SAY_EVERY_S = 1.0
+LOG_INTERVAL_S = 1.0
 
 
 class GroupMemory:
-    """Counts what each group takes.
+    """The memory that each group takes.
 
-    :ivar used_bytes: what all groups take.
+    :ivar used_bytes: the memory of all groups.
     """
 
     _log = Logger()
@@ -29,13 +29,14 @@ class GroupMemory:
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
         self._sizes: dict[str, int] = {}
-        self._said_s = clock.seconds() - SAY_EVERY_S
+        self._logged_s = clock.seconds() - LOG_INTERVAL_S
         self.used_bytes = 0
 
     def count(self, group: Group, has_offsets: bool) -> None:
-        """A group was called, or is new: count what it takes now.
+        """Set the memory of a group to its present size.
 
-        :param has_offsets: it stays as long as its offsets do, so without members it is not counted.
+        :param has_offsets: True if it has committed offsets. Such a group exists as long as these, so it is
+            not counted while it has no members.
         """
         size = group.held_bytes
         if size or not has_offsets:
@@ -43,7 +44,7 @@ class GroupMemory:
         self._set(group.group_id, size)
 
     def drop(self, group_id: str) -> None:
-        """A group is gone."""
+        """Set the memory of a group to 0: it was removed."""
         self._set(group_id, 0)
 
     def _set(self, group_id: str, size: int) -> None:
@@ -64,10 +65,10 @@ class GroupMemory:
         member_id: str,
         group_instance_id: str | None,
     ) -> str | None:
-        """Return why a member must not join, or join again, with so much metadata; None if it may.
+        """Return why a member must not join, or rejoin; None if it may.
 
-        :param group: the group as it is; None if there is none.
-        :param size: of its ids and metadata, as :mod:`kafkatx.group.sizes` counts them.
+        :param group: the group; None if there is none yet.
+        :param size: the size of the member's ids and metadata, as :mod:`kafkatx.group.sizes` counts them.
         """
         held = before = new = 0
         if group is None:
@@ -87,13 +88,13 @@ class GroupMemory:
         ):
             if wanted > limit and more > 0:
                 why = f"{what} would take {wanted} bytes, and {setting}={limit}"
-                self._say(group_id, why)
+                self._log_refusal(group_id, why)
                 return why
         return None
 
-    def _say(self, group_id: str, why: str) -> None:
-        """Tell it once in a while: members try again."""
+    def _log_refusal(self, group_id: str, why: str) -> None:
+        """Log at most one line per interval: members retry."""
         now_s = self._clock.seconds()
-        if now_s - self._said_s >= SAY_EVERY_S:
-            self._said_s = now_s
+        if now_s - self._logged_s >= LOG_INTERVAL_S:
+            self._logged_s = now_s
             self._log.warn("a member of group {group} is refused: {why}", group=quoted(group_id), why=why)

@@ -1,6 +1,7 @@
-"""``__consumer_offsets``: where groups and their offsets are written, and read from when the broker starts.
+"""``__consumer_offsets``: groups and offsets are written to it, and loaded from it when the broker starts.
 
-A group's records are in one partition, which the hash of its id gives; its leader is the group's coordinator.
+A group's records are in one partition, chosen by the hash of its id; the partition's leader is the group's
+coordinator. It touches logs, workers and the clock.
 """
 
 from __future__ import annotations
@@ -33,18 +34,17 @@ TO_CLIENTS = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""What an append's error becomes, as in Apache Kafka's ``GroupMetadataManager.storeGroup``: members of groups
-know how to go on from these."""
+"""The error that members are told for an append's, as in Kafka's ``GroupMetadataManager.storeGroup``: members
+know how to go on after these."""
 
+LOG_INTERVAL_S = 10.0
 
-SAY_REFUSED_EVERY_S = 10.0
-
-REMEMBERED = 2048
-"""Of so many groups the partition is not computed anew with each commit."""
+CACHED_GROUPS = 2048
+"""For how many groups the partition is cached."""
 
 
 def java_hash(text: str) -> int:
-    """Java's ``String.hashCode``: of UTF-16 code units, in 32 bits with a sign."""
+    """Return Java's ``String.hashCode``: of UTF-16 code units, in 32 bits with a sign."""
     units = text.encode("utf-16-be", "surrogatepass")
     number = 0
     for unit in struct.unpack(f">{len(units) // 2}H", units):
@@ -52,15 +52,15 @@ def java_hash(text: str) -> int:
     return number - (1 << 32) if number >> 31 else number
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHED_GROUPS)
 def partition_for(group_id: str, partitions: int) -> int:
-    """The partition of a group, as ``GroupMetadataManager.partitionFor`` has it (with ``Utils.abs``)."""
+    """Return a group's partition, as ``GroupMetadataManager.partitionFor`` does (with ``Utils.abs``)."""
     number = java_hash(group_id)
     return 0 if number == -(1 << 31) else abs(number) % partitions
 
 
 class OffsetsTopic:
-    """The topic, made when it is first needed."""
+    """The topic, created when it is first needed."""
 
     _log = Logger()
 
@@ -79,29 +79,29 @@ class OffsetsTopic:
         self._now_ms = now_ms
         self._waiting: list[Deferred[None]] = []
         self._unloaded: dict[int, ErrorCode] = {}
-        self._said_refused_s = -SAY_REFUSED_EVERY_S
+        self._logged_s = -LOG_INTERVAL_S
 
     @property
     def exists(self) -> bool:
-        """Whether groups can be written; else see :meth:`ensure`."""
+        """True if the topic exists; see :meth:`ensure`."""
         return CONSUMER_OFFSETS in self._topics.partitions
 
     @property
     def partitions(self) -> Sequence[Partition]:
-        """Its partitions; none before the topic is made."""
+        """Its partitions; empty before the topic is created."""
         return self._topics.partitions.get(CONSUMER_OFFSETS, ())
 
     def partition_of(self, group_id: str) -> int:
-        """The number of a group's partition.
+        """Return the number of a group's partition.
 
-        :raises RequestError: COORDINATOR_NOT_AVAILABLE: the topic is not there; see :meth:`ensure`.
+        :raises RequestError: COORDINATOR_NOT_AVAILABLE: the topic does not exist; see :meth:`ensure`.
         """
         return partition_for(group_id, len(self._existing()))
 
     def find(self, group_id: str) -> Partition:
-        """A group's partition.
+        """Return a group's partition.
 
-        :raises RequestError: COORDINATOR_NOT_AVAILABLE: the topic is not there.
+        :raises RequestError: COORDINATOR_NOT_AVAILABLE: the topic does not exist.
         """
         partitions = self._existing()
         return partitions[partition_for(group_id, len(partitions))]
@@ -109,12 +109,14 @@ class OffsetsTopic:
     def _existing(self) -> Sequence[Partition]:
         partitions = self._topics.partitions.get(CONSUMER_OFFSETS)
         if not partitions:
-            raise RequestError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{CONSUMER_OFFSETS} is not there yet")
+            raise RequestError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{CONSUMER_OFFSETS} does not exist yet")
         return partitions
 
     def check(self, group_id: str) -> ErrorCode:
-        """Whether the group's partition is loaded: NONE, COORDINATOR_LOAD_IN_PROGRESS while it is not, or
-        COORDINATOR_NOT_AVAILABLE where it could not be."""
+        """Return NONE if a group's partition is loaded.
+
+        :return: otherwise COORDINATOR_LOAD_IN_PROGRESS, or COORDINATOR_NOT_AVAILABLE if loading has failed.
+        """
         if not self._unloaded:
             return ErrorCode.NONE
         return self._unloaded.get(self.partition_of(group_id), ErrorCode.NONE)
@@ -122,7 +124,7 @@ class OffsetsTopic:
     # --- the topic
 
     def ensure(self) -> Deferred[None]:
-        """Have the topic. Who asks first is told first, so that requests that wait for it keep their order.
+        """Create the topic unless it exists. Callers are told in their order, so that requests keep theirs.
 
         :return: fails with RequestError COORDINATOR_NOT_AVAILABLE. Cancelling it ends the waiting only.
         """
@@ -151,15 +153,15 @@ class OffsetsTopic:
     def append(self, group_id: str, records: Sequence[Record]) -> Deferred[int] | None:
         """Write a group's records at once: all of them, or none if they fit into one batch.
 
-        :return: None, or, where ``flush.messages`` makes writers wait for the disk, what fires when they are
-            there and fails with OSError.
-        :raises RequestError: they could not be written; the code is one that members understand.
+        :return: None, or, if ``flush.messages`` makes writers wait, a Deferred that fires when the
+            records are flushed, or fails with OSError.
+        :raises RequestError: they could not be written; members understand the error code.
         """
         return self.append_to(self.find(group_id), records)
 
     def append_to(self, partition: Partition, records: Sequence[Record]) -> Deferred[int] | None:
-        """Write records of groups of one partition; else as :meth:`append`."""
-        for batch in _parted(records, partition.log.config.max_message_bytes):
+        """Write records of groups to their partition; otherwise like :meth:`append`."""
+        for batch in _split(records, partition.log.config.max_message_bytes):
             error = self.stage(partition, batch)
             if error:
                 raise RequestError(TO_CLIENTS.get(error, error))
@@ -168,7 +170,7 @@ class OffsetsTopic:
         return partition.log.flush() if partition.must_flush else None
 
     def stage(self, partition: Partition, records: Sequence[tuple[bytes, bytes | None]]) -> ErrorCode:
-        """Stage a batch, to be written with the others of this round; give the protocol's error, or NONE."""
+        """Stage a batch, to be written with the others of this round; return NONE or the error."""
         if partition.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if len(partition.isr) < partition.min_insync_replicas:
@@ -178,16 +180,16 @@ class OffsetsTopic:
         done = partition.log.append(batch, partition.leader_epoch, now_ms, True, TRUSTED)
         error = ErrorCode.of(done.error)
         if error:
-            self._say_refused(partition, error, done.message)
+            self._log_refusal(partition, error, done.message)
         return error
 
-    def _say_refused(self, partition: Partition, error: ErrorCode, message: str | None) -> None:
-        """Tell it once in a while: it may be the fault of a client, who tries again and again."""
+    def _log_refusal(self, partition: Partition, error: ErrorCode, message: str | None) -> None:
+        """Log at most one line per interval: a client may be at fault, and retries."""
         now_s = self._clock.seconds()
-        if now_s - self._said_refused_s >= SAY_REFUSED_EVERY_S:
-            self._said_refused_s = now_s
+        if now_s - self._logged_s >= LOG_INTERVAL_S:
+            self._logged_s = now_s
             self._log.error(
-                "{partition} does not take what the broker writes to it: {error} {message}",
+                "{partition} refused the broker's own records: {error} {message}",
                 partition=partition.topic_partition,
                 error=error.name,
                 message=message,
@@ -196,14 +198,14 @@ class OffsetsTopic:
     # --- reading
 
     async def load(self, replay: ReplayRecord, loaded: Callable[[], object]) -> None:
-        """Read every partition and replay what stands in it; :meth:`check` tells which are not done.
+        """Read every partition and replay its records; :meth:`check` tells which are not loaded.
 
-        What is wrong with one partition, or with a record, is told in the broker's log and keeps nobody else.
+        Problems with one partition, or with a record, are logged and do not affect the others.
 
         :param replay: called with (key version, key, value), for the last record of each key, in the order
             of their offsets.
-        :param loaded: called when all of a partition that could be read has been replayed, before
-            :meth:`check` says so.
+        :param loaded: called when all readable records of a partition have been replayed, before
+            :meth:`check` returns NONE for it.
         """
         partitions = self.partitions
         self._unloaded = dict.fromkeys(range(len(partitions)), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -216,8 +218,8 @@ class OffsetsTopic:
                 self._unloaded[number] = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def _parted(records: Sequence[Record], max_bytes: int) -> Iterator[Sequence[Record]]:
-    """Cut records into batches that the log takes: mostly one, and no record is ever cut."""
+def _split(records: Sequence[Record], max_bytes: int) -> Iterator[Sequence[Record]]:
+    """Split records into batches that the log takes, mostly one; no record is split."""
     first, size = 0, 0
     for number, record in enumerate(records):
         record_bytes = MOST_OVERHEAD + len(record.key) + len(record.value or b"")

@@ -1,4 +1,7 @@
-"""Records that machines of groups want stored, and when the machines hear of it: in their order."""
+"""The store of group records: it appends what the machines of groups want stored, and reports in order.
+
+It touches :class:`kafkatx.broker.coordinator.offsets_topic.OffsetsTopic` only.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Group, Record
 
 NOT_FLUSHED = TO_CLIENTS[ErrorCode.KAFKA_STORAGE_ERROR]
-"""What members are told where the disk failed when it was to keep what had been written."""
+"""The error that members are told if flushing written records has failed."""
 
 
 class _Store:
-    """One that is not told of yet; its error is None while it waits for the disk."""
+    """A store that is not reported yet; its error is None while it waits for the disk."""
 
     __slots__ = ("error", "group")
 
@@ -28,20 +31,20 @@ class _Store:
 
 
 class RecordStore:
-    """Appends at once. Where ``flush.messages`` makes writers wait for the disk, groups hear of it later.
+    """Appends records at once; reports later where ``flush.messages`` makes writers wait for the disk.
 
-    :ivar told: called with the group and the error, or NONE, where a store was not done at once.
+    :param stored: called with the group and NONE or the error, for each store that was not done at once.
     """
 
     _log = Logger()
 
-    def __init__(self, topic: OffsetsTopic, told: Callable[[Group, ErrorCode], None]) -> None:
+    def __init__(self, topic: OffsetsTopic, stored: Callable[[Group, ErrorCode], None]) -> None:
         self._topic = topic
-        self._told = told
+        self._stored = stored
         self._waiting: dict[str, deque[_Store]] = {}
 
     def store(self, group: Group, records: Sequence[Record]) -> ErrorCode | None:
-        """Append the records of a group; None: the group is to hear of it later."""
+        """Append the records of a group; return NONE or the error, or None if that is reported later."""
         error, flushing = ErrorCode.NONE, None
         try:
             flushing = self._topic.append(group.group_id, records)
@@ -61,19 +64,19 @@ class RecordStore:
             store.error = NOT_FLUSHED
             if not result.check(OSError):
                 self._log.failure("flushing __consumer_offsets failed", result)
-        self._tell(store.group.group_id)
+        self._report(store.group.group_id)
 
-    def _tell(self, group_id: str) -> None:
-        """Tell of all that are done and have none before them that is not."""
+    def _report(self, group_id: str) -> None:
+        """Report the stores that are done, up to the first of the group that is not."""
         waiting = self._waiting[group_id]
         while waiting and (error := waiting[0].error) is not None:
-            self._told(waiting.popleft().group, error)
+            self._stored(waiting.popleft().group, error)
         if not waiting:
             self._waiting.pop(group_id, None)
 
 
 async def flushed(flushing: Deferred[int] | None) -> ErrorCode:
-    """Wait for the disk, where that is asked for; give the error that clients are told."""
+    """Wait for a flush, if there is one; return NONE or the error for clients."""
     if flushing is not None:
         try:
             await flushing

@@ -1,4 +1,4 @@
-"""When machines of groups are called though nobody asks them anything: one timer for each group."""
+"""The timers of groups: one for each, at the deadline of its machine. It touches the clock only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafkatx.group.actions import NEVER_MS, Group
 
 
 class _Timer:
-    """When a group is looked at again; ``due_ms`` may be earlier than its deadline."""
+    """A group's timer; ``due_ms`` may be earlier than the group's deadline."""
 
     __slots__ = ("call", "due_ms")
 
@@ -20,20 +20,20 @@ class _Timer:
 
 
 class GroupTimers:
-    """Calls ``ring(group)`` when a group's deadline has come.
+    """Calls ``on_deadline(group)`` when a group's deadline has passed.
 
-    A deadline that moves away leaves its timer as it is: when that comes, too early then, it is set anew. So
-    heartbeats, which move deadlines all the time, cost no timers.
+    A deadline that moves to a later time leaves the timer as it is: when it fires, too early, it is set
+    again. So heartbeats, which move deadlines all the time, need no timers.
     """
 
-    def __init__(self, clock: IReactorTime, ring: Callable[[Group], None]) -> None:
+    def __init__(self, clock: IReactorTime, on_deadline: Callable[[Group], None]) -> None:
         self._clock = clock
-        self._ring = ring
+        self._on_deadline = on_deadline
         self._timers: dict[str, _Timer] = {}
         self._last_s = self._behind_s = 0.0
 
     def now_ms(self) -> int:
-        """Return the machines' time. It never goes back, also where a reactor not our own does."""
+        """Return the machines' time, which never goes back, even if the reactor's does."""
         now_s = self._clock.seconds()
         if now_s < self._last_s:
             self._behind_s += self._last_s - now_s
@@ -41,7 +41,7 @@ class GroupTimers:
         return int((now_s + self._behind_s) * 1000)
 
     def set(self, group: Group) -> None:
-        """A group was called: its deadline may have moved."""
+        """Set the timer of a group whose deadline may have moved."""
         due_ms = group.deadline_ms
         if due_ms == NEVER_MS:
             return
@@ -51,22 +51,22 @@ class GroupTimers:
                 return
             timer.call.cancel()
         wait_s = max(due_ms - self.now_ms(), 0) / 1000
-        self._timers[group.group_id] = _Timer(self._clock.callLater(wait_s, self._come, group), due_ms)
+        self._timers[group.group_id] = _Timer(self._clock.callLater(wait_s, self._fire, group), due_ms)
 
-    def _come(self, group: Group) -> None:
+    def _fire(self, group: Group) -> None:
         del self._timers[group.group_id]
         if group.deadline_ms <= self.now_ms():
-            self._ring(group)
+            self._on_deadline(group)
         else:
             self.set(group)
 
     def drop(self, group_id: str) -> None:
-        """Call the group no more."""
+        """Cancel the timer of a group."""
         timer = self._timers.pop(group_id, None)
         if timer is not None:
             timer.call.cancel()
 
     def stop(self) -> None:
-        """Call nobody any more."""
+        """Cancel all timers."""
         for group_id in list(self._timers):
             self.drop(group_id)

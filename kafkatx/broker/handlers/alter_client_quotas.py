@@ -1,10 +1,10 @@
 """AlterClientQuotas (key 49), versions 0-1: set and remove quotas (KIP-546).
 
-What is wrong with one entity costs the others nothing; of an entity all changes are made, or none. Error
-messages are those of Kafka's ``ClientQuotaControlManager`` where a client may look for them.
+An invalid entity does not affect the others; all changes of an entity are made, or none. Error messages are
+those of Kafka's ``ClientQuotaControlManager`` where clients may look for them.
 
-Deviations from Apache Kafka: an entity that stands twice in a request is refused both times; an ip is an
-address, not the name of a host.
+Deviations from Apache Kafka: an entity that is repeated in a request is refused; an ip is an address, not
+a host name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kafkatx.wire.messages.alter_client_quotas import (
 )
 
 FRACTION = 1e-6
-"""What a number may be away from a whole one."""
+"""How far a number may be from a whole number and still count as one."""
 
 MAX_NAME_BYTES = 32_767
 """The longest client id that a request can carry."""
@@ -43,13 +43,13 @@ _OF_CLIENTS = {
     "controller_mutation_rate": None,
 }
 _OF_ADDRESSES = {"connection_creation_rate": INT_MAX}
-"""The quotas there are (``QuotaConfigs``), and the largest value of those that are whole numbers."""
+"""The known quotas (``QuotaConfigs``); for those that are whole numbers, the largest value."""
 
 
 def answer(
     broker: Broker, request: AlterClientQuotasRequest, context: RequestContext
 ) -> AlterClientQuotasResponse | Deferred[AlterClientQuotasResponse]:
-    """Check every entity, and change those that are right."""
+    """Check every entity, and change the valid ones."""
     times = Counter(_key(entry) for entry in request.entries)
     changes: dict[QuotaEntity, dict[str, float | None]] = {}
     results = []
@@ -70,7 +70,7 @@ def answer(
 
 
 def _key(entry: EntryData) -> QuotaEntity:
-    """The entity, right or wrong, with its types in order."""
+    """Return the entity, valid or not, with its types in order."""
     return tuple(sorted(((e.entity_type, e.entity_name) for e in entry.entity), key=repr))
 
 
@@ -79,7 +79,7 @@ def _text(entry: EntryData) -> str:
 
 
 def _entity(parts: list[EntityData]) -> QuotaEntity:
-    """The entity.
+    """Return the entity of a request's entry.
 
     :raises RequestError: INVALID_REQUEST.
     """
@@ -103,7 +103,10 @@ def _entity(parts: list[EntityData]) -> QuotaEntity:
 
 
 def _check_address(text: str | None) -> None:
-    """:raises RequestError: it is no address; names of hosts are not looked up."""
+    """Check an IP address; host names are not looked up.
+
+    :raises RequestError: INVALID_REQUEST.
+    """
     try:
         if text is not None:
             ipaddress.ip_address(text)
@@ -112,7 +115,7 @@ def _check_address(text: str | None) -> None:
 
 
 def _changes(entry: EntryData) -> dict[str, float | None]:
-    """The values by name, None for those to remove.
+    """Return the new values by name, None for those to remove.
 
     :raises RequestError: INVALID_REQUEST.
     """
@@ -128,11 +131,11 @@ def _changes(entry: EntryData) -> dict[str, float | None]:
 
 
 def _value(op: OpData, largest: int | None) -> float:
-    """The value, a whole number where it must be one.
+    """Return the value, a whole number where it must be one.
 
     :raises RequestError: INVALID_REQUEST.
     """
-    if not op.value > 0:  # which "nan" is not either
+    if not op.value > 0:  # "nan" is not, either
         raise _invalid(f"Quota {op.key} must be greater than 0")
     if largest is None:
         return op.value
@@ -157,7 +160,7 @@ def _result(entry: EntryData, code: int, why: str | None) -> EntryResult:
 def refuse(
     request: AlterClientQuotasRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> AlterClientQuotasResponse:
-    """The same error for every entity."""
+    """Refuse every entity with the same error."""
     return AlterClientQuotasResponse(entries=[_result(entry, code, why) for entry in request.entries])
 
 

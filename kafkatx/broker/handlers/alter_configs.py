@@ -1,6 +1,6 @@
-"""AlterConfigs (key 33), versions 0-2: all configs of topics, groups or brokers, anew.
+"""AlterConfigs (key 33), versions 0-2: replace all configs of topics, groups or brokers.
 
-A config that is not named returns to its default (KIP-133). IncrementalAlterConfigs has come in its place.
+A config that is not named returns to its default (KIP-133). IncrementalAlterConfigs replaces this API.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def _alter_all(broker: Broker, request: AlterConfigsRequest) -> AlterConfi
 async def _alter(broker: Broker, asked: AlterConfigsResource, validate_only: bool) -> None:
     """Alter one resource, or only check that it could be.
 
-    :raises RequestError: it cannot be altered so.
+    :raises RequestError: it cannot be altered like this.
     """
     configs = {config.name: config.value for config in asked.configs}
     if len(configs) < len(asked.configs):
@@ -64,7 +64,7 @@ def _result(
 def refuse(
     request: AlterConfigsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> AlterConfigsResponse:
-    """The same error for every resource."""
+    """Refuse every resource with the same error."""
     return AlterConfigsResponse(0, [_result(asked, code, why) for asked in request.resources])
 
 

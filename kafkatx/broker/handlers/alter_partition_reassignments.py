@@ -1,7 +1,7 @@
-"""AlterPartitionReassignments (key 45), version 0: let other brokers hold partitions (KIP-455).
+"""AlterPartitionReassignments (key 45), version 0: move partitions between brokers (KIP-455).
 
-There is one broker, which holds them all: to stay there is granted, anything else is refused, and there is
-never a reassignment under way that could be cancelled.
+There is one broker, which has all partitions: an assignment to it is accepted, any other is refused, and
+there is never a reassignment in progress that could be cancelled.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def _result(broker: Broker, topic: str, asked: ReassignablePartition) -> Reassig
 
 
 def _reassign(broker: Broker, topic: str, asked: ReassignablePartition) -> None:
-    """Let a partition be where it is.
+    """Check that a partition stays where it is.
 
-    :raises RequestError: it is to be elsewhere, or what is not under way is to be cancelled.
+    :raises RequestError: it would have to move, or a reassignment that is not in progress is cancelled.
     """
     state = find_state(broker.coordinator.state, topic, asked.partition_index)
     if asked.replicas is None:
@@ -62,7 +62,7 @@ def _reassign(broker: Broker, topic: str, asked: ReassignablePartition) -> None:
 def refuse(
     request: AlterPartitionReassignmentsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> AlterPartitionReassignmentsResponse:
-    """The error of the whole."""
+    """Refuse the whole request with an error."""
     return AlterPartitionReassignmentsResponse(0, code, why)
 
 

@@ -1,10 +1,10 @@
-"""AlterReplicaLogDirs (key 34), versions 0-2: partitions move between the log.dirs of this broker (KIP-113).
+"""AlterReplicaLogDirs (key 34), versions 0-2: move partitions between this broker's log.dirs (KIP-113).
 
-The reply comes when the moves have begun, or wait for their turn: one partition is copied at a time.
-DescribeLogDirs shows how far each has come. A partition that is named for several dirs goes to the last.
+The reply comes when the moves have begun, or are queued: one partition is copied at a time. DescribeLogDirs
+shows their progress. A partition that is named for several dirs goes to the last.
 
-Deviation from Apache Kafka: a dir is meant for partitions that are here; for one that is not, it is not
-remembered, and REPLICA_NOT_AVAILABLE is answered.
+Deviation from Apache Kafka: a dir for a partition that this broker does not have is not remembered, and the
+answer is REPLICA_NOT_AVAILABLE.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def answer(
 
 
 def _wanted(request: AlterReplicaLogDirsRequest) -> dict[TopicPartition, str]:
-    """Return the log dir that each partition is to go to."""
+    """Return the destination log dir of each partition."""
     return {
         TopicPartition(topic.name, number): log_dir.path
         for log_dir in request.dirs
@@ -58,7 +58,7 @@ def _begin(broker: Broker, name: TopicPartition, path: str) -> int:
 def refuse(
     request: AlterReplicaLogDirsRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> AlterReplicaLogDirsResponse:
-    """The same error for every partition."""
+    """Refuse every partition with the same error."""
     results: dict[str, AlterReplicaLogDirTopicResult] = {}
     for name in _wanted(request):
         topic = results.setdefault(name.topic, AlterReplicaLogDirTopicResult(name.topic))

@@ -1,6 +1,6 @@
 """ApiVersions (key 18), versions 0-4; a newer one is answered with error 35 by the dispatch.
 
-Features whose lowest level is 0 are told from version 4 on: older clients cannot read them (KAFKA-17011).
+Features whose lowest level is 0 are shown from version 4 on: older clients cannot read them (KAFKA-17011).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOWEST_LEVEL_0_SINCE = 4
 
 
 def answer(broker: Broker, request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
-    """Show what the table of handlers offers, and the features."""
+    """List the APIs of the table of handlers, and the features."""
     if request.client_software_name:
         context.peer.client_software = f"{request.client_software_name} {request.client_software_version}"
     in_force = features(broker.config)
@@ -43,7 +43,7 @@ def answer(broker: Broker, request: ApiVersionsRequest, context: RequestContext)
 def refuse(
     request: ApiVersionsRequest | None, context: RequestContext, code: ErrorCode, message: str
 ) -> ApiVersionsResponse:
-    """The error, with the range of ApiVersions itself: that is all that the client needs to try again."""
+    """Return an error with the versions of ApiVersions itself: a client needs no more to try again."""
     own = ApiVersionsRequest.VERSIONS
     return ApiVersionsResponse(code, [ApiVersion(ApiVersionsRequest.API_KEY, own[0], own[-1])])
 

@@ -1,4 +1,6 @@
-"""ConsumerGroupDescribe (key 69), versions 0-1: groups of KIP-848; of the classic protocol none is found.
+"""ConsumerGroupDescribe (key 69), versions 0-1: groups of KIP-848.
+
+Groups of the classic protocol are not found.
 
 Deviation from Apache Kafka: a group that is named more than once is described once.
 """
@@ -46,7 +48,7 @@ def _describe(broker: Broker, group_id: str, operations: int) -> DescribedGroup:
 def refuse(
     request: ConsumerGroupDescribeRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> ConsumerGroupDescribeResponse:
-    """The same error for every group."""
+    """Refuse every group with the same error."""
     return ConsumerGroupDescribeResponse(
         groups=[DescribedGroup(code, message, group_id) for group_id in dict.fromkeys(request.group_ids)]
     )

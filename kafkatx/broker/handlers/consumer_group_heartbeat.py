@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeat (key 68), versions 0-1: members of KIP-848 join, stay and leave.
 
-Deviations from Apache Kafka: a regular expression is resolved before the answer goes, not after it; the RE2
-syntax that cannot matter for topic names is not there (``kafkatx.group.consumer.subscription.expression``).
+Deviations from Apache Kafka: a regular expression is resolved before the reply, not after it; the RE2 syntax
+that cannot matter for topic names is missing (``kafkatx.group.consumer.subscription.expression``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROTOCOL = "consumer"
 def answer(
     broker: Broker, request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> ConsumerGroupHeartbeatResponse | Deferred[ConsumerGroupHeartbeatResponse]:
-    """Serve a member. The first group of all has to wait for ``__consumer_offsets`` to be made."""
+    """Serve a member; the first group of all waits until ``__consumer_offsets`` has been created."""
     if PROTOCOL not in broker.config[settings.GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
         raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
     if broker.groups.topic.exists:
@@ -56,7 +56,7 @@ def _serve(
         raise RequestError(error)
     client = Client(context.client_id or "", f"/{context.peer.host}")
     group = groups.find(request.group_id)
-    _check_room(broker, group, request, context)
+    _check_memory(broker, group, request, context)
     if isinstance(group, ConsumerGroup):
         known = group
         return groups.ask(
@@ -68,10 +68,10 @@ def _serve(
     return _join_new(broker, group, request, version, client)
 
 
-def _check_room(
+def _check_memory(
     broker: Broker, group: Group | None, request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> None:
-    """See whether there is room for what a member says of itself, if it does.
+    """Check that there is memory for a member's subscription, if the request has one.
 
     :raises RequestError: GROUP_MAX_SIZE_REACHED.
     """
@@ -96,7 +96,7 @@ def _join_new(
     version: int,
     client: Client,
 ) -> ConsumerGroupHeartbeatResponse | Deferred[ConsumerGroupHeartbeatResponse]:
-    """Let a member join a group that is not there, or that is of the classic protocol so far."""
+    """Add a member to a new group, or to one that changes from the classic protocol."""
     group = broker.groups.new_consumer(request.group_id)
     if not isinstance(former, ClassicGroup):
         broker.groups.add(group)
@@ -112,7 +112,7 @@ def _join_new(
 def refuse(
     request: ConsumerGroupHeartbeatRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> ConsumerGroupHeartbeatResponse:
-    """The error, and why."""
+    """Refuse the request with an error and a message."""
     return ConsumerGroupHeartbeatResponse(0, code, message)
 
 

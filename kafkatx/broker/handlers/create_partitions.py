@@ -1,7 +1,7 @@
 """CreatePartitions (key 37), versions 0-3: more partitions for topics (KIP-195).
 
-The new ones can be written to when the reply is there. Deviations from Apache Kafka: with ``timeout_ms`` the
-reply is not cut short; ``__consumer_offsets`` keeps its number, for a group's partition is found by it.
+The new partitions can be written to when the reply comes. Deviations from Apache Kafka: ``timeout_ms`` is
+ignored; ``__consumer_offsets`` cannot grow, because a group's partition depends on their number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kafkatx.wire.messages.create_partitions import (
 def answer(
     broker: Broker, request: CreatePartitionsRequest, context: RequestContext
 ) -> Deferred[CreatePartitionsResponse]:
-    """Let the topics grow, one after the other."""
+    """Add partitions to the topics, one after the other."""
     return Deferred.fromCoroutine(_grow_all(broker, request))
 
 
@@ -50,9 +50,9 @@ async def _grow_all(broker: Broker, request: CreatePartitionsRequest) -> CreateP
 
 
 async def _grow(broker: Broker, asked: CreatePartitionsTopic, validate_only: bool) -> None:
-    """Let one topic grow, or only check that it could.
+    """Add partitions to one topic, or only check that this is possible.
 
-    :raises RequestError: it cannot grow as asked.
+    :raises RequestError: the request is invalid.
     """
     topic = broker.coordinator.state.topics.get(asked.name)
     if topic is None:
@@ -76,9 +76,9 @@ async def _grow(broker: Broker, asked: CreatePartitionsTopic, validate_only: boo
 
 
 def _assignment(broker: Broker, asked: CreatePartitionsTopic, topic: Topic) -> list[tuple[int, ...]]:
-    """The replicas of each new partition, as asked for or as the broker sees fit.
+    """Return the replicas of each new partition, as requested or as planned by the broker.
 
-    :raises RequestError: INVALID_REPLICA_ASSIGNMENT, or of ``Topics.plan``.
+    :raises RequestError: INVALID_REPLICA_ASSIGNMENT, or as ``Topics.plan``.
     """
     count = len(topic.partitions)
     replication_factor = len(topic.partitions[0].replicas)
@@ -103,7 +103,7 @@ def _assignment(broker: Broker, asked: CreatePartitionsTopic, topic: Topic) -> l
 def refuse(
     request: CreatePartitionsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> CreatePartitionsResponse:
-    """The same error for every topic."""
+    """Refuse every topic with the same error."""
     return CreatePartitionsResponse(
         0, [CreatePartitionsTopicResult(asked.name, code, why) for asked in request.topics]
     )

@@ -1,10 +1,9 @@
 """CreateTopics (key 19), versions 0-7.
 
--1 partitions or replicas are the broker's defaults in every version: KIP-464 names version 4, but Apache
-Kafka's broker looks at none, and clients send -1 in older ones.
+-1 partitions or replicas mean the broker's defaults in every version: KIP-464 names version 4, but Apache
+Kafka's broker does not check it, and clients send -1 in older versions.
 
-Deviations from Apache Kafka: with ``timeout_ms`` the reply is not cut short; it comes when the topic
-can be written to.
+Deviation from Apache Kafka: ``timeout_ms`` is ignored; the reply comes when the topic can be written to.
 """
 
 from __future__ import annotations
@@ -62,9 +61,9 @@ async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTop
 
 
 async def _create(broker: Broker, asked: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
-    """Create one topic, or only check that it could be.
+    """Create one topic, or only check that this is possible.
 
-    :raises RequestError: it cannot be created as asked.
+    :raises RequestError: the request is invalid.
     """
     broker.topics.check_new(asked.name)
     configs = {config.name: config.value for config in asked.configs}
@@ -95,7 +94,7 @@ async def _make(
 
 
 def _assignment(broker: Broker, asked: CreatableTopic) -> list[tuple[int, ...]]:
-    """The replicas of each partition, as asked for or as the broker sees fit."""
+    """Return the replicas of each partition, as requested or as planned by the broker."""
     if not asked.assignments:
         return broker.topics.plan(asked.num_partitions, asked.replication_factor)
     if (asked.num_partitions, asked.replication_factor) != (BY_DEFAULT, BY_DEFAULT):
@@ -120,7 +119,7 @@ def _assignment(broker: Broker, asked: CreatableTopic) -> list[tuple[int, ...]]:
 def refuse(
     request: CreateTopicsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> CreateTopicsResponse:
-    """The same error for every topic."""
+    """Refuse every topic with the same error."""
     return CreateTopicsResponse(
         topics=[
             CreatableTopicResult(t.name, error_code=code, error_message=why, configs=[])

@@ -1,4 +1,4 @@
-"""DeleteGroups (key 42), versions 0-2: groups without members, and their offsets with them."""
+"""DeleteGroups (key 42), versions 0-2: delete groups without members, and their offsets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafkatx.wire.messages.delete_groups import (
 def answer(
     broker: Broker, request: DeleteGroupsRequest, context: RequestContext
 ) -> Deferred[DeleteGroupsResponse]:
-    """Delete each group; one that is named twice is deleted, and answered, once."""
+    """Delete each group; a repeated group is deleted, and answered, once."""
     return Deferred.fromCoroutine(_delete_all(broker, list(dict.fromkeys(request.groups_names))))
 
 
@@ -44,7 +44,7 @@ async def _delete(broker: Broker, group_id: str) -> ErrorCode:
 def refuse(
     request: DeleteGroupsRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> DeleteGroupsResponse:
-    """The same error for every group."""
+    """Refuse every group with the same error."""
     return DeleteGroupsResponse(0, [DeletableGroupResult(name, code) for name in request.groups_names])
 
 

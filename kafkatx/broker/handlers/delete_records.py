@@ -1,6 +1,6 @@
-"""DeleteRecords (key 21), versions 0-2: let a partition start at a later offset (KIP-107).
+"""DeleteRecords (key 21), versions 0-2: raise the log start offset of partitions (KIP-107).
 
-The new start is on the disk before the reply: what was deleted never comes back, not after kill -9 either.
+The new offset is on the disk before the reply: deleted records never come back, not even after kill -9.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HIGH_WATERMARK = -1
 def answer(
     broker: Broker, request: DeleteRecordsRequest, context: RequestContext
 ) -> Deferred[DeleteRecordsResponse]:
-    """Move the starts of all partitions, then wait until each is written down."""
+    """Raise the log start offsets of all partitions, then wait until each is on the disk."""
     topics = [
         (topic.name, [_begin(broker, topic.name, asked) for asked in topic.partitions])
         for topic in request.topics
@@ -38,7 +38,7 @@ def answer(
 def _begin(
     broker: Broker, topic: str, asked: DeleteRecordsPartition
 ) -> tuple[DeleteRecordsPartitionResult, Deferred[None] | None]:
-    """Move one start; gives the result, true once the Deferred has fired."""
+    """Raise one log start offset; return the result, true once the Deferred has fired."""
     try:
         partition = _find(broker, topic, asked.partition_index)
         start = _move(partition, asked.offset)
@@ -46,16 +46,16 @@ def _begin(
         return _error(asked, error.code), None
     except OSError:
         return _error(asked, ErrorCode.KAFKA_STORAGE_ERROR), None
-    # those who wait below the new start are told at once
+    # fetches that wait below the new start are answered at once
     partition.wake()
     saving = broker.store.checkpoint_log_start(partition.topic_partition)
     return DeleteRecordsPartitionResult(asked.partition_index, start), saving
 
 
 def _find(broker: Broker, topic: str, number: int) -> Partition:
-    """The partition, if its records may be deleted.
+    """Return the partition, if its records may be deleted.
 
-    :raises RequestError: there is none, or they may not.
+    :raises RequestError: it does not exist, or they may not.
     """
     if topic in INTERNAL_TOPICS:
         raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
@@ -71,10 +71,10 @@ def _find(broker: Broker, topic: str, number: int) -> Partition:
 
 
 def _move(partition: Partition, offset: int) -> int:
-    """Let a log start at *offset*, or later if it does already; return where.
+    """Raise a log start offset to *offset*, unless it is higher already; return it.
 
-    :raises RequestError: OFFSET_OUT_OF_RANGE: no consumer has seen that offset yet, or it is none.
-    :raises OSError: old segments cannot be put aside.
+    :raises RequestError: OFFSET_OUT_OF_RANGE: the offset is negative or above the high watermark.
+    :raises OSError: old segments cannot be renamed.
     """
     if offset == HIGH_WATERMARK:
         offset = partition.high_watermark
@@ -107,7 +107,7 @@ def _error(asked: DeleteRecordsPartition, code: int) -> DeleteRecordsPartitionRe
 def refuse(
     request: DeleteRecordsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DeleteRecordsResponse:
-    """The same error for every partition."""
+    """Refuse every partition with the same error."""
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(topic.name, [_error(asked, code) for asked in topic.partitions])

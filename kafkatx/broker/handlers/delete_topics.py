@@ -1,7 +1,7 @@
 """DeleteTopics (key 20), versions 0-6: by name, from version 6 on also by topic id.
 
-Deviation from Apache Kafka: internal topics are refused with INVALID_TOPIC_EXCEPTION. There it is the
-command-line tool that refuses them, and other clients can do the harm.
+Deviation from Apache Kafka: internal topics are refused with INVALID_TOPIC_EXCEPTION. Kafka leaves that to
+its command-line tool, so other clients can delete them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResu
 def refuse(
     request: DeleteTopicsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DeleteTopicsResponse:
-    """The same error for every topic."""
+    """Refuse every topic with the same error."""
     return DeleteTopicsResponse(
         responses=[DeletableTopicResult(t.name, t.topic_id, code, why) for t in _asked(request)]
     )

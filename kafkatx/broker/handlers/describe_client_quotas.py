@@ -1,8 +1,8 @@
 """DescribeClientQuotas (key 48), versions 0-1: the quotas that are set (KIP-546).
 
-A filter names types of entities, each with a name, with "the default", or with "any that is named or the
-default". An entity is shown that has all of these types; if the filter is strict, no other types. An
-empty filter shows all, an empty strict one none.
+A filter names types of entities, each with a name, "the default", or "any name or the default". It selects
+entities that have all of these types and, if it is strict, no others. An empty filter selects all entities,
+an empty strict one none.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def answer(
 
 
 def _filter(components: list[ComponentData]) -> dict[str, Matches]:
-    """What is wanted of each type.
+    """Return the filter of each type.
 
-    :raises RequestError: INVALID_REQUEST, or UNSUPPORTED_VERSION for a type that there is not.
+    :raises RequestError: INVALID_REQUEST, or UNSUPPORTED_VERSION for an unknown type.
     """
     wanted: dict[str, Matches] = {}
     for component in components:
@@ -98,7 +98,7 @@ def _invalid(why: str) -> RequestError:
 def refuse(
     request: DescribeClientQuotasRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DescribeClientQuotasResponse:
-    """An error, and no list at all."""
+    """Refuse the request with an error, without a list."""
     return DescribeClientQuotasResponse(error_code=code, error_message=why, entries=None)
 
 

@@ -46,7 +46,7 @@ def answer(
 def refuse(
     request: DescribeClusterRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> DescribeClusterResponse:
-    """The error and why."""
+    """Refuse the request with an error and a message."""
     return DescribeClusterResponse(0, code, message, request.endpoint_type)
 
 

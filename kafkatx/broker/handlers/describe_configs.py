@@ -56,9 +56,9 @@ def _describe(
 
 
 def _entries(broker: Broker, asked: DescribeConfigsResource) -> list[ConfigEntry]:
-    """All configs of a resource.
+    """Return all configs of a resource.
 
-    :raises RequestError: there is no such topic or broker. Any group may have configs.
+    :raises RequestError: the topic or broker does not exist. Any group may have configs.
     """
     name = asked.resource_name
     if asked.resource_type == TOPIC:
@@ -99,7 +99,7 @@ def _error(asked: DescribeConfigsResource, code: int, why: str) -> DescribeConfi
 def refuse(
     request: DescribeConfigsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DescribeConfigsResponse:
-    """The same error for every resource."""
+    """Refuse every resource with the same error."""
     return DescribeConfigsResponse(0, [_error(asked, code, why) for asked in request.resources])
 
 

@@ -56,7 +56,7 @@ def _without_members(
 def refuse(
     request: DescribeGroupsRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> DescribeGroupsResponse:
-    """The same error for every group."""
+    """Refuse every group with the same error."""
     return DescribeGroupsResponse(
         0, [_without_members(name, "", code, message) for name in dict.fromkeys(request.groups)]
     )

@@ -1,11 +1,11 @@
-"""DescribeLogDirs (key 35), versions 0-4: which partitions lie in which of log.dirs, and how large (KIP-113).
+"""DescribeLogDirs (key 35), versions 0-4: the partitions in each of log.dirs, and their sizes (KIP-113).
 
 A dir that is offline has error KAFKA_STORAGE_ERROR and no partitions. A partition that is on its way into a
 dir (AlterReplicaLogDirs) is a future replica there, whose lag is what its copy lacks; all other lags are 0.
-A store without directories has none to tell of.
+A store without directories shows none.
 
 The size of a dir's volume and its free space are read in a worker (version 4, KIP-827): a file system that
-hangs keeps nobody else waiting.
+hangs does not block other requests.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def answer(
 
 
 def _with_volumes(response: DescribeLogDirsResponse) -> DescribeLogDirsResponse:
-    """Add what the file systems say; runs in a worker. A dir that cannot be asked keeps -1."""
+    """Add the sizes of the file systems; runs in a worker. A dir that cannot be read keeps -1."""
     for result in response.results:
         if not result.error_code:
             with suppress(OSError):
@@ -57,7 +57,7 @@ def _with_volumes(response: DescribeLogDirsResponse) -> DescribeLogDirsResponse:
 
 
 def _describe(log_dir: ILogDir, wanted: set[TopicPartition] | None) -> DescribeLogDirsResult:
-    """One ``ILogDir``; None in place of the partitions that are wanted: all."""
+    """Describe one log dir; *wanted* are its partitions, None for all."""
     if log_dir.error is not None:
         return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir.path)
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
@@ -77,7 +77,7 @@ def _describe(log_dir: ILogDir, wanted: set[TopicPartition] | None) -> DescribeL
 def refuse(
     request: DescribeLogDirsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DescribeLogDirsResponse:
-    """No dir, and from version 3 on the error."""
+    """Refuse the request: no dirs, and from version 3 on an error."""
     return DescribeLogDirsResponse(error_code=code)
 
 

@@ -22,7 +22,7 @@ from kafkatx.wire.messages.describe_producers import (
 def answer(
     broker: Broker, request: DescribeProducersRequest, context: RequestContext
 ) -> DescribeProducersResponse:
-    """Describe each partition; one that stands twice is described once."""
+    """Describe each partition; a repeated one is described once."""
     numbers: dict[str, dict[int, None]] = {}
     for asked in request.topics:
         numbers.setdefault(asked.name, {}).update(dict.fromkeys(asked.partition_indexes))
@@ -45,7 +45,7 @@ def _describe(broker: Broker, topic: str, number: int) -> PartitionResponse:
 def refuse(
     request: DescribeProducersRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DescribeProducersResponse:
-    """The same error for every partition."""
+    """Refuse every partition with the same error."""
     return DescribeProducersResponse(
         0,
         [

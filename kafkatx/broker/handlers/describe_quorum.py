@@ -1,4 +1,4 @@
-"""DescribeQuorum (key 55), versions 0-2: who decides on the cluster's metadata.
+"""DescribeQuorum (key 55), versions 0-2: the quorum of the cluster's metadata.
 
 Apache Kafka's brokers elect a leader of ``__cluster_metadata`` among their controllers. Here that is the
 controller, as the one voter; the other brokers are observers. There is no log of metadata: offsets, epochs
@@ -30,7 +30,7 @@ LISTENER = "PLAINTEXT"
 
 
 def answer(broker: Broker, request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
-    """Describe the one quorum that there is."""
+    """Describe the only quorum."""
     asked = [(topic.topic_name, p.partition_index) for topic in request.topics for p in topic.partitions]
     if len(asked) > 1:
         raise RequestError(ErrorCode.INVALID_REQUEST, f"only {METADATA_TOPIC}-0 has a quorum")
@@ -66,7 +66,7 @@ def _describe(state: ClusterState, now_ms: int) -> DescribeQuorumResponse:
 def refuse(
     request: DescribeQuorumRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> DescribeQuorumResponse:
-    """The error and why."""
+    """Refuse the request with an error and a message."""
     return DescribeQuorumResponse(code, message)
 
 

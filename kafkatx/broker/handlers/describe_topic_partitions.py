@@ -64,7 +64,7 @@ def answer(
 def _describe(
     broker: Broker, name: str, start: int, room: int
 ) -> tuple[DescribeTopicPartitionsResponseTopic, int]:
-    """At most *room* partitions of a topic, from *start* on; and how many it has in all."""
+    """Return at most *room* partitions of a topic, from *start* on, and the number of all."""
     state: ClusterState = broker.coordinator.state
     topic = state.topics.get(name)
     if topic is None:
@@ -95,7 +95,7 @@ def _describe(
 def refuse(
     request: DescribeTopicPartitionsRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> DescribeTopicPartitionsResponse:
-    """The same error for every topic."""
+    """Refuse every topic with the same error."""
     names = sorted({topic.name for topic in request.topics})
     return DescribeTopicPartitionsResponse(
         topics=[DescribeTopicPartitionsResponseTopic(code, name) for name in names]

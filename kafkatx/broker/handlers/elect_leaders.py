@@ -1,9 +1,9 @@
-"""ElectLeaders (key 43), versions 0-2: let the preferred replica lead again, or any replica at all (KIP-460).
+"""ElectLeaders (key 43), versions 0-2: make the preferred replica, or any replica, the leader (KIP-460).
 
 *   0 knows preferred elections only; 1 adds unclean ones; 2 is flexible.
 
-One broker holds every partition, so that where its log can be used there is nothing to elect, and where its
-log dir is offline nobody to elect. Asked about all partitions (null), it names those that would need it.
+One broker has every partition: it leads those whose log can be used, and there is no candidate for those
+whose log dir is offline. A request for all partitions (null) lists the latter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PREFERRED, UNCLEAN = 0, 1
 
 
 def answer(broker: Broker, request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
-    """Say of each partition why nothing changes."""
+    """Return for each partition why its leader does not change."""
     kind = request.election_type
     if kind not in (PREFERRED, UNCLEAN):
         raise RequestError(ErrorCode.INVALID_REQUEST, f"unknown election type {kind}")
@@ -39,7 +39,7 @@ def answer(broker: Broker, request: ElectLeadersRequest, context: RequestContext
 
 
 def _all(broker: Broker, kind: int) -> Iterable[ReplicaElectionResult]:
-    """Every partition without the leader that it should have."""
+    """Return every partition whose leader is not the one that it should have."""
     for name, topic in broker.coordinator.state.topics.items():
         results = [_result(broker, name, number, kind) for number in range(len(topic.partitions))]
         needed = [result for result in results if result.error_code != ErrorCode.ELECTION_NOT_NEEDED]
@@ -72,7 +72,7 @@ def _response(results: Iterable[ReplicaElectionResult]) -> ElectLeadersResponse:
 def refuse(
     request: ElectLeadersRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> ElectLeadersResponse:
-    """The error of the whole; version 0 has it for each partition only."""
+    """Refuse the whole request; version 0 has an error for each partition only."""
     return ElectLeadersResponse(
         0,
         code,

@@ -1,8 +1,8 @@
 """Fetch (key 1), versions 0-16; from 13 on topics are asked for by their ids (KIP-516).
 
 Deviations from Apache Kafka: no fetch sessions (every reply has session id 0, which KIP-227 allows);
-no preferred read replica; new leaders have no endpoints in the reply (KIP-951); a batch that is larger than
-a quota allows at once is sent all the same, where Kafka would never send it.
+no preferred read replica; new leaders have no endpoints in the reply (KIP-951); a batch larger than a quota
+allows at once is sent, where Kafka would never send it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NAMES = Names("topics", ("topic_id", "topic"), Names("partitions", ("partition",
 def answer(
     broker: Broker, request: FetchRequest, context: RequestContext
 ) -> FetchResponse | Deferred[FetchResponse]:
-    """Answer at once if there is enough to read, or an error; else when there is, or time is up."""
+    """Answer at once if there is enough data or an error, otherwise when there is, or after max_wait_ms."""
     if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
         raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     topics, version = request.topics, context.version
@@ -76,7 +76,7 @@ def _within_quota(
 
 
 def _charge(rates: ByteRates, response: FetchResponse, context: RequestContext) -> FetchResponse:
-    """Count a reply; one that exceeds the quota is replaced by one without partitions (KIP-219)."""
+    """Count a reply; replace one that exceeds the quota by one without partitions (KIP-219)."""
     size = SIZE_BYTES + sum(map(len, encoder(FetchResponse, context.version)(response)))
     throttle_time_ms, may_go = rates.charge_reply(context.client_id, size)
     if throttle_time_ms:
@@ -87,7 +87,7 @@ def _charge(rates: ByteRates, response: FetchResponse, context: RequestContext) 
 
 
 def _all_of(loading: list[Deferred[None]]) -> Deferred[None]:
-    """Fires when all have fired; cancelling it cancels all."""
+    """Wait until all have fired; cancelling the Deferred cancels all."""
 
     def fired(results: Sequence[tuple[bool, object]]) -> None:
         for _, failure in results:
@@ -98,7 +98,7 @@ def _all_of(loading: list[Deferred[None]]) -> Deferred[None]:
 
 
 class FetchRound:
-    """One fetch request: how much there is for it, and the reply."""
+    """One fetch request: it measures the available data and makes the response."""
 
     def __init__(self, broker: Broker, request: FetchRequest, context: RequestContext) -> None:
         self._broker = broker
@@ -107,15 +107,14 @@ class FetchRound:
         self._context = context
         self._committed = request.isolation_level == READ_COMMITTED
         self._limit: int = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
-        if broker.quotas.consumer is not None:  # more than this would surely be held back
+        if broker.quotas.consumer is not None:  # a larger reply would be held back
             self._limit = int(min(self._limit, broker.quotas.consumer.largest(context.client_id)))
         self._later: set[tuple[str, int]] = set()
 
     def load(self) -> list[Deferred[None]]:
-        """Have what is cold read from the disk, as much as the reply may hold; give what must be waited for.
+        """Start to read cold data from the disk, as much as the reply may hold; return what to wait for.
 
-        The partitions that come after that are not looked at: their turn is the next request's, in which
-        clients put them first.
+        The partitions after that are left out of the reply: clients put them first in the next request.
         """
         find, room = self._find, self._limit
         loading: list[Deferred[None]] = []
@@ -134,15 +133,15 @@ class FetchRound:
         return loading
 
     def wanted(self) -> list[Partition]:
-        """The partitions asked for that are here."""
+        """Return the requested partitions that this broker has."""
         find = self._find
         found = [find(t.topic, p.partition) for t in self._request.topics for p in t.partitions]
         return [partition for partition in found if partition is not None]
 
     def is_enough(self) -> bool:
-        """Whether the reply has min_bytes, or an error to tell."""
+        """Return True if the reply would have min_bytes, or an error."""
         find = self._find
-        missing = min(self._request.min_bytes, self._limit)  # more than the reply may hold is never there
+        missing = min(self._request.min_bytes, self._limit)  # a reply never has more than its limit
         for topic in self._request.topics:
             for asked in topic.partitions:
                 partition = find(topic.topic, asked.partition)
@@ -159,11 +158,11 @@ class FetchRound:
         return missing <= 0
 
     def _end_offset(self, partition: Partition) -> int:
-        """What the reader may see, exclusive (the design's invariant 3)."""
+        """Return the end of what the reader may see, exclusive (the design's invariant 3)."""
         return partition.last_stable_offset if self._committed else partition.high_watermark
 
     def _check(self, partition: Partition, asked: FetchPartition) -> int:
-        """The error that stands against reading, or 0."""
+        """Return the error that prevents reading, or 0."""
         error = epoch_error(partition, asked.current_leader_epoch)
         log = partition.log
         if not error and not log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
@@ -171,11 +170,11 @@ class FetchRound:
         return error
 
     def _missing(self, topic: str) -> ErrorCode:
-        """The error of a partition that is not here."""
+        """Return the error for a partition that this broker does not have."""
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def respond(self) -> FetchResponse | Deferred[FetchResponse]:
-        """Read what there is, up to the request's limits."""
+        """Read the available data, up to the request's limits."""
         limit, first = self._limit, True
         responses = []
         for topic in self._request.topics:
@@ -190,7 +189,7 @@ class FetchRound:
         return FetchResponse(responses=responses)
 
     def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
-        """One partition's part; only the first that has any may exceed the limits."""
+        """Read one partition; only the first one with data may exceed the limits."""
         partition = self._find(topic, asked.partition)
         if partition is None:
             return _error(asked, self._missing(topic))
@@ -221,14 +220,14 @@ class FetchRound:
 
 
 class FetchByIds(FetchRound):
-    """A fetch that names topics by their ids: what has the name of such a topic may be another by now."""
+    """A fetch that names topics by their ids: a topic of the same name may be another one by now."""
 
     def __init__(self, broker: Broker, request: FetchRequest, context: RequestContext) -> None:
         super().__init__(broker, request, context)
         self._ids: dict[str, uuid.UUID] = {}
         names = broker.coordinator.state.topic_names
         for topic in request.topics:
-            topic.topic = names.get(topic.topic_id, "")  # no topic has that name
+            topic.topic = names.get(topic.topic_id, "")  # no topic has an empty name
             self._ids[topic.topic] = topic.topic_id
         self._find = self._find_by_id
 
@@ -236,7 +235,7 @@ class FetchByIds(FetchRound):
         return self._broker.topics.find(topic, number) if self._is_same(topic) else None
 
     def _is_same(self, topic: str) -> bool:
-        """Whether the topic of that name still has the id that was asked for."""
+        """Return True if the topic of that name still has the requested id."""
         known: Topic | None = self._broker.coordinator.state.topics.get(topic)
         return known is not None and known.topic_id == self._ids[topic]
 
@@ -261,7 +260,7 @@ class OldFetch(FetchRound):
         return error
 
     def respond(self) -> FetchResponse | Deferred[FetchResponse]:
-        """As FetchRound; what an old client cannot read is converted, in a worker."""
+        """Return the response as FetchRound does; records that an old client cannot read are converted."""
         response, version = super().respond(), self._context.version
         if version >= MAGIC_2_SINCE:
             return response
@@ -278,9 +277,9 @@ class OldFetch(FetchRound):
 
 
 def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
-    """Compare the epoch that a client believes in with the partition's (KIP-320); -1 is not compared.
+    """Compare a client's leader epoch with the partition's (KIP-320); -1 is not compared.
 
-    Whatever it believes, nothing can be read of a partition that is offline.
+    An offline partition is refused with any epoch.
     """
     if partition.offline:
         return ErrorCode.KAFKA_STORAGE_ERROR
@@ -296,7 +295,7 @@ def _error(asked: FetchPartition, code: int) -> PartitionData:
 
 
 def refuse(request: FetchRequest, context: RequestContext, code: ErrorCode, message: str) -> FetchResponse:
-    """An error for the whole request (from version 7 on; before that, for every partition)."""
+    """Refuse the whole request (from version 7 on; before that, every partition)."""
     responses = []
     if context.version < 7:
         responses = [

@@ -1,6 +1,8 @@
-"""FindCoordinator (key 10), versions 0-4: which broker serves a group. Version 0 is 0.8's ConsumerMetadata.
+"""FindCoordinator (key 10), versions 0-4: the broker that coordinates a group.
 
-Deviations from Apache Kafka: the first request of all waits until ``__consumer_offsets`` is made, where
+Version 0 is 0.8's ConsumerMetadata.
+
+Deviations from Apache Kafka: the first request of all waits until ``__consumer_offsets`` is created, where
 Apache Kafka answers COORDINATOR_NOT_AVAILABLE and lets the client ask again. The coordinator of a transaction
 is refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED and a message, for there are no transactions
 (:mod:`kafkatx.broker.transactions`). On COORDINATOR_NOT_AVAILABLE a client would ask again until its time is
@@ -32,7 +34,7 @@ NO_NODE = BrokerNode(-1, "", -1)
 def answer(
     broker: Broker, request: FindCoordinatorRequest, context: RequestContext
 ) -> FindCoordinatorResponse | Deferred[FindCoordinatorResponse]:
-    """Find the coordinator; it is this broker, once it has somewhere to write to."""
+    """Return the coordinator: this broker, once ``__consumer_offsets`` exists."""
     if request.key_type == TRANSACTION:
         name = request.key if context.version < MANY_SINCE else ", ".join(request.coordinator_keys[:1])
         raise broker.transactions.refusal(context.peer, context.client_id, name)
@@ -74,7 +76,7 @@ def _respond_many(coordinators: list[Coordinator]) -> FindCoordinatorResponse:
 
 
 def _find(broker: Broker, group_id: str) -> Coordinator:
-    """The leader of the group's partition."""
+    """Return the leader of the group's partition."""
     try:
         partition = broker.groups.topic.find(group_id)
     except RequestError as error:
@@ -92,7 +94,7 @@ def _failed(group_id: str, code: ErrorCode, why: str) -> Coordinator:
 def refuse(
     request: FindCoordinatorRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> FindCoordinatorResponse:
-    """The same error for every key."""
+    """Refuse every key with the same error."""
     if context.version >= MANY_SINCE:
         return FindCoordinatorResponse(coordinators=[_failed(k, code, why) for k in request.coordinator_keys])
     return FindCoordinatorResponse(

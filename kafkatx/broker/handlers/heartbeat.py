@@ -16,9 +16,9 @@ LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 def answer(
     broker: Broker, request: HeartbeatRequest, context: RequestContext
 ) -> HeartbeatResponse | Deferred[HeartbeatResponse]:
-    """Tell the group that a member lives; while the group is being loaded all is well.
+    """Refresh a member's session; while the group is being loaded the answer is NONE.
 
-    Apache Kafka does the same (GroupCoordinator.handleHeartbeat): old clients do not expect 14 here.
+    Apache Kafka does the same (GroupCoordinator.handleHeartbeat): old clients do not expect error 14 here.
     """
     groups = broker.groups
     error = groups.check(request.group_id)
@@ -33,7 +33,7 @@ def answer(
 def refuse(
     request: HeartbeatRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> HeartbeatResponse:
-    """The error."""
+    """Refuse the request with an error."""
     return HeartbeatResponse(0, code)
 
 

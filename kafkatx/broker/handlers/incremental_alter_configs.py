@@ -52,9 +52,9 @@ async def _alter_all(
 
 
 def _alterations(asked: AlterConfigsResource) -> list[Alteration]:
-    """What is to be done with one resource.
+    """Return the alterations of one resource.
 
-    :raises RequestError: INVALID_REQUEST: a config stands twice, or an operation is unknown.
+    :raises RequestError: INVALID_REQUEST: a config is repeated, or an operation is unknown.
     """
     if len({config.name for config in asked.configs}) < len(asked.configs):
         raise RequestError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
@@ -73,7 +73,7 @@ def _result(
 def refuse(
     request: IncrementalAlterConfigsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> IncrementalAlterConfigsResponse:
-    """The same error for every resource."""
+    """Refuse every resource with the same error."""
     return IncrementalAlterConfigsResponse(0, [_result(asked, code, why) for asked in request.resources])
 
 

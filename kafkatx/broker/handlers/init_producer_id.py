@@ -20,7 +20,7 @@ from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest, InitPr
 def answer(
     broker: Broker, request: InitProducerIdRequest, context: RequestContext
 ) -> Deferred[InitProducerIdResponse]:
-    """Give out a producer id."""
+    """Allocate a producer id."""
     if request.transactional_id is not None:
         raise broker.transactions.refusal(context.peer, context.client_id, request.transactional_id)
     return Deferred.fromCoroutine(_new_id(broker))
@@ -33,7 +33,7 @@ async def _new_id(broker: Broker) -> InitProducerIdResponse:
 def refuse(
     request: InitProducerIdRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> InitProducerIdResponse:
-    """No id."""
+    """Refuse the request with an error, without an id."""
     return InitProducerIdResponse(0, code, NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
 

@@ -13,13 +13,13 @@ from kafkatx.group.sizes import MEMBER_BYTES, protocols_bytes, text_bytes
 from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 NAME_NULL_SINCE = 7
-"""From here on a response without a protocol has null for its name (KIP-559)."""
+"""From this version on a response without a protocol has null for its name (KIP-559)."""
 
 
 def answer(
     broker: Broker, request: JoinGroupRequest, context: RequestContext
 ) -> JoinGroupResponse | Deferred[JoinGroupResponse]:
-    """Have a member join; the first group of all waits until ``__consumer_offsets`` has been created."""
+    """Add a member to a group; the first group of all waits until ``__consumer_offsets`` is created."""
     if broker.groups.topic.exists:
         return broker.groups.work_queue.run(lambda: _join(broker, request, context))
     return Deferred.fromCoroutine(_join_when_ready(broker, request, context))
@@ -52,7 +52,7 @@ def _join(
     ):
         return _error(request, context, ErrorCode.GROUP_MAX_SIZE_REACHED)
     if group is None:
-        if request.member_id:  # the group it was in is gone
+        if request.member_id:  # its group no longer exists
             return _error(request, context, ErrorCode.UNKNOWN_MEMBER_ID)
         group = groups.make(request.group_id)
     client = Client(context.client_id or "", f"/{context.peer.host}")
@@ -69,7 +69,7 @@ def _error(request: JoinGroupRequest, context: RequestContext, code: ErrorCode) 
 def refuse(
     request: JoinGroupRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> JoinGroupResponse:
-    """The error."""
+    """Refuse the request with an error."""
     return _error(request, context, code)
 
 

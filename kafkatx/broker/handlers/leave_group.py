@@ -16,7 +16,7 @@ MANY_SINCE = 3
 def answer(
     broker: Broker, request: LeaveGroupRequest, context: RequestContext
 ) -> LeaveGroupResponse | Deferred[LeaveGroupResponse]:
-    """Let members go."""
+    """Remove members from their group."""
     groups = broker.groups
     error = groups.check(request.group_id)
     if error:
@@ -28,7 +28,7 @@ def answer(
 
 
 def _unknown(request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
-    """There is no such group, and so no such member."""
+    """Return the response for an unknown group, whose members are unknown, too."""
     unknown = ErrorCode.UNKNOWN_MEMBER_ID
     if version < MANY_SINCE:
         return LeaveGroupResponse(0, unknown)
@@ -39,7 +39,7 @@ def _unknown(request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
 def refuse(
     request: LeaveGroupRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> LeaveGroupResponse:
-    """The error, for all members together."""
+    """Refuse all members with one error."""
     return LeaveGroupResponse(0, code)
 
 

@@ -1,4 +1,4 @@
-"""ListConfigResources (key 74), versions 0-1: what has configs that DescribeConfigs could tell.
+"""ListConfigResources (key 74), versions 0-1: the resources whose configs DescribeConfigs shows.
 
 Version 0 asks for client metrics alone, of which there are none. Without types every type is listed. A type
 that is unknown is UNSUPPORTED_VERSION, as in Apache Kafka. Brokers have no loggers with levels here: there
@@ -50,7 +50,7 @@ def answer(
 def refuse(
     request: ListConfigResourcesRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> ListConfigResourcesResponse:
-    """The error."""
+    """Refuse the request with an error."""
     return ListConfigResourcesResponse(0, code)
 
 

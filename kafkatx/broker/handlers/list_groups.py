@@ -12,13 +12,13 @@ from kafkatx.wire.messages.list_groups import ListedGroup, ListGroupsRequest, Li
 
 
 def answer(broker: Broker, request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
-    """List the groups. While some are being loaded, those that are there, and an error, as Kafka does."""
+    """List the groups; while some are being loaded, the others with an error, as Kafka does."""
     error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if broker.groups.loading else ErrorCode.NONE
     return ListGroupsResponse(0, error, list(_listed(broker, request)))
 
 
 def _listed(broker: Broker, request: ListGroupsRequest) -> Iterator[ListedGroup]:
-    """The groups that the filters leave; their words are compared without regard to case."""
+    """Return the groups that pass the filters, which ignore case."""
     states = {state.lower() for state in request.states_filter}
     kinds = {kind.lower() for kind in request.types_filter}
     for group in broker.groups.groups.values():
@@ -30,7 +30,7 @@ def _listed(broker: Broker, request: ListGroupsRequest) -> Iterator[ListedGroup]
 def refuse(
     request: ListGroupsRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> ListGroupsResponse:
-    """The error."""
+    """Refuse the request with an error."""
     return ListGroupsResponse(0, code, [])
 
 

@@ -4,7 +4,7 @@ Nothing is in remote storage here: the earliest local offset (-4) is the log sta
 neither a last tiered offset (-5) nor one whose upload is pending (-6). ``timeout_ms`` is about remote storage
 only. A special time that the request's version does not know is UNSUPPORTED_VERSION of its partition.
 
-As in Apache Kafka, a partition that stands twice in a request is refused. Version 0 answers as Kafka 0.8
+As in Apache Kafka, a partition that is repeated in a request is refused. Version 0 answers as Kafka 0.8
 did: the start offsets of segments, newest first, that were last written at or before the time asked for.
 """
 
@@ -41,20 +41,20 @@ SPECIAL_TIMES_SINCE = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
-"""The version from which on a time below 0 may be asked for."""
+"""The first version in which each special timestamp may be used."""
 _NEVER = 1 << 15
 NAMES = partitions("topics", "name", "partitions", "partition_index")
 
 Search: TypeAlias = tuple[
     ListOffsetsPartitionResponse, int, Callable[[], "Deferred[tuple[int, int, int] | None]"]
 ]
-"""A result that is not complete, the end of what the reader may see, and the search that completes it."""
+"""An incomplete result, the end of what the reader may see, and the search that completes the result."""
 
 
 def answer(
     broker: Broker, request: ListOffsetsRequest, context: RequestContext
 ) -> ListOffsetsResponse | Deferred[ListOffsetsResponse]:
-    """Look every partition's offset up; times are looked up in the log, which may take a while."""
+    """Look up the offset of every partition; times are searched for in the log, which may take a while."""
     repeated = NAMES.unite(request)
     committed = request.isolation_level == READ_COMMITTED
     topics = []
@@ -87,9 +87,9 @@ def _offset(
     committed: bool,
     searches: list[Search],
 ) -> ListOffsetsPartitionResponse:
-    """The offset for one of the special times, or of the first record at or after a time.
+    """Return the offset for a special timestamp, or of the first record at or after a time.
 
-    :param searches: a search that completes the result is added to it, where one is needed.
+    :param searches: the search that completes the result is added to it, if one is needed.
     """
     log, time = partition.log, asked.timestamp
     end = partition.last_stable_offset if committed else partition.high_watermark
@@ -108,9 +108,9 @@ def _offset(
 
 
 async def _search_all(searches: list[Search], response: ListOffsetsResponse) -> ListOffsetsResponse:
-    """Complete the results, one after the other: so requests share the thread that reads.
+    """Complete the results one after the other, so that requests share the thread that reads.
 
-    When the client goes, the search under way ends and the others do not begin.
+    When the client disconnects, the current search ends and the others do not begin.
     """
     for result, end, search in searches:
         try:
@@ -120,13 +120,13 @@ async def _search_all(searches: list[Search], response: ListOffsetsResponse) -> 
         except OSError:
             result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
         else:
-            if found is not None and found[0] < end:  # else the reader may not see it
+            if found is not None and found[0] < end:  # otherwise the reader may not see it
                 result.offset, result.timestamp, result.leader_epoch = found
     return response
 
 
 def _segments_before(partition: Partition, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
-    """Version 0: at most ``max_num_offsets`` offsets, the largest first."""
+    """Return at most ``max_num_offsets`` offsets, the largest first (version 0)."""
     log = partition.log
     if asked.timestamp == EARLIEST:
         offsets = [log.log_start_offset]
@@ -150,7 +150,7 @@ def _error(asked: ListOffsetsPartition, code: int) -> ListOffsetsPartitionRespon
 def refuse(
     request: ListOffsetsRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> ListOffsetsResponse:
-    """The same error for every partition."""
+    """Refuse every partition with the same error."""
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(topic.name, [_error(asked, code) for asked in topic.partitions])

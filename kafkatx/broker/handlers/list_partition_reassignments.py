@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (key 46), version 0: with one broker there never is one under way (KIP-455)."""
+"""ListPartitionReassignments (key 46), version 0: none, because there is one broker (KIP-455)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kafkatx.wire.messages.list_partition_reassignments import (
 def answer(
     broker: Broker, request: ListPartitionReassignmentsRequest, context: RequestContext
 ) -> ListPartitionReassignmentsResponse:
-    """None, whatever is asked for; as Apache Kafka, also of topics that are not there."""
+    """Return an empty list, for unknown topics as well, as Apache Kafka does."""
     return ListPartitionReassignmentsResponse()
 
 
 def refuse(
     request: ListPartitionReassignmentsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> ListPartitionReassignmentsResponse:
-    """The error of the whole."""
+    """Refuse the whole request with an error."""
     return ListPartitionReassignmentsResponse(0, code, why)
 
 

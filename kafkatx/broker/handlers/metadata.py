@@ -27,7 +27,7 @@ from kafkatx.wire.messages.metadata import (
 AUTO_CREATE_FLAG_SINCE = 4
 NULL_NAME_SINCE = 12
 MOST_CREATED = 1000
-"""The most topics that one request may create; for the others it is told to ask again."""
+"""The most topics that one request may create; for the others the client must ask again."""
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost", "::ffff:127.0.0.1")
 
@@ -35,7 +35,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost", "::ffff:127.0.0.1")
 def answer(
     broker: Broker, request: MetadataRequest, context: RequestContext
 ) -> MetadataResponse | Deferred[MetadataResponse]:
-    """Describe the brokers and the topics asked for; create what may be created."""
+    """Describe the brokers and the requested topics; create missing ones where that is allowed."""
     _warn_of_other_address(broker, context)
     wanted = request.topics
     if wanted is None or (context.version == 0 and not wanted):
@@ -50,7 +50,7 @@ def answer(
 
 
 def _with_operations(response: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
-    """Add the authorized operations, as far as the client asked for them."""
+    """Add the authorized operations that the client asked for."""
     if request.include_topic_authorized_operations:
         for topic in response.topics:
             topic.topic_authorized_operations = TOPIC_OPERATIONS
@@ -65,7 +65,7 @@ def _may_create(broker: Broker, request: MetadataRequest, context: RequestContex
 
 
 def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
-    # by what is served, not by what the coordinator knows: a creation may be under way
+    # by the served topics, not by the cluster's state: a topic may be in creation
     names = [topic.name for topic in wanted if topic.name is not None]
     return [name for name in names if name not in broker.topics.partitions]
 
@@ -109,7 +109,7 @@ def _response(broker: Broker, topics: list[MetadataResponseTopic]) -> MetadataRe
 def _topic(
     broker: Broker, asked: MetadataRequestTopic, errors: dict[str, int], version: int
 ) -> MetadataResponseTopic:
-    """One topic's part; asked for by name, or by id from version 10 on."""
+    """Describe one topic, requested by name or, from version 10 on, by id."""
     state: ClusterState = broker.coordinator.state
     by_id = asked.name is None
     name = state.topic_names.get(asked.topic_id) if by_id else asked.name
@@ -126,7 +126,7 @@ def _topic(
 
 
 def missing_code(name: str) -> ErrorCode:
-    """Why a topic that was not created is not there: no topic can have such a name, or none has."""
+    """Return the error for a topic that does not exist: its name is invalid, or unknown."""
     try:
         check_topic_name(name)
     except RequestError as error:
@@ -137,10 +137,10 @@ def missing_code(name: str) -> ErrorCode:
 def describe_partitions(
     state: ClusterState, topic: Topic, node_id: int, offline: list[bool], numbers: range | None = None
 ) -> list[MetadataResponsePartition]:
-    """A topic's partitions.
+    """Describe the partitions of a topic.
 
-    :param offline: which of them this broker, *node_id*, has in a log dir that failed.
-    :param numbers: those that are wanted, as far as there are such; None: all.
+    :param offline: for each partition, True if this broker, *node_id*, has it in a log dir that failed.
+    :param numbers: the wanted partitions; numbers that do not exist are ignored. None: all.
     """
     described = []
     first, end = (0, None) if numbers is None else (numbers.start, numbers.stop)
@@ -163,7 +163,7 @@ def describe_partitions(
 
 
 def _warn_of_other_address(broker: Broker, context: RequestContext) -> None:
-    """Say once per connection that a client came by another address than the one it is sent to."""
+    """Log once per connection that a client came by another address than the advertised one."""
     node = broker.coordinator.state.brokers.get(broker.node_id)
     peer = context.peer
     if node is None or peer.told_address:
@@ -183,7 +183,7 @@ def _warn_of_other_address(broker: Broker, context: RequestContext) -> None:
 def refuse(
     request: MetadataRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> MetadataResponse:
-    """The same error for every topic, and from version 13 on for the whole request."""
+    """Refuse every topic with the same error, and from version 13 on the whole request."""
     nameless = None if context.version >= NULL_NAME_SINCE else ""
     topics = [
         MetadataResponseTopic(code, nameless if topic.name is None else topic.name, topic.topic_id)

@@ -1,8 +1,8 @@
 """OffsetCommit (key 8), versions 0-9.
 
-*   0, which Apache Kafka wrote to ZooKeeper, is stored as the others are.
-*   1 brings its own commit timestamp, 2-4 a retention time: the offset then has an expire timestamp.
-*   Without a generation (a simple consumer, or an admin) a group that is not there is made.
+*   0, which Apache Kafka wrote to ZooKeeper, is stored like the others.
+*   1 has a commit timestamp, 2-4 a retention time: the offset then has an expire timestamp.
+*   Without a generation (a simple consumer, or an admin) a missing group is created.
 
 Deviation from Apache Kafka: the length of metadata is counted in code points, not in UTF-16 units.
 """
@@ -30,13 +30,13 @@ from kafkatx.wire.messages.offset_commit import (
 
 MEMBER_EPOCHS_SINCE = 9
 LONGEST_STRING_BYTES = 2**15 - 1
-"""What a record of ``__consumer_offsets`` can hold."""
+"""The longest string that a record of ``__consumer_offsets`` can hold."""
 MOST_UTF8_BYTES = 4
 NO_RETENTION_TIME = -1
 LATEST_MS = 2**63 - 1
 
 Valid = list[tuple[str, OffsetCommitRequestPartition, OffsetCommitResponsePartition]]
-"""The partitions that are there: topic, what is asked for, and the part of the response."""
+"""The existing partitions: topic, requested commit, and the part of the response."""
 
 
 class StagedCommit(Staging[OffsetCommitResponse]):
@@ -49,7 +49,7 @@ class StagedCommit(Staging[OffsetCommitResponse]):
         self._response = response
 
     def respond(self, failed: dict[object, OSError]) -> OffsetCommitResponse | Deferred[OffsetCommitResponse]:
-        """The response; a Deferred where ``flush.messages`` makes it wait for the disk."""
+        """Return the response; a Deferred where ``flush.messages`` makes it wait for the disk."""
         flushed = self._commit.flushed()
         if flushed is not None:
             return Deferred.fromCoroutine(_respond_flushed(self._commit, self._response, flushed))
@@ -69,7 +69,7 @@ async def _respond_flushed(
 def answer(
     broker: Broker, request: OffsetCommitRequest, context: RequestContext
 ) -> Outcome[OffsetCommitResponse]:
-    """Stage the offsets. The first commit of all has to wait for ``__consumer_offsets`` to be made."""
+    """Stage the offsets; the first commit of all waits until ``__consumer_offsets`` is created."""
     if not broker.groups.topic.exists:
         return Deferred.fromCoroutine(_commit_when_ready(broker, request, context.version))
     commit, response = _prepare(broker, request, context.version)
@@ -95,10 +95,9 @@ async def _commit_when_ready(
 def _prepare(
     broker: Broker, request: OffsetCommitRequest, version: int
 ) -> tuple[Commit | None, OffsetCommitResponse]:
-    """What is to be written, and the response; None where nothing is.
+    """Return the commit to write, None if there is nothing to write, and the response.
 
-    As in Apache Kafka, partitions that are not there are told first, and what is left of the request is the
-    group's.
+    As in Apache Kafka, unknown partitions are refused first, and the group sees the rest of the request.
     """
     valid, response = _existing(broker, request)
     if not valid:
@@ -116,7 +115,7 @@ def _prepare(
 
 
 def _existing(broker: Broker, request: OffsetCommitRequest) -> tuple[Valid, OffsetCommitResponse]:
-    """The partitions that are there, and a response that refuses those that are not."""
+    """Return the existing partitions, and a response that refuses the unknown ones."""
     find = broker.topics.find
     valid: Valid = []
     topics = []
@@ -135,7 +134,7 @@ def _existing(broker: Broker, request: OffsetCommitRequest) -> tuple[Valid, Offs
 
 
 def _check(broker: Broker, request: OffsetCommitRequest, version: int) -> int:
-    """Whether the group takes offsets from who sends them; NONE or the error.
+    """Check that the group takes offsets from this client; return NONE or the error.
 
     As in ``OffsetMetadataManager.validateOffsetCommit``.
     """
@@ -156,12 +155,12 @@ def _check(broker: Broker, request: OffsetCommitRequest, version: int) -> int:
         request.member_id, request.group_instance_id, generation, version, groups.now_ms()
     )
     if error == ErrorCode.STALE_MEMBER_EPOCH and version < MEMBER_EPOCHS_SINCE:
-        return ErrorCode.UNSUPPORTED_VERSION  # such a client has no name for it
+        return ErrorCode.UNSUPPORTED_VERSION  # such a client does not know that error
     return error
 
 
 def _changes(broker: Broker, request: OffsetCommitRequest, valid: Valid) -> list[Change]:
-    """What is to be changed; metadata that is too long is refused."""
+    """Return the offsets to commit; refuse metadata that are too long."""
     now_ms = broker.now_ms()
     most = broker.config[g.OFFSET_METADATA_MAX_BYTES]
     expire_ms = NO_TIMESTAMP
@@ -182,14 +181,14 @@ def _changes(broker: Broker, request: OffsetCommitRequest, valid: Valid) -> list
 
 
 def _is_too_long(text: str) -> bool:
-    """Whether a record cannot hold a string."""
+    """Return True if a string is too long for a record."""
     return len(text) > LONGEST_STRING_BYTES // MOST_UTF8_BYTES and len(text.encode()) > LONGEST_STRING_BYTES
 
 
 def refuse(
     request: OffsetCommitRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> OffsetCommitResponse:
-    """The same error for every partition."""
+    """Refuse every partition with the same error."""
     return OffsetCommitResponse(
         0,
         [

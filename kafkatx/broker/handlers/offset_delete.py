@@ -1,4 +1,4 @@
-"""OffsetDelete (key 47), version 0: take committed offsets away (KIP-496).
+"""OffsetDelete (key 47), version 0: delete committed offsets (KIP-496).
 
 A group that is not one of consumers must be without members; of one that is, the topics to which a member
 subscribes are spared.
@@ -76,7 +76,7 @@ def _check(broker: Broker, group: Group, topic: str, partition: int) -> ErrorCod
 
 
 def _delete(broker: Broker, group_id: str, deleted: list[tuple[str, int]]) -> Deferred[int] | None:
-    """Write the tombstones, then forget the offsets; give what to wait for, as ``OffsetsTopic.append`` does.
+    """Write the tombstones, then forget the offsets; return as ``OffsetsTopic.append`` does.
 
     :raises RequestError: they cannot be written.
     """
@@ -93,7 +93,7 @@ def _delete(broker: Broker, group_id: str, deleted: list[tuple[str, int]]) -> De
 def refuse(
     request: OffsetDeleteRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> OffsetDeleteResponse:
-    """The error."""
+    """Refuse the request with an error."""
     return OffsetDeleteResponse(code, 0, [])
 
 

@@ -1,6 +1,6 @@
 """OffsetFetch (key 9), versions 0-9.
 
-*   0, which Apache Kafka read from ZooKeeper: what has no offset is answered UNKNOWN_TOPIC_OR_PARTITION;
+*   0, which Apache Kafka read from ZooKeeper: a partition without an offset has UNKNOWN_TOPIC_OR_PARTITION;
     from 1 on the offset is -1, without an error.
 *   Null topics, from 2 on, ask for all of a group's offsets. 8 asks for many groups.
 *   ``require_stable`` changes nothing: there are no transactions that offsets could be part of.
@@ -37,7 +37,7 @@ _NOTHING = Committed(NO_OFFSET)
 
 
 def answer(broker: Broker, request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
-    """Give what was committed."""
+    """Return the committed offsets."""
     groups, version = broker.groups, context.version
     if version >= MANY_GROUPS_SINCE:
         return OffsetFetchResponse(groups=[_of_group(groups, asked) for asked in request.groups])
@@ -63,7 +63,7 @@ def answer(broker: Broker, request: OffsetFetchRequest, context: RequestContext)
 
 
 def _of_group(groups: GroupCoordinator, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    """One group's part of the response."""
+    """Return one group's part of the response."""
     group_id = asked.group_id
     error = groups.check(group_id, True)
     group = groups.find(group_id)
@@ -94,7 +94,7 @@ class AskedTopic(Protocol):
 def _found(
     groups: GroupCoordinator, group_id: str, topics: Sequence[AskedTopic] | None
 ) -> Iterable[tuple[str, list[tuple[int, Committed]]]]:
-    """Topic by topic the partitions that are asked for, None for all there are, and what was committed."""
+    """Return the committed offsets of the requested topics; None means all."""
     if topics is None:
         return [(name, list(known.items())) for name, known in groups.offsets.of(group_id).items()]
     get = groups.offsets.get
@@ -114,7 +114,7 @@ def _failed(asked: OffsetFetchRequestGroup, code: ErrorCode) -> OffsetFetchRespo
 def refuse(
     request: OffsetFetchRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> OffsetFetchResponse:
-    """The same error for every group; before version 2 for every partition."""
+    """Refuse every group with the same error; before version 2, every partition."""
     if context.version >= MANY_GROUPS_SINCE:
         return OffsetFetchResponse(groups=[_failed(asked, code) for asked in request.groups])
     topics = request.topics if request.topics and context.version < GROUP_ERRORS_SINCE else ()

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (key 23), versions 0-4: where an epoch ends (KIP-320)."""
+"""OffsetForLeaderEpoch (key 23), versions 0-4: the end offsets of leader epochs (KIP-320)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafkatx.wire.messages.offset_for_leader_epoch import (
 def answer(
     broker: Broker, request: OffsetForLeaderEpochRequest, context: RequestContext
 ) -> OffsetForLeaderEpochResponse:
-    """Look every partition's epoch up."""
+    """Look up the epoch of every partition."""
     topics = [
         OffsetForLeaderTopicResult(
             topic.topic, [_end(broker, topic.topic, asked) for asked in topic.partitions]
@@ -49,7 +49,7 @@ def _end(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEn
 def refuse(
     request: OffsetForLeaderEpochRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> OffsetForLeaderEpochResponse:
-    """The same error for every partition."""
+    """Refuse every partition with the same error."""
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(t.topic, [EpochEndOffset(code, p.partition) for p in t.partitions])

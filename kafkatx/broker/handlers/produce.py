@@ -1,7 +1,7 @@
 """Produce (key 0), versions 0-9.
 
-Deviation from Apache Kafka: a request in which a partition stands twice is refused; Kafka stores the last of
-them only, and acknowledges it. ``acks=-1`` with one replica is answered as soon as the
+Deviation from Apache Kafka: a request that repeats a partition is refused; Kafka stores the last of the
+repeated parts only, and acknowledges it. ``acks=-1`` with one replica is answered as soon as the
 records are written, as the high watermark passes them at once.
 """
 
@@ -44,10 +44,10 @@ MAGIC_AT, MAGIC_2 = 16, 2
 CODEC_AT, CODEC_BITS, ZSTD = 22, 7, 4
 UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION
 MANY_PARTITIONS = 200
-"""A request for more partitions is stored some at a time: opening the files of a partition takes a while."""
+"""A request for more partitions is stored in slices: opening the files of a partition takes a while."""
 
 STEP = 10
-"""Where there are many partitions, others may have their turn after so many of them."""
+"""The number of partitions in a slice; other requests are served between two slices."""
 
 NAMES = partitions("topic_data", "name", "partition_data", "index")
 
@@ -80,7 +80,7 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
 def _answer_one(
     broker: Broker, request: ProduceRequest, topic: str, data: PartitionProduceData, version: int
 ) -> Staging[ProduceResponse]:
-    """Stage the records of the one partition of a request: the straight way."""
+    """Stage the records of the only partition of a request: the straight path."""
     partition, records = broker.topics.find(topic, data.index), data.records
     if (
         partition is not None
@@ -181,7 +181,7 @@ class _PartitionAppends:
         return exclusive
 
     def _store_each(self, failed: dict[object, OSError]) -> Iterator[None]:
-        """Stage and write some partitions with each step: what is staged is never left for the next."""
+        """Stage and write some partitions with each step; nothing stays staged between two steps."""
         broker, number = self._broker, 0
         for topic in self._request.topic_data:
             results = self.begin(topic.name)
@@ -198,7 +198,7 @@ class _PartitionAppends:
 
 
 def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Hashable, ...]]) -> StagedProduce:
-    """Store nothing: a reply has room for one offset of each partition."""
+    """Refuse the whole request: a reply has room for one offset of each partition."""
     code = ErrorCode.INVALID_REQUEST
     responses = []
     for topic in request.topic_data:
@@ -260,7 +260,7 @@ def _error(
 
 
 def refuse(request: ProduceRequest, context: RequestContext, code: ErrorCode, message: str) -> StagedProduce:
-    """The same error for every partition."""
+    """Refuse every partition with the same error."""
     responses = [
         TopicProduceResponse(topic.name, [_error(data, code, message) for data in topic.partition_data])
         for topic in request.topic_data

@@ -1,4 +1,4 @@
-"""SyncGroup (key 14), versions 0-5: members wait for what the group's leader assigns."""
+"""SyncGroup (key 14), versions 0-5: members wait for the assignment by the group's leader."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 def answer(
     broker: Broker, request: SyncGroupRequest, context: RequestContext
 ) -> SyncGroupResponse | Deferred[SyncGroupResponse]:
-    """Have a member synced in its turn."""
+    """Sync a member, when it is its turn in the work queue."""
     return broker.groups.work_queue.run(lambda: _sync(broker, request, context))
 
 
 def _sync(
     broker: Broker, request: SyncGroupRequest, context: RequestContext
 ) -> SyncGroupResponse | Deferred[SyncGroupResponse]:
-    """Give a member its assignment, when there is one.
+    """Return a member's assignment, when there is one.
 
-    While the group is being loaded its last rebalance is lost, and the member is to join again. Apache
-    Kafka says so too (GroupCoordinator.handleSyncGroup): old clients do not expect 14 here.
+    While the group is being loaded its last rebalance is lost, and the member must join again. Apache
+    Kafka does the same (GroupCoordinator.handleSyncGroup): old clients do not expect error 14 here.
     """
     groups = broker.groups
     error = groups.check(request.group_id)
@@ -50,7 +50,7 @@ def _error(code: ErrorCode) -> SyncGroupResponse:
 def refuse(
     request: SyncGroupRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> SyncGroupResponse:
-    """The error."""
+    """Refuse the request with an error."""
     return _error(code)
 
 

@@ -1,6 +1,6 @@
 """UpdateFeatures (key 57), versions 0-2: checked, and never changed.
 
-A feature has the one level that its version of kafkatx has (``kafkatx.broker.features``): an update to that
+Each version of kafkatx has one level of each feature (``kafkatx.broker.features``): an update to that
 level succeeds and does nothing, any other is INVALID_UPDATE_VERSION. As in Apache Kafka one bad update fails
 all of them.
 """
@@ -57,7 +57,7 @@ def _check(known: Mapping[str, Feature], update: FeatureUpdateKey) -> None:
 def refuse(
     request: UpdateFeaturesRequest, context: RequestContext, code: ErrorCode, message: str
 ) -> UpdateFeaturesResponse:
-    """The error and why; no results of single features."""
+    """Refuse the request with an error and a message, without results of single features."""
     return UpdateFeaturesResponse(0, code, message)
 
 

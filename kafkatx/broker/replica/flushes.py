@@ -1,4 +1,7 @@
-"""``flush.ms``: records are forced to the disk so long after they were written, whoever waits or not."""
+"""The timers of ``flush.ms``: records are flushed this long after they were written.
+
+It touches the clock, and flushes logs. The log store decides what a failed flush means for a log dir.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from kafkatx.broker.replica.partition import Partition
 
 
 class FlushScheduler:
-    """Timers of the partitions that have unflushed records; those that have none cost nothing."""
+    """The flush timers of partitions with unflushed records; other partitions have none."""
 
     _log = Logger()
 
@@ -18,31 +21,31 @@ class FlushScheduler:
         self._clock = clock
         self._waiting: set[Partition] = set()
 
-    def plan(self, partition: Partition) -> None:
-        """A partition with a ``flush_s`` and no timer was written to: flush it in time."""
+    def schedule(self, partition: Partition) -> None:
+        """Schedule the flush of a partition that was written to, has a ``flush_s`` and no timer."""
         assert partition.flush_s is not None
         partition.flush_timer = self._clock.callLater(partition.flush_s, self._flush, partition)
         self._waiting.add(partition)
 
-    def replan(self, partition: Partition) -> None:
-        """A partition has another ``flush_s`` than before, or records that nobody has planned for."""
+    def reschedule(self, partition: Partition) -> None:
+        """Schedule the flush again: ``flush_s`` has changed, or the log has unflushed records from before."""
         partition.stop_timer()
         log = partition.log
         if partition.flush_s is not None and log.flushed_offset < log.log_end_offset:
-            self.plan(partition)
+            self.schedule(partition)
 
     def _flush(self, partition: Partition) -> None:
-        partition.flush_timer = None  # what is written from now on is the next timer's
+        partition.flush_timer = None  # later records get a timer of their own
         self._waiting.discard(partition)
         partition.log.flush().addErrback(self._failed, partition)
 
     def _failed(self, failure: Failure, partition: Partition) -> None:
-        """The store judges what a failed sync means for its directory; here nobody waits for it."""
+        """Log a bug; failures of the disk are the store's to handle."""
         if not failure.check(OSError):
             self._log.failure("flushing {name} failed", failure, name=partition.topic_partition)
 
     def stop(self) -> None:
-        """Flush no more: the logs are about to be closed, which flushes them."""
+        """Cancel all timers: the logs are about to be closed, which flushes them."""
         waiting, self._waiting = self._waiting, set()
         for partition in waiting:
             partition.stop_timer()

@@ -72,7 +72,7 @@ class ReplicaManager:
             else:
                 partition.advance()
                 if partition.flush_s is not None and partition.flush_timer is None:
-                    self._flushes.plan(partition)
+                    self._flushes.schedule(partition)
                 if partition.delayed_fetches:
                     self._written.append(partition)
         return failed

@@ -1,4 +1,7 @@
-"""Which log dir has each partition: the coordinator's record, compared with what the store finds."""
+"""The log dir of each partition: the cluster's record, compared with what the log store finds.
+
+It touches the log store and the cluster's metadata. :mod:`kafkatx.broker.replica.topics` uses it.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,17 @@ from kafkatx.interfaces import ICoordinator, ILogStore
 from kafkatx.types import DirectoryChanges, Expected, Placement, TopicPartition
 
 NAMED = 5
-"""How many missing partitions one line of the log names."""
+"""How many missing partitions a log line names."""
 
 
 class Placements:
-    """Keeps the coordinator's record of this broker's logs.
+    """The cluster's record of where this broker's logs are.
 
-    A partition is on record once its directory is on the disk. One that is on record and missing at a start
-    was lost: it is offline, and not made anew. One that is not on record was never made, or was lost in a
-    power cut before it was synced: it is made.
+    A partition is on record once its directory is on the disk. One that is on record but missing at a start
+    was lost: it is offline, and is not created again. One that is not on record was never created, or was
+    lost in a power cut before its directory was synced: it is created.
 
-    :ivar on_change: called when logs were made; :meth:`record` should be called soon.
+    :ivar on_change: called when logs were created; :meth:`record` should be called soon.
     """
 
     _log = Logger()
@@ -38,7 +41,7 @@ class Placements:
         self._missing: dict[str, list[TopicPartition]] = {}
 
     def expected(self) -> Expected:
-        """What the store should find."""
+        """Return what the log store should find."""
         coordinator = self._coordinator
         return Expected(
             coordinator.state.cluster_id,
@@ -54,7 +57,7 @@ class Placements:
         return topic.topic_id if topic is not None and name.partition < len(topic.partitions) else None
 
     def is_lost(self, name: TopicPartition, topic_id: uuid.UUID) -> bool:
-        """True if a log is missing though it was made, or may be in a log dir that is offline."""
+        """Return True if an existing log is missing, or may be in a log dir that is offline."""
         if name in self._store.logs:
             return False
         directory_id = self._coordinator.recorded.placed.get(topic_id, {}).get(name.partition)
@@ -81,9 +84,9 @@ class Placements:
             )
 
     async def opened(self) -> None:
-        """Write down which log dirs there are, and what is in them; a full disk does not stop the start."""
+        """Record the log dirs and the partitions in them; a full disk does not prevent the start."""
         if self._anew:
-            self._log.warn("kafkatx.start.anew=true is for one start: take it out of the settings again")
+            self._log.warn("kafkatx.start.anew=true is for one start: remove it from the settings again")
         recorded = self._coordinator.recorded.log_dirs
         log_dirs = {one.directory_id: one.path for one in self._store.dirs if one.error is None}
         try:
@@ -91,15 +94,15 @@ class Placements:
             if log_dirs != recorded or self._unrecorded:
                 await self._write(log_dirs)
         except (OSError, RequestError) as error:
-            self._log.warn("writing down where logs are failed: {error}", error=error)
+            self._log.warn("recording the log dirs of partitions failed: {error}", error=error)
 
     def changed(self) -> None:
-        """Take note that logs were made."""
+        """Tell :attr:`on_change` that logs were created."""
         if self.on_change is not None:
             self.on_change()
 
     async def record(self) -> None:
-        """Write down what was made and deleted; what fails is written down the next time.
+        """Record created and deleted logs; after a failure they are recorded the next time.
 
         :raises OSError: a log dir could not be synced.
         :raises RequestError: KAFKA_STORAGE_ERROR.

@@ -1,4 +1,7 @@
-"""What a Produce request comes to: its results, which are true once the staged records are written."""
+"""The answers to Produce requests: results that are true once the staged records are written.
+
+Nothing here does I/O, but for flushes that ``flush.messages`` asks for. The handler of Produce makes these.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ class StagedProduce(Staging[ProduceResponse]):
         self._staged = staged
 
     def throttle(self, throttle_time_ms: int) -> None:
-        """Let the response say for how long its client is left alone."""
+        """Put the throttle time into the response."""
         self._response.throttle_time_ms = throttle_time_ms
 
     def respond(self, failed: dict[object, OSError]) -> ProduceOutcome:
@@ -91,14 +94,11 @@ class StagedProduce(Staging[ProduceResponse]):
 
 
 UnvalidatedPart: TypeAlias = tuple[Partition, memoryview | bytes, IAppended, PartitionProduceResponse]
-"""A partition, its records, what a first append gave, and the result to fill in."""
+"""A partition, its records, the result of a first append, and the result to fill in."""
 
 
 class UnvalidatedProduce(StagedProduce):
-    """A produce request of which some records must be looked into before they are staged.
-
-    :ivar unjudged: those: what a first append gave, and the result to fill in.
-    """
+    """A produce request with records that must be validated before they are staged."""
 
     __slots__ = ("_unvalidated", "_validator", "_version")
     alone = True
@@ -118,7 +118,7 @@ class UnvalidatedProduce(StagedProduce):
         self._unvalidated = unvalidated
 
     def respond(self, failed: dict[object, OSError]) -> Deferred[ProduceResponse | None]:
-        """As :meth:`StagedProduce.respond`, when all is judged and written."""
+        """Respond as :meth:`StagedProduce.respond`, when all records are validated and written."""
         return Deferred.fromCoroutine(self._respond_validated(super().respond, failed))
 
     async def _respond_validated(
@@ -150,9 +150,9 @@ class UnvalidatedProduce(StagedProduce):
 
 
 class StagedForOne(Staging[ProduceResponse]):
-    """The result for the one partition of a request, of which no response is made while all goes well.
+    """The result for the only partition of a request; no response object is made on success.
 
-    :ivar base_offset: what its first record got.
+    :ivar base_offset: the offset of the first record.
     """
 
     __slots__ = ("_acks", "_index", "_partition", "_throttle_time_ms", "_topic", "base_offset")
@@ -166,18 +166,18 @@ class StagedForOne(Staging[ProduceResponse]):
         self._throttle_time_ms = 0
 
     def throttle(self, throttle_time_ms: int) -> None:
-        """Let the response say for how long its client is left alone."""
+        """Put the throttle time into the response."""
         self._throttle_time_ms = throttle_time_ms
 
     def respond(self, failed: dict[object, OSError]) -> ProduceOutcome:
-        """As :meth:`StagedProduce.respond`."""
+        """Respond as :meth:`StagedProduce.respond`."""
         log_start_offset = self._partition.log.log_start_offset
         result = PartitionProduceResponse(self._index, 0, self.base_offset, -1, log_start_offset)
         response = ProduceResponse([TopicProduceResponse(self._topic, [result])], self._throttle_time_ms)
         return StagedProduce(self._acks, response, [(self._partition, result)]).respond(failed)
 
     def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
-        """As :class:`kafkatx.net.requests.Staged` says."""
+        """Return the reply, as :class:`kafkatx.net.requests.Staged` says."""
         partition = self._partition
         if failed or self._throttle_time_ms or partition.offline or partition.must_flush:
             return super().finish(failed)
@@ -203,7 +203,7 @@ def _not_stored(result: PartitionProduceResponse, error: OSError) -> None:
 
 
 def _fill(result: PartitionProduceResponse, done: IAppended, log_start_offset: int) -> None:
-    """Put in what became of records that were judged."""
+    """Put the outcome of validated records into a result."""
     result.error_code, result.error_message = done.error, done.message
     result.base_offset, result.log_append_time_ms = done.base_offset, done.log_append_time_ms
     result.log_start_offset = log_start_offset

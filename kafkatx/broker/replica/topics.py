@@ -1,4 +1,8 @@
-"""The topics that this broker serves: the coordinator's word, made true in the log store."""
+"""The topics that this broker serves: changes of the cluster's metadata, and the logs that follow them.
+
+It touches the cluster's metadata and the log store. :mod:`kafkatx.broker.replica.manager` writes to the
+partitions; handlers look them up here.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +30,17 @@ from kafkatx.types import Topic, TopicPartition
 GetLog = Callable[[TopicPartition, uuid.UUID, LogConfig], Awaitable[IPartitionLog]]
 
 MOST_PARTITIONS = 10_000
-"""How many partitions one request may create, as with Apache Kafka: each costs files and memory."""
+"""How many partitions one request may create, as in Apache Kafka: each costs files and memory."""
 
 
 class Topics:
     """Creates, opens, finds, changes and deletes topics.
 
-    A change that is begun is carried through, whether or not the client that asked for it stays.
+    A change that has begun is carried through, also if its client disconnects.
 
-    :ivar partitions: name -> the partitions by number; what produce and fetch look into.
+    :ivar partitions: the partitions of each topic by number, for produce and fetch.
     :ivar placements: the record of which log dir has which partition.
-    :ivar on_deleted: called with the name of a topic that is gone.
+    :ivar on_deleted: called with the name of a deleted topic.
     """
 
     _log = Logger()
@@ -53,12 +57,12 @@ class Topics:
         self.on_deleted: Callable[[str], None] | None = None
         self._creating: dict[str, list[Deferred[None]]] = {}
         self._changes = Changes()
-        self._growing = DeferredLock()  # no topic goes while partitions are added to one
+        self._growing = DeferredLock()  # no topic is deleted while partitions are added to one
 
     async def open(self) -> None:
-        """Open every log, and create those that a crash left unmade.
+        """Open every log, and create those that are missing after a crash.
 
-        :raises StateLost: the logs are not those of the coordinator's topics.
+        :raises StateLost: the logs do not belong to the cluster's topics.
         """
         await self._store.open(self._log_config, self.placements.expected())
         for topic in self._coordinator.state.topics.values():
@@ -78,9 +82,9 @@ class Topics:
         return log_config(self._config, known.configs if known else {})
 
     async def _serve(self, topic: Topic, get_log: GetLog) -> None:
-        """Have the logs of all partitions, then serve them.
+        """Get the logs of all partitions, then serve them.
 
-        :raises OSError: of *get_log*.
+        :raises OSError: as *get_log* does.
         """
         brokers = self._config
         config, min_insync = self._settings(topic)
@@ -91,17 +95,17 @@ class Topics:
         self.partitions[topic.name] = self._still_there(partitions)
         latest = self._coordinator.state.topics.get(topic.name, topic)
         if latest.configs is not topic.configs or self._config is not brokers:
-            self._configure(latest)  # they were changed while the logs were made
+            self._configure(latest)  # they were changed while the logs were created
 
     def _still_there(self, partitions: list[Partition]) -> list[Partition]:
-        """New partitions, some of whose log dirs may have failed while the logs of others were made."""
+        """Take new partitions offline whose log dirs have failed meanwhile; return them all."""
         for partition in partitions:
             if not partition.offline and partition.topic_partition not in self._store.logs:
                 partition.go_offline()
         return partitions
 
     async def _find_log(self, name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> IPartitionLog:
-        """The log of a partition that is not new; one that is lost, or cannot be used, is offline."""
+        """Return the log of an existing partition; an offline one if it is lost or cannot be used."""
         reason = self._store.unavailable.get(name)
         if reason is not None:
             return OfflineLog(name, config, reason)
@@ -109,14 +113,16 @@ class Topics:
             try:
                 log = await self._store.create(name, topic_id, config)
                 if config.exposes_flushed and log.flushed_offset < log.log_end_offset:
-                    await log.flush()  # what consumers saw before the restart they see after it
+                    await log.flush()  # consumers see after a restart what they saw before it
                 return log
             except OSError as error:
-                self._log.error("the log of {partition} cannot be had: {error}", partition=name, error=error)
+                self._log.error(
+                    "the log of {partition} cannot be opened: {error}", partition=name, error=error
+                )
         return OfflineLog(name, config)
 
     def find(self, topic: str, partition: int) -> Partition | None:
-        """The partition, or None if there is none."""
+        """Return a partition, or None if there is none."""
         partitions = self.partitions.get(topic)
         return partitions[partition] if partitions and 0 <= partition < len(partitions) else None
 
@@ -124,7 +130,6 @@ class Topics:
         """Assign replicas to brokers; -1 means the broker's default.
 
         :param first: the number of the first of these partitions.
-
         :raises RequestError: INVALID_PARTITIONS, POLICY_VIOLATION, INVALID_REPLICATION_FACTOR.
         """
         if partitions == -1:
@@ -149,7 +154,7 @@ class Topics:
         ]
 
     def check_new(self, name: str) -> None:
-        """Check that a topic of this name could be created.
+        """Check that a topic of this name can be created.
 
         :raises RequestError: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS.
         """
@@ -186,7 +191,7 @@ class Topics:
                 await self._coordinator.delete_topic(name)
                 await self._delete_logs(TopicPartition(name, n) for n in range(len(assignment)))
                 raise RequestError(
-                    ErrorCode.KAFKA_STORAGE_ERROR, f"the logs of {name} cannot be made: {error}"
+                    ErrorCode.KAFKA_STORAGE_ERROR, f"the logs of {name} cannot be created: {error}"
                 ) from error
         finally:
             for waiting in self._creating.pop(name):
@@ -206,7 +211,7 @@ class Topics:
             await self.create(name, *self._defaults(name))
 
     def _defaults(self, name: str) -> tuple[list[tuple[int, ...]], Mapping[str, str]]:
-        """Assignment and configs where nobody says them; ``__consumer_offsets`` has settings for that."""
+        """Return the default assignment and configs; ``__consumer_offsets`` has settings of its own."""
         if name != CONSUMER_OFFSETS:
             return self.plan(-1, -1), {}
         config = self._config
@@ -219,7 +224,7 @@ class Topics:
         return self.plan(config[g.OFFSETS_TOPIC_NUM_PARTITIONS], replicas), configs
 
     def _created(self, name: str) -> Deferred[None]:
-        """Fires when the creation of *name* that is under way has ended, well or not."""
+        """Wait until the creation of *name* in progress has succeeded or failed."""
         waiting: Deferred[None] = Deferred()
         self._creating[name].append(waiting)
         return waiting
@@ -247,17 +252,17 @@ class Topics:
         self._log.info("deleted topic {name}", name=name)
 
     async def _delete_logs(self, names: Iterable[TopicPartition]) -> None:
-        # all are asked for before one is waited for: the topic may be created again meanwhile
+        # all deletions begin before one is awaited: the topic may be created again meanwhile
         for deleting in [self._store.delete(name) for name in names]:
             await deleting
 
     async def add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> None:
-        """Let a topic have more partitions; when this returns they can be written to.
+        """Add partitions to a topic; when this returns they can be written to.
 
-        :param count: how many it has.
-        :param assignment: the replicas of each new one, the leader first.
+        :param count: the number of partitions that it has.
+        :param assignment: the replicas of each new partition, the leader first.
         :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR; INVALID_PARTITIONS: it has
-            another number than *count* by now.
+            another number of partitions by now.
         """
         if name in self._creating:
             await self._created(name)
@@ -275,10 +280,10 @@ class Topics:
         self._log.info("topic {name} has {count} partitions now", name=name, count=count + len(assignment))
 
     async def _grow(self, topic: Topic, count: int, assignment: Sequence[Sequence[int]]) -> None:
-        """Make the logs first: a crash between them and the coordinator's word leaves the old number."""
+        """Create the logs first: a crash before the change of the metadata leaves the old number."""
         names = [TopicPartition(topic.name, count + number) for number in range(len(assignment))]
         if count != len(topic.partitions):
-            names = []  # the coordinator will refuse it
+            names = []  # the metadata will refuse the change
         config = log_config(self._config, topic.configs)
         try:
             logs = [await self._store.create(name, topic.topic_id, config) for name in names]
@@ -288,7 +293,7 @@ class Topics:
             if isinstance(error, RequestError):
                 raise
             raise RequestError(
-                ErrorCode.KAFKA_STORAGE_ERROR, f"the logs of {topic.name} cannot be made: {error}"
+                ErrorCode.KAFKA_STORAGE_ERROR, f"the logs of {topic.name} cannot be created: {error}"
             ) from error
         added = [Partition(log, state) for log, state in zip(logs, topic.partitions[count:], strict=True)]
         self.partitions[topic.name] += self._still_there(added)
@@ -298,9 +303,9 @@ class Topics:
     # --- configs
 
     def check_configs(self, configs: Mapping[str, str]) -> None:
-        """Check that a topic could have these configs, each of which is allowed.
+        """Check that a topic could have these configs, each of which is valid.
 
-        :raises RequestError: INVALID_CONFIG: they contradict each other, or name a part that there is not.
+        :raises RequestError: INVALID_CONFIG: they contradict each other, or name an unknown plugin.
         """
         config = log_config(self._config, configs)
         try:
@@ -315,9 +320,9 @@ class Topics:
             )
 
     async def alter_configs(self, name: str, change: ConfigChange) -> None:
-        """Let a topic have other configs; when this returns its logs go by them.
+        """Change the configs of a topic; when this returns its logs use them.
 
-        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or of *change*.
+        :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, or as *change* does.
         """
         await self._changes.carry_through(self._alter_configs(name, change))
 
@@ -326,21 +331,21 @@ class Topics:
         self._configure(self._coordinator.state.topics[name])
 
     def use(self, config: BrokerConfig) -> None:
-        """Take over other settings of the broker, of which many are the topics' defaults."""
+        """Use other settings of the broker: many are defaults of the topics' configs."""
         self._config = config
         alike: dict[frozenset[tuple[str, str]], tuple[LogConfig, int]] = {}
         for topic in self._coordinator.state.topics.values():
             key = frozenset(topic.configs.items())
-            if key not in alike:  # of ten thousand topics most say the same
+            if key not in alike:  # of ten thousand topics most have the same configs
                 alike[key] = self._settings(topic)
             self._apply(topic.name, *alike[key])
 
     def _configure(self, topic: Topic) -> None:
-        """Let the logs of a topic go by its configs."""
+        """Apply a topic's configs to its logs."""
         self._apply(topic.name, *self._settings(topic))
 
     def _settings(self, topic: Topic) -> tuple[LogConfig, int]:
-        """What a topic's configs are for its logs; and its min.insync.replicas."""
+        """Return a topic's configs for its logs, and its min.insync.replicas."""
         config = log_config(self._config, topic.configs)
         return config, topic_value(self._config, topic.configs, topic_configs.MIN_INSYNC_REPLICAS)
 
@@ -349,8 +354,8 @@ class Topics:
             partition.min_insync_replicas = min_insync
             if partition.log.config != config:
                 partition.reconfigure(config)
-                self._flushes.replan(partition)
+                self._flushes.reschedule(partition)
 
     def settled(self) -> Deferred[None]:
-        """Fires when no change of topics is under way any more."""
+        """Wait until no change of topics is in progress."""
         return self._changes.settled()

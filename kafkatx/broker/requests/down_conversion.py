@@ -1,9 +1,9 @@
 """Fetch replies for old clients: records converted to magic 0 or 1, one reply at a time and within a budget.
 
 Old clients are those of Fetch v0-1, which read magic 0, and v2-3, which read magic 1. What is stored in a
-magic that they read is sent from its file. The rest is opened and built anew in memory, where it stays
-until the client has taken it. All such replies together have a budget, kafkatx.downconversion.max.bytes;
-when it is used up, the next ones wait in the order of their requests.
+magic that they read is sent from its file. The rest is decoded and rebuilt in memory, where it stays until
+the client has read it. All such replies together have a budget, kafkatx.downconversion.max.bytes; when it is
+used up, the next replies wait in the order of their requests. Files are read in a worker.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from kafkatx.wire.messages.fetch import PartitionData  # a start needs no fetch
 
 REPLY_BYTES = 1 << 20
-"""A reply is not converted any further when it has so much; its first batch is whole, however large."""
+"""A reply is converted up to this size; its first batch is whole, however large."""
 
 CHECK_S = 1.0
 STALLED_S = 5.0
-"""While others wait for the budget, a client must take some of its converted reply within this time."""
+"""While others wait for the budget, a client must read some of its converted reply within this time."""
 
 LONGEST_S = 30.0
-"""While others wait for the budget, a client must take all of its converted reply within this time."""
+"""While others wait for the budget, a client must read all of its converted reply within this time."""
 
 _WINDOW_BYTES = 64 << 10
 _HEADER = Struct(">qixxxxb")  # offset, length, leader epoch or CRC, magic
@@ -46,7 +46,7 @@ _OVERHEAD = 12
 
 
 class _Conversion:
-    """A reply to be converted, or one that is not sent yet."""
+    """A reply that waits for conversion, or is converted and not sent yet."""
 
     def __init__(self, peer: Peer, convert: Callable[[Callable[[], bool]], int]) -> None:
         self.peer = peer
@@ -61,12 +61,12 @@ class _Conversion:
         self.gone = True
 
     def is_gone(self) -> bool:
-        """True if nobody waits for the reply any more; asked in the worker."""
+        """Return True if the reply is no longer wanted; called in the worker."""
         return self.gone
 
 
 class DownConversions:
-    """Converts replies one after the other, as long as those that are not sent yet are within the budget.
+    """Converts replies one after the other, while the unsent ones are within the budget.
 
     :param limit_bytes: the budget; one more reply may exceed it.
     """
@@ -91,11 +91,11 @@ class DownConversions:
     ) -> Deferred[None]:
         """Convert the records of a reply, in place, when it is its turn.
 
-        A reply does not convert more than ``REPLY_BYTES``. The partitions behind them have no records then,
-        and come first in another request.
+        At most ``REPLY_BYTES`` are converted. The partitions after that have no records, and come first in
+        the client's next request.
 
-        :param parts: the offset that each partition was asked for, and its part of the reply.
-        :param inflated_limit_bytes: the largest that a batch may be when inflated.
+        :param parts: the requested offset of each partition, and its part of the reply.
+        :param inflated_limit_bytes: the largest size of an inflated batch.
         :return: fires when the reply can be sent; cancelling it ends the work at the next batch.
         """
         first = next(self._started) % len(parts) if parts else 0
@@ -129,7 +129,7 @@ class DownConversions:
         self._go_on()
 
     def _hold(self, conversion: _Conversion, size: int) -> None:
-        """Count a reply until it is sent, or its connection gone."""
+        """Count a reply until it is sent, or its connection is closed."""
         conversion.size = size
         conversion.since_s = conversion.moved_s = self._clock.seconds()
         conversion.rounds = conversion.peer.rounds()
@@ -143,7 +143,7 @@ class DownConversions:
         self._go_on()
 
     def _check(self) -> None:
-        """While others wait, close connections that do not take their replies."""
+        """Close connections that do not read their replies while others wait."""
         self._checking = None
         while self._waiting and self._waiting[0].gone:
             self._waiting.popleft()
@@ -158,7 +158,7 @@ class DownConversions:
             short = self._unsent_bytes >= self._limit_bytes
             if short and (stalled or now_s - conversion.since_s > LONGEST_S):
                 conversion.peer.abort(
-                    "it does not take its reply while others wait for the memory"
+                    "it does not read its reply while others wait for the memory"
                     f" (kafkatx.downconversion.max.bytes={self._limit_bytes})"
                 )
         if self._checking is None:
@@ -172,11 +172,11 @@ def convert_parts(
     limit_bytes: int = LIMIT_BYTES,
     is_gone: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Convert what an old client cannot read, in place; return how many bytes that made.
+    """Convert the records that an old client cannot read, in place; return the converted bytes.
 
-    Reads files and opens batches: runs in a worker.
+    It reads files and inflates batches, so it runs in a worker.
 
-    :param is_gone: asked before each partition; nothing more is done once it says so.
+    :param is_gone: called before each partition; True ends the work.
     """
     made = 0
     for fetch_offset, result in parts:
@@ -202,7 +202,7 @@ def convert_parts(
 
 
 def can_read(stored: Records, to_magic: int) -> bool:
-    """True if no batch is of a larger magic; only headers are read.
+    """Return True if no batch has a larger magic; only headers are read.
 
     :raises CorruptRecords: a length is impossible.
     :raises OSError: the file cannot be read.
@@ -221,7 +221,7 @@ def can_read(stored: Records, to_magic: int) -> bool:
 
 
 def _converted(stored: Records, to_magic: int, fetch_offset: int, room_bytes: int, limit_bytes: int) -> bytes:
-    """The first batch, and those after it that fit."""
+    """Convert the first batch, and those after it that fit."""
     _offset, length, _magic = _HEADER.unpack(_read(stored, 0, _HEADER.size))
     data = _read(stored, 0, max(room_bytes, length + _OVERHEAD))
     return down_convert(data, to_magic, fetch_offset, room_bytes, max(limit_bytes, len(data)))

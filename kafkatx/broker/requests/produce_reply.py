@@ -1,8 +1,8 @@
-"""The reply to a produce request for one partition, as most are: made by the encoder once, and then copied.
+"""The reply to a produce request for one partition: encoded once, and then copied. Pure.
 
-A producer of single messages gets a reply for each of them, and all are alike but for the correlation id and
-the base offset. To make the objects of a response and to encode them takes six times as long as to put two
-numbers into bytes that are there.
+A producer of single messages gets a reply for each of them, and these differ only in the correlation id and
+the base offset. Making the objects of a response and encoding them takes six times as long as putting two
+numbers into existing bytes.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from kafkatx.wire.headers import encode_response_header
 from kafkatx.wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
 _GAP = b"\1\2\3\4\5\6\7\x08"
-"""An offset that is found again in the bytes of a reply: no name has such characters, zeros precede it."""
+"""An offset whose bytes are unique in a reply: no name has such characters, and zeros precede it."""
 
 
 class ProduceReply:
-    """Replies of one version for one partition, while its log starts where it does::
+    """Replies of one version for one partition, valid for one log start offset::
 
-        size i32 | correlation_id i32 | what the encoder makes | base_offset i64 | what the encoder makes
+        size i32 | correlation_id i32 | encoded response | base_offset i64 | encoded response
 
-    :ivar log_start_offset: the one that is told.
+    :ivar log_start_offset: the log start offset in the replies.
     """
 
     __slots__ = ("_after", "_before", "_pack", "_size", "log_start_offset")
@@ -45,5 +45,5 @@ class ProduceReply:
         self.log_start_offset = log_start_offset
 
     def frame(self, correlation_id: int, base_offset: int) -> bytes:
-        """A whole reply: the records were stored, the first of them at *base_offset*."""
+        """Return a whole reply: the records were stored, the first of them at *base_offset*."""
         return self._pack(self._size, correlation_id, self._before, base_offset, self._after)

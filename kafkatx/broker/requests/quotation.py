@@ -1,4 +1,4 @@
-"""What peers sent, in lines of the log."""
+"""Quotation of text that peers sent, for log lines. Pure."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ LOGGED_CHARACTERS = 100
 
 
 def quoted(text: str) -> str:
-    """What a client sent, for a line of the log: neither control characters nor its length may break it."""
+    """Return a client's text for a log line, escaped and cut to a limited length."""
     return ascii(text) if len(text) <= LOGGED_CHARACTERS else f"{text[:LOGGED_CHARACTERS]!a}..."

@@ -1,4 +1,4 @@
-"""Long lists of answers, made some at a time, so that other clients are answered in between."""
+"""Time slices for long work: other clients are answered between two slices. It touches the clock only."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 AT_ONCE = 1000
-"""So many answers are made without a pause."""
+"""Lists up to this length are answered without a pause."""
 
 STEP = 50
-"""How many answers are made before the time is looked at."""
+"""How many answers are made in one step of a slice."""
 
 
 class Slices:
-    """Makes long lists of answers in slices of 10 ms, all that are under way in turns."""
+    """Makes long lists of answers in slices of 10 ms; lists in progress take turns."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
@@ -39,11 +39,11 @@ class Slices:
         return self.run(_steps(items, make, made), made)
 
     def pause(self) -> Deferred[None]:
-        """Fires with the reactor's next turn; for loops over what a request names."""
+        """Wait for the reactor's next turn, in a loop over the items of a request."""
         return deferLater(self._clock, 0)
 
     def run(self, steps: Iterator[None], result: T) -> Deferred[T]:
-        """Run *steps* to their end, some at a time, beginning with the reactor's next turn.
+        """Run *steps* to their end in slices, beginning with the reactor's next turn.
 
         :return: fires with *result*. Cancelling it ends the work before the next step.
         """

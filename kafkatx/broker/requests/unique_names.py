@@ -1,11 +1,11 @@
-"""Every name in a request is answered once, however often it stands there.
+"""Unique names in requests: a repeated name is answered once. Pure.
 
-Else a small request could have a reply, and take an effort, without bounds. :data:`ONCE` says for each API
-where its names stand; the dispatch removes what is repeated before a handler sees the request. Where entries
+Otherwise the reply to a small request, and the work for it, would have no bound. :data:`ONCE` gives the
+fields with names for each API; the dispatch removes repetitions before a handler sees the request. If entries
 of one name differ, the last one counts, as in the maps into which Apache Kafka reads them.
 
-APIs that refuse names for being repeated, as Apache Kafka does, are not in the table: their handlers look at
-what :meth:`Names.unite` returns. Neither is Fetch, whose handler has a shorter way for one partition.
+APIs that refuse repeated names, as Apache Kafka does, are not in the table: their handlers use the result of
+:meth:`Names.unite`. Fetch is not, either: its handler has a shortcut for one partition.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import attrs
 
 @attrs.frozen
 class Names:
-    """Where names stand: an array of plain values, or of entries with the fields that name them.
+    """The place of names in a request: an array of plain values, or of entries with fields that name them.
 
     :ivar array: the field that holds the array.
-    :ivar keys: the fields of an entry that are its name; none for an array of plain values.
-    :ivar inner: the names within an entry. Entries of one name are then put together.
+    :ivar keys: the fields that make up an entry's name; none for an array of plain values.
+    :ivar inner: the names within an entry. Entries of one name are then merged.
     """
 
     array: str
@@ -32,7 +32,7 @@ class Names:
     inner: Names | None = None
 
     def unite(self, holder: Any) -> set[tuple[Hashable, ...]]:
-        """Leave each name once in the arrays of *holder*; return those that were repeated.
+        """Keep each name once in the arrays of *holder*; return the repeated ones.
 
         A name is a tuple of the names of all levels, each a value or, of several fields, a tuple.
         """
@@ -68,7 +68,7 @@ class Names:
         return {(name_of(item), *name) for item in items for name in self.inner.unite(item)}
 
     def join(self, first: Any, other: Any) -> None:
-        """Put the array of another entry of the same name behind that of the first; null is everything."""
+        """Append the array of another entry of the same name to that of the first; null means everything."""
         one, two = getattr(first, self.array), getattr(other, self.array)
         if one is None or two is None:
             setattr(first, self.array, None)
@@ -99,11 +99,11 @@ ONCE: Mapping[int, tuple[Names, ...]] = MappingProxyType(
         69: (Names("group_ids"),),
     }
 )
-"""Where the names of an API stand, by its key."""
+"""The places of the names in each API's requests, by API key."""
 
 
 def uniting(api_key: int, decode: Callable[..., tuple[Any, int]]) -> Callable[..., tuple[Any, int]]:
-    """Return the decoder of an API's requests that leaves each name once: *decode* where there are none."""
+    """Return a decoder that keeps each name once; *decode* itself for APIs without names."""
     names = ONCE.get(api_key)
     if names is None:
         return decode

@@ -60,7 +60,7 @@ class InitProducerIdTests(BrokerTestCase):
         self.patch(transactions, "MOST_CLIENTS", 3)
         for number in range(10):
             self.refuse(client_id=str(number))
-            self.assertLessEqual(len(self.broker.transactions._told), 3)
+            self.assertLessEqual(len(self.broker.transactions._warned), 3)
 
     def test_log_line_is_one(self) -> None:
         """What a client calls itself can neither break the log's line nor fill the log."""

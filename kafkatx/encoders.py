@@ -1,7 +1,6 @@
-"""Objects to messages and back: the built-in encoders, which are decoders as well.
+"""The built-in encoders, which are decoders as well: objects to messages and back. Pure: no I/O.
 
-Kafka's name for them is serializers. A topic may matter to one (a schema registry's subject, say); these
-three do not look at it.
+Kafka calls them serializers. An encoder may depend on the topic (as with a schema registry); these do not.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ class BytesEncoder:
     """Messages as they are."""
 
     def encode(self, topic: str, value: bytes | None) -> bytes | None:
-        """The same bytes.
+        """Return the same bytes.
 
-        :raises TypeError: they are none.
+        :raises TypeError: the value is not bytes.
         """
         if value is not None and not isinstance(value, (bytes, bytearray, memoryview)):
             raise TypeError(
@@ -30,7 +29,7 @@ class BytesEncoder:
         return value
 
     def decode(self, topic: str, data: bytes | None) -> bytes | None:
-        """The same bytes."""
+        """Return the same bytes."""
         return data
 
 
@@ -39,9 +38,9 @@ class StringEncoder:
     """Text as UTF-8."""
 
     def encode(self, topic: str, value: str | None) -> bytes | None:
-        """The text's bytes.
+        """Return the text in UTF-8.
 
-        :raises TypeError: it is no text.
+        :raises TypeError: the value is not a str.
         """
         if value is None:
             return None
@@ -50,7 +49,7 @@ class StringEncoder:
         return value.encode()
 
     def decode(self, topic: str, data: bytes | None) -> str | None:
-        """The text.
+        """Return the text.
 
         :raises ValueError: the bytes are not UTF-8.
         """
@@ -59,22 +58,22 @@ class StringEncoder:
 
 @implementer(IEncoder, IDecoder)
 class JsonEncoder:
-    """JSON in UTF-8, without spaces; None is no message (a tombstone), not ``null``."""
+    """JSON in UTF-8, without spaces; None becomes no message (a tombstone), not ``null``."""
 
-    def encode(self, topic: str, value: Any) -> bytes | None:
-        """The value's JSON.
+    def encode(self, topic: str, value: object) -> bytes | None:
+        """Return the value as JSON.
 
-        :raises TypeError: something in it has no JSON.
-        :raises ValueError: it contains itself, or a number that JSON lacks.
+        :raises TypeError: a part of it cannot be written as JSON.
+        :raises ValueError: it contains itself, or a number that JSON does not have.
         """
         if value is None:
             return None
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
     def decode(self, topic: str, data: bytes | None) -> Any:
-        """The value.
+        """Return the value.
 
-        :raises ValueError: the bytes are no JSON, or nested too deeply.
+        :raises ValueError: the bytes are not JSON, or nested too deeply.
         """
         try:
             return None if data is None else json.loads(bytes(data))

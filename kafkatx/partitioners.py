@@ -1,7 +1,7 @@
-"""Which partition a record goes to: the built-in partitioners.
+"""The built-in partitioners: they choose the partition of a record. Pure, except for random numbers.
 
-All of them have the shape of ``kafkatx.interfaces.IPartitioner``. That it is not declared here is on
-purpose: the blocking client uses them, and it does not import Twisted.
+They provide ``kafkatx.interfaces.IPartitioner``, without declaring it: the blocking client uses them, and
+does not import Twisted.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class RandomSource(Protocol):
     """The part of ``random.Random`` that is used."""
 
     def randrange(self, stop: int, /) -> int:
-        """An integer from 0 to *stop* - 1."""
+        """Return an integer from 0 to *stop* - 1."""
 
 
 def murmur2(data: bytes) -> int:
-    """MurmurHash2 as the Java client computes it (``Utils.murmur2``), as an unsigned 32-bit integer."""
+    """Return MurmurHash2 as in the Java client (``Utils.murmur2``), as an unsigned 32-bit integer."""
     size = len(data)
     whole = size & ~3
     value = MURMUR2_SEED ^ size
@@ -38,9 +38,9 @@ def murmur2(data: bytes) -> int:
 
 
 class DefaultPartitioner:
-    """By the key's hash, as the Java client does; records without key stick to one partition a batch.
+    """Partitions by the key's hash, as the Java client; records without a key share one partition per batch.
 
-    Sticking (KIP-480) makes full batches where a choice for each record would make many small ones.
+    This (KIP-480) makes full batches, where a choice for each record would make many small ones.
     """
 
     def __init__(self, source: RandomSource | None = None) -> None:
@@ -48,7 +48,7 @@ class DefaultPartitioner:
         self._sticky: dict[str, int] = {}
 
     def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
-        """The partition of a record with this key."""
+        """Return the partition of a record with this key."""
         if key is not None:
             return (murmur2(key) & 0x7FFFFFFF) % partitions
         chosen = self._sticky.get(topic, partitions)
@@ -57,62 +57,62 @@ class DefaultPartitioner:
         return chosen
 
     def batch_sent(self, topic: str) -> None:
-        """Records without key go to another partition from now on, by chance perhaps the same."""
+        """Choose another partition at random for the next records without a key."""
         self._sticky.pop(topic, None)
 
 
 class RandomPartitioner:
-    """By chance, whatever the key."""
+    """Partitions at random, whatever the key."""
 
     def __init__(self, source: RandomSource | None = None) -> None:
         self._source = source or random.Random()
 
     def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
-        """A partition, each as likely as the others."""
+        """Return a random partition."""
         return self._source.randrange(partitions)
 
     def batch_sent(self, topic: str) -> None:
-        """Nothing depends on it."""
+        """Do nothing."""
 
 
 class RoundRobinPartitioner:
-    """One partition after the other, whatever the key; each topic has its own turn."""
+    """Partitions in turn, whatever the key; each topic has its own turn."""
 
     def __init__(self) -> None:
         self._turns: dict[str, itertools.count[int]] = {}
 
     def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
-        """The next partition in turn."""
+        """Return the next partition in turn."""
         turn = self._turns.get(topic)
         if turn is None:
             turn = self._turns[topic] = itertools.count()
         return next(turn) % partitions
 
     def batch_sent(self, topic: str) -> None:
-        """Nothing depends on it."""
+        """Do nothing."""
 
 
 class HashPartitioner:
-    """Java's hash of the key modulo the number of partitions, as Kafka 0.7 did; by chance without a key.
+    """Java's hash of the key modulo the number of partitions, as Kafka 0.7; random without a key.
 
-    The key is taken for a Java String in UTF-8. (For Integer.MIN_VALUE 0.7 had no partition; here it is 0.)
+    The key is read as a Java String in UTF-8. (0.7 had no partition for Integer.MIN_VALUE; here it is 0.)
     """
 
     def __init__(self, source: RandomSource | None = None) -> None:
         self._source = source or random.Random()
 
     def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
-        """The partition of a record with this key."""
+        """Return the partition of a record with this key."""
         if key is None:
             return self._source.randrange(partitions)
         return java_hash(bytes(key).decode("utf-8", "replace")) % partitions
 
     def batch_sent(self, topic: str) -> None:
-        """Nothing depends on it."""
+        """Do nothing."""
 
 
 def java_hash(text: str) -> int:
-    """The absolute value of ``String.hashCode()``, and 0 for the one whose absolute value Java lacks."""
+    """Return the absolute value of ``String.hashCode()``; 0 for Integer.MIN_VALUE, which has none in Java."""
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(units), 2):

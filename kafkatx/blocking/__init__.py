@@ -1,6 +1,9 @@
-"""The small synchronous client: plain sockets, no Twisted, no threads.
+"""An internal synchronous client: plain sockets, no Twisted, no threads.
 
-For Spark executors and short commands, where a reactor can neither restart nor survive a fork::
+It is for Spark executors and short commands, where a reactor can neither restart nor survive a fork.
+Applications use :mod:`kafkatx.client.threads` instead.
+
+::
 
     with Cluster("127.0.0.1:9092") as cluster:
         with Writer(cluster, "greetings") as writer:

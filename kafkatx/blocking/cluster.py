@@ -1,4 +1,4 @@
-"""The cluster as a client sees it: which brokers there are, which of them leads what, and connections."""
+"""The cluster as the blocking client sees it: brokers, leaders, and shared connections."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ T = TypeVar("T")
 
 
 class Cluster:
-    """Metadata, leaders and shared connections; asked again on errors that may pass.
+    """Metadata and shared connections; requests are retried after retriable errors.
 
-    The first contact is not retried: a bootstrap address that nobody answers at is an error at once.
-    Not for several threads at once. A context manager.
+    The first contact is not retried: an unreachable bootstrap server is an error at once. Not thread-safe. A
+    context manager.
 
-    :param retries: how often a call is tried again, with pauses that double from *retry_backoff_ms* to 1 s.
-    :param on_wait: called every few seconds while no broker answers, or one refuses for now, with a line
-        that says so and for how long.
+    :param retries: number of retries of a call, with pauses that double from *retry_backoff_ms* to 1 s.
+    :param on_wait: called every few seconds with a message while no broker answers, or a broker refuses
+        requests with a retriable error.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """Close the shared connections; those that readers and writers own are theirs to close."""
+        """Close the shared connections; readers and writers close their own ones."""
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
@@ -74,7 +74,7 @@ class Cluster:
     # -- connections
 
     def any_broker(self) -> Channel:
-        """A shared connection to a broker that answers: a known one, else one of the bootstrap servers.
+        """Return a shared connection to any broker that answers: a known one, else a bootstrap server.
 
         :raises ConnectionFailed: none answers.
         """
@@ -84,42 +84,42 @@ class Cluster:
             try:
                 return self._shared(address)
             except ConnectionFailed as error:
-                # What the user typed is what the message should name, not an address that a broker gave.
+                # The message should name a bootstrap server, which the user has configured.
                 if failure is None or address in self._bootstrap:
                     failure = error
         assert failure is not None  # there is at least one bootstrap server
         raise failure
 
     def leader_connection(self, topic: str, partition: int) -> Channel:
-        """The shared connection to a partition's leader.
+        """Return the shared connection to a partition's leader.
 
         :raises RequestError: there is no such partition, or it has no leader now.
         """
         return self.connection_to(self.leader_node(topic, partition))
 
     def controller_connection(self) -> Channel:
-        """The shared connection to the broker that creates and deletes topics."""
+        """Return the shared connection to the controller, or to any broker if it is unknown."""
         node = self.brokers().get(self._metadata.controller_id)
         return self.connection_to(node) if node else self.any_broker()
 
     def brokers(self) -> Mapping[int, BrokerNode]:
-        """Every broker by its id, asked for if none is known yet.
+        """Return the brokers by id; request metadata if none is known yet.
 
-        After it, what fails in a way that may pass is tried again.
+        Once it has succeeded, calls are retried after retriable errors.
         """
         if not self._metadata.brokers:
             self._request_metadata([])
         return self._metadata.brokers
 
     def connection_to(self, node: BrokerNode) -> Channel:
-        """The shared connection to this broker.
+        """Return the shared connection to a broker.
 
         :raises ConnectionFailed: it does not answer.
         """
         return self._shared((node.host, node.port))
 
     def leader_node(self, topic: str, partition: int) -> BrokerNode:
-        """Where a partition's leader is reached; raises as :meth:`leader_connection`."""
+        """Return the address of a partition's leader; raises as :meth:`leader_connection`."""
         state = self._partition(topic, partition)
         node = self._metadata.brokers.get(state.leader)
         if node is None:
@@ -127,11 +127,11 @@ class Cluster:
         return node
 
     def leader_epoch(self, topic: str, partition: int) -> int:
-        """The epoch of the leader that :meth:`leader_node` names; -1 if unknown."""
+        """Return the epoch of the leader of :meth:`leader_node`; -1 if unknown."""
         return self._partition(topic, partition).leader_epoch
 
     def new_connection(self, node: BrokerNode) -> Channel:
-        """A connection of the caller's own, opened and negotiated."""
+        """Open a connection that the caller owns."""
         connection = self._connect(node.host, node.port)
         self._open(connection)
         return connection
@@ -154,18 +154,18 @@ class Cluster:
     # -- metadata
 
     def metadata(self, topics: Sequence[str] | None, allow_auto_create: bool = False) -> ClusterMetadata:
-        """Ask a broker for the cluster and these topics; ``None`` asks for all of them.
+        """Request the metadata of the cluster and these topics; ``None`` means all topics.
 
-        The reply is remembered. A topic that does not exist is in it with its ``error``.
+        The response is cached. A topic that does not exist is in it with its ``error``.
         """
         return self.retrying(lambda: self._request_metadata(topics, allow_auto_create))
 
     def topic(self, name: str, allow_auto_create: bool = False) -> TopicMetadata:
-        """One topic, from memory if it is known.
+        """Return a topic's metadata, from the cache if possible.
 
-        :param allow_auto_create: let the broker create it, and wait until it has.
-        :raises UnknownTopic: there is none of this name.
-        :raises RequestError: something else is wrong with it, INVALID_TOPIC_EXCEPTION say.
+        :param allow_auto_create: let the broker create the topic, and wait for it.
+        :raises UnknownTopic: the topic does not exist.
+        :raises RequestError: another error of the topic, e.g. INVALID_TOPIC_EXCEPTION.
         """
         known = self._metadata.topics.get(name)
         if known is not None and known.usable:
@@ -187,14 +187,14 @@ class Cluster:
         raise RequestError(error, f"topic {name!r}: {describe(error)}")
 
     def partitions(self, topic: str) -> list[int]:
-        """The numbers of a topic's partitions, in order.
+        """Return a topic's partition numbers, in order.
 
-        :raises UnknownTopic: there is none of this name.
+        :raises UnknownTopic: the topic does not exist.
         """
         return list(self.topic(topic).partitions)
 
     def forget_metadata(self) -> None:
-        """Ask again before the next use of any topic; which brokers there are stays known."""
+        """Drop cached topics, so that they are requested again; brokers stay known."""
         self._metadata = ClusterMetadata(
             self._metadata.brokers, self._metadata.controller_id, self._metadata.cluster_id
         )
@@ -206,7 +206,7 @@ class Cluster:
         version = connection.version_for(MetadataRequest)
         wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
         if version == 0 and wanted is None:
-            wanted = []  # in version 0 an empty list means all topics, and null cannot be said
+            wanted = []  # in version 0 an empty list means all topics, and null is not allowed
         request = MetadataRequest(topics=wanted, allow_auto_topic_creation=allow_auto_create)
         answer = from_response(connection.request(request, version))
         self._metadata = answer.merged(self._metadata)
@@ -221,18 +221,18 @@ class Cluster:
             )
         return partitions[partition]
 
-    # -- what is asked of leaders
+    # -- requests to leaders
 
     def offsets(
         self, topic: str, timestamps: Mapping[int, int], isolation_level: int = 0
     ) -> dict[int, tuple[int, int]]:
-        """Look offsets up by time.
+        """Look offsets up by timestamp.
 
-        :param timestamps: for each partition a time in ms, or -1 latest (the offset that the next record
-            gets), -2 earliest, -3 the record with the largest timestamp.
-        :return: for each partition the offset of the first record at or after the time, and that record's
-            timestamp; -1 and -1 where there is none.
-        :raises RequestError: a partition does not exist, or its leader refused.
+        :param timestamps: for each partition a time in ms, or -1 latest (the log end offset), -2 earliest, -3
+            the record with the largest timestamp.
+        :return: for each partition the offset and the timestamp of the first record at or after the time; -1
+            and -1 if there is none.
+        :raises RequestError: a partition does not exist, or its leader answered with an error.
         """
         asked = {TopicPartition(topic, partition): time for partition, time in timestamps.items()}
         return {at.partition: found for at, found in self.offsets_of(asked, isolation_level).items()}
@@ -240,13 +240,15 @@ class Cluster:
     def offsets_of(
         self, timestamps: Mapping[TopicPartition, int], isolation_level: int = 0
     ) -> dict[TopicPartition, tuple[int, int]]:
-        """As :meth:`offsets`, for partitions of several topics."""
-        return self.retrying(lambda: list_offsets.lookup(self, timestamps, isolation_level))
+        """Look offsets up as :meth:`offsets` does, for partitions of several topics."""
+        return self.retrying(
+            lambda: list_offsets.look_up(self.leader_connection, timestamps, isolation_level)
+        )
 
     def retrying(self, call: Callable[[], T]) -> T:
-        """Call until it succeeds or fails for good; metadata is forgotten between attempts.
+        """Call until it succeeds or fails for good; forget metadata between attempts.
 
-        :raises KafkaTXError: what the last attempt raised.
+        :raises KafkaTXError: the error of the last attempt.
         """
         refused = StallReporter(self.on_wait, self.clock)
         for pause_s in self.backoff.pauses_s():
@@ -255,7 +257,7 @@ class Cluster:
             except KafkaTXError as error:
                 if not retriable(error) or not self._metadata.brokers:
                     raise
-                if isinstance(error, RequestError):  # that a broker does not answer is said elsewhere
+                if isinstance(error, RequestError):  # lost connections are reported by _open()
                     refused.failed(str(error))
             self.forget_metadata()
             self.sleep(pause_s)

@@ -1,6 +1,6 @@
-"""One connection to one broker over a plain socket: negotiation, requests, pipelining.
+"""One connection to one broker over a plain socket: version negotiation, pipelined requests.
 
-The bytes are :class:`kafkatx.wire.connection.ClientConnection`'s; here is only the socket.
+The bytes are encoded and decoded by :class:`kafkatx.wire.connection.ClientConnection`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kafkatx.types import FileSlice
 from kafkatx.wire.api import Api, api_for
 from kafkatx.wire.connection import ClientConnection
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
+from kafkatx.wire.schema import Message
 
 API_VERSIONS = 18
 RECEIVE_BYTES = 1 << 18
@@ -26,44 +27,44 @@ MAX_REPLY_BYTES = 1 << 30
 
 
 class Channel(Protocol):
-    """What the cluster, the readers and the writers need of a connection; tests put a fake in its place."""
+    """The part of a connection that the cluster, readers and writers use; tests have a fake one."""
 
     host: str
     port: int
 
     @property
     def closed(self) -> bool:
-        """Whether it failed or was closed; it does not open again."""
+        """True if it failed or was closed; it cannot be reopened."""
 
     def open(self) -> None:
-        """Connect and negotiate, unless that is done."""
+        """Connect and negotiate versions, unless that is done."""
 
-    def version_for(self, message: type[Any], at_most: int | None = None) -> int:
-        """The highest version of a request's API that both ends know."""
+    def version_for(self, message: type[Message], max_version: int | None = None) -> int:
+        """Return the highest version of a request's API that both sides support."""
 
-    def request(self, message: Any, version: int | None = None) -> Any:
-        """Send one request and return its reply."""
+    def request(self, message: Message, version: int | None = None) -> Any:
+        """Send a request and return its response."""
 
-    def send(self, message: Any, version: int | None = None, *, expect_reply: bool = True) -> int:
-        """Send one request; return the ticket by which :meth:`receive` gives its reply."""
+    def send(self, message: Message, version: int | None = None, *, expect_reply: bool = True) -> int:
+        """Send a request; return a ticket for :meth:`receive`."""
 
     def receive(self, ticket: int) -> Any:
-        """Wait for the reply of one :meth:`send`."""
+        """Wait for the response to a :meth:`send`."""
 
     def fileno(self) -> int:
-        """The socket, to wait for several connections at once."""
+        """Return the socket's descriptor, to wait for several connections at once."""
 
     def close(self) -> None:
-        """Close it; replies not yet received are lost."""
+        """Close the connection; pending responses are lost."""
 
 
 class Connection:
-    """A connection that opens, and negotiates versions by ApiVersions, at its first use.
+    """A connection that is opened at its first use, when it negotiates versions with ApiVersions.
 
-    Not for several threads at once. After :class:`ConnectionFailed` it is closed for good: make another.
+    Not thread-safe. After :class:`ConnectionFailed` it stays closed: make another one.
 
-    :param timeout_s: the longest silence while a reply or room to send is waited for.
-    :param dial: makes a connected socket of (host, port) and a time-out; tests give another.
+    :param timeout_s: the longest time without progress in receiving a response or in sending.
+    :param create_socket: connects a socket to (host, port) with a timeout; tests pass another function.
     """
 
     def __init__(
@@ -95,19 +96,19 @@ class Connection:
 
     @property
     def closed(self) -> bool:
-        """Whether it failed or was closed; it does not open again."""
+        """True if it failed or was closed; it cannot be reopened."""
         return self._closed
 
     @property
     def address(self) -> str:
-        """``host:port`` as a person writes it."""
+        """The broker's ``host:port``."""
         return format_address((self.host, self.port))
 
     def open(self) -> None:
-        """Connect and negotiate, unless that is done.
+        """Connect and negotiate versions, unless that is done.
 
-        A broker that closes the connection on ApiVersions 3 is asked with version 0, and if it closes on
-        that too it is older than ApiVersions (Kafka 0.9): every API is then spoken in version 0.
+        A broker that closes the connection on ApiVersions 3 is asked with version 0. If it closes on that
+        too, it is older than ApiVersions (Kafka 0.9): then version 0 of every API is used.
 
         :raises ConnectionFailed: the broker cannot be reached or does not speak Kafka's protocol.
         """
@@ -130,7 +131,7 @@ class Connection:
         self._reset()
         try:
             connected = self._dial((self.host, self.port), self._connect_timeout_s)
-        except (OSError, UnicodeError) as error:  # the latter of names that no host can have
+        except (OSError, UnicodeError) as error:  # UnicodeError: the name cannot be a host's
             self._closed = True
             raise ConnectionFailed(
                 f"no broker answers at {self.address} ({_reason(error)}): "
@@ -151,28 +152,28 @@ class Connection:
             raise self._failed(f"ApiVersions was refused with {ErrorCode.of(response.error_code).name}")
         self._protocol.negotiate(response)
 
-    def _exchange(self, message: Any, version: int) -> Any:
+    def _exchange(self, message: Message, version: int) -> Any:
         return self._receive(self._send(api_for(message.API_KEY), message, version, True))
 
-    def version_for(self, message: type[Any], at_most: int | None = None) -> int:
-        """The highest version of a request's API that both ends know.
+    def version_for(self, message: type[Message], max_version: int | None = None) -> int:
+        """Return the highest version of a request's API that both sides support.
 
         :param message: the request's class.
         :raises RequestError: UNSUPPORTED_VERSION, there is none.
         """
         self.open()
-        return self._protocol.version_for(api_for(message.API_KEY), at_most)
+        return self._protocol.version_for(api_for(message.API_KEY), max_version)
 
-    def request(self, message: Any, version: int | None = None) -> Any:
-        """Send one request and return its reply.
+    def request(self, message: Message, version: int | None = None) -> Any:
+        """Send a request and return its response.
 
-        :raises ConnectionFailed: it cannot be sent, or no reply came within ``timeout_s``.
+        :raises ConnectionFailed: it cannot be sent, or there was no response within ``timeout_s``.
         :raises RequestError: UNSUPPORTED_VERSION, the broker has no version of this API in common with us.
         """
         return self.receive(self.send(message, version))
 
-    def send(self, message: Any, version: int | None = None, *, expect_reply: bool = True) -> int:
-        """Send one request and do not wait; return the ticket by which :meth:`receive` gives its reply.
+    def send(self, message: Message, version: int | None = None, *, expect_reply: bool = True) -> int:
+        """Send a request without waiting; return a ticket for :meth:`receive`.
 
         :param expect_reply: false for a produce request with acks=0.
         :raises ConnectionFailed: it cannot be sent.
@@ -184,13 +185,14 @@ class Connection:
         return self._send(api, message, version, expect_reply)
 
     def receive(self, ticket: int) -> Any:
-        """Wait for the reply of one :meth:`send`; others that come before it are kept for their turn.
+        """Wait for the response to a :meth:`send`; earlier responses are kept for their tickets.
 
-        :raises ConnectionFailed: the broker closed the connection, kept silent or sent nonsense.
+        :raises ConnectionFailed: the broker closed the connection, did not answer in time, or sent an invalid
+            response.
         """
         return self._receive(ticket)
 
-    def _send(self, api: Api, message: Any, version: int, expect_reply: bool) -> int:
+    def _send(self, api: Api, message: Message, version: int, expect_reply: bool) -> int:
         chunks = self._protocol.send(api, version, message, expect_reply)
         data = b"".join(chunk.tobytes() if isinstance(chunk, FileSlice) else chunk for chunk in chunks)
         self._sent += 1
@@ -214,7 +216,7 @@ class Connection:
                 for _, response in self._protocol.receive(data):
                     self._replies[self._expected.popleft()] = response
             except (ProtocolViolation, RequestError) as error:
-                raise self._failed(f"it does not speak Kafka's protocol as we do ({error})") from error
+                raise self._failed(f"it does not speak Kafka's protocol ({error})") from error
         return self._replies.pop(ticket)
 
     def _live_socket(self) -> socket.socket:
@@ -224,11 +226,13 @@ class Connection:
 
     def _lost(self, error: OSError | None) -> ConnectionFailed:
         if isinstance(error, TimeoutError):
-            return self._failed(f"it kept silent for {self._timeout_s:g} s: is it overloaded? see --timeout")
+            return self._failed(
+                f"it did not answer within {self._timeout_s:g} s: is it overloaded? see --timeout"
+            )
         if error is None or isinstance(error, ConnectionError):
-            failure = ClosedByPeer(f"the broker at {self.address} closed the connection: its log says why")
+            failure = ClosedByPeer(f"the broker at {self.address} closed the connection: see its log")
             self._drop_socket()
-            self._closed = self._negotiated  # before that, open() tries again with an older version
+            self._closed = self._negotiated  # before the negotiation, open() retries with an older version
             return failure
         return self._failed(_reason(error))
 
@@ -237,11 +241,11 @@ class Connection:
         return ConnectionFailed(f"the broker at {self.address} cannot be used: {reason}")
 
     def fileno(self) -> int:
-        """The socket, to wait for several connections at once; -1 when closed."""
+        """Return the socket's descriptor, to wait for several connections at once; -1 if closed."""
         return -1 if self._socket is None else self._socket.fileno()
 
     def close(self) -> None:
-        """Close the socket; replies not yet received are lost. What was sent is still delivered."""
+        """Close the socket; pending responses are lost. Sent requests are still delivered."""
         self._closed = True
         self._drop_socket()
 

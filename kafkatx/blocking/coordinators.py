@@ -1,4 +1,4 @@
-"""Which broker coordinates a group: FindCoordinator, and again when its answer is out of date."""
+"""Group coordinators: FindCoordinator, with a cache."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 _GROUP = 0
 _ONE_KEY = 3
-"""The last version that asks for one key; later ones ask for many (KIP-699)."""
+"""The last version that looks up one key; later ones take several (KIP-699)."""
 
 T = TypeVar("T")
 
 
 class Coordinators:
-    """Finds and remembers the coordinators of groups."""
+    """Finds and caches the coordinators of groups."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._nodes: dict[str, BrokerNode] = {}
 
     def coordinator(self, group_id: str) -> BrokerNode:
-        """The broker that coordinates a group.
+        """Return the broker that coordinates a group.
 
         :raises RequestError: COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, ...
         """
@@ -43,12 +43,12 @@ class Coordinators:
         return known
 
     def call(self, group_id: str, call: Callable[[Channel], T]) -> T:
-        """Call with the connection to a group's coordinator until it succeeds or fails for good.
+        """Call *call* with the connection to a group's coordinator until it succeeds or fails for good.
 
         After COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR and the like, and after a lost connection, the
-        coordinator is looked up anew, as often as the cluster's *retries* say.
+        coordinator is looked up again, up to the cluster's number of *retries*.
 
-        :raises KafkaTXError: what the last attempt raised.
+        :raises KafkaTXError: the error of the last attempt.
         """
 
         def attempt() -> T:

@@ -1,4 +1,4 @@
-"""How long failures in a row are borne, sleeping between attempts."""
+"""Retries of failures in a row within a time limit. Clock and sleep can be replaced."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kafkatx.clientcore.backoff import Backoff
 
 @attrs.define
 class RetryDeadline:
-    """How long failures in a row are borne: until ``limit_s`` after the first, with pauses as *backoff*'s.
+    """The time limit for failures in a row: ``limit_s`` after the first, with the pauses of *backoff*.
 
-    :meth:`wait_or_raise` after each failure, :meth:`reset` after each success.
+    Call :meth:`wait_or_raise` after each failure, :meth:`reset` after each success.
     """
 
     limit_s: float
@@ -25,13 +25,13 @@ class RetryDeadline:
     _pause_ms: float = attrs.field(default=0.0, init=False)
 
     def reset(self) -> None:
-        """Something worked: the next failure is a first one again."""
+        """Reset the time limit after a success."""
         self._since = None
 
     def wait_or_raise(self, error: Exception) -> None:
-        """Wait before the next attempt.
+        """Sleep before the next attempt.
 
-        :raises Exception: *error* itself, if the time is up.
+        :raises Exception: *error* itself, if the time limit is over.
         """
         now = self.clock()
         if self._since is None:

@@ -1,4 +1,4 @@
-"""For how long something has not worked, said every few seconds while somebody waits for it."""
+"""Messages to a waiting user, every few seconds, about something that keeps failing."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ EVERY_S = 5.0
 
 
 class StallReporter:
-    """Counts the time since the first of several failures in a row.
+    """Reports how long something has been failing.
 
-    :param tell: called with a line by the first failure EVERY_S or more after that one, and so on; or None.
+    :param report: called with a message by the first failure at least EVERY_S after the first one, and so on;
+        or None.
     """
 
-    def __init__(self, tell: Callable[[str], None] | None, clock: Callable[[], float]) -> None:
-        self._report = tell
+    def __init__(self, report: Callable[[str], None] | None, clock: Callable[[], float]) -> None:
+        self._report = report
         self._clock = clock
         self._since: float | None = None
         self._next = 0.0
 
     def recovered(self) -> None:
-        """It works."""
+        """Record a success."""
         self._since = None
 
     def failed(self, what: str) -> None:
-        """It does not work; *what* begins the line that says so."""
+        """Record a failure; the message begins with *what*."""
         now = self._clock()
         if self._since is None:
             self._since, self._next = now, now + EVERY_S

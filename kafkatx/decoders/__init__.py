@@ -1,1 +1,1 @@
-"""Decoders of formats that others write: messages to rows. The codecs of our own are in kafkatx.encoders."""
+"""Decoders of external formats, from messages to rows. The project's own codecs are in kafkatx.encoders."""

@@ -1,12 +1,12 @@
-"""Lines of a web server's access log: the common and the combined format of Apache and nginx.
+r"""Lines of a web server's access log: the common and the combined format of Apache and nginx.
 
 ::
 
     83.149.9.216 - frank [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 2326 "http://b/" "Mozilla/5.0"
     client identity user time                          request          status bytes referrer agent
 
-``-`` is null. Escapes (Apache's ``\\"`` and ``\\x16``) stay as they are written, and bytes that are no UTF-8
-become such escapes. What stands behind the agent is left out.
+``-`` is null. Escapes (Apache's ``\"`` and ``\x16``) are kept as written, and bytes that are not UTF-8
+become such escapes. Fields after the agent are ignored. Pure: no I/O.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from kafkatx.interfaces import IRowDecoder
 
 _INNER = r'([^"\\]*(?:\\.[^"\\]*)*)'
 _LINE = re.compile(
-    # A user may have spaces; but "- " and more are the first fields of a format with the virtual host.
+    # A user may have spaces; but "- " and more text are the first fields of a format with the virtual host.
     r"(\S+) (\S+) (?!- [^\[])(.+?) "
     r"\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "
     rf'"{_INNER}" (\d{{3}}|-) (\d{{1,18}}|-)'
-    # An agent that is cut, as servers do with long ones, has no quote at its end.
+    # An agent that the server has truncated has no closing quote.
     rf'(?: "{_INNER}" "{_INNER}(?:"(?: .*)?)?)?\s*',
     re.ASCII | re.DOTALL,
 )
@@ -35,7 +35,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 class AccessLine(NamedTuple):
-    """A request as the server logged it."""
+    """One request as the server logged it."""
 
     client: str
     identity: str | None
@@ -44,18 +44,18 @@ class AccessLine(NamedTuple):
     """In UTC."""
     method: str | None
     path: str | None
-    """The whole request if it is none of HTTP: garbage that somebody sent."""
+    """The whole request if it is not HTTP."""
     protocol: str | None
     status: int | None
     bytes: int | None
-    """Of the body; null where nothing was sent."""
+    """Size of the response body; null if nothing was sent."""
     referrer: str | None
     agent: str | None
 
 
 @implementer(IRowDecoder)
 class AccessLogDecoder:
-    """A line -> :class:`AccessLine`."""
+    """Decodes a line into an :class:`AccessLine`."""
 
     columns = (
         ("client", "string"),
@@ -73,15 +73,15 @@ class AccessLogDecoder:
     time_column = "time"
 
     def decode(self, topic: str, data: bytes | None) -> AccessLine | None:
-        """The fields of a line.
+        """Return the fields of a line.
 
-        :raises ValueError: it is no line of an access log.
+        :raises ValueError: it is not a line of an access log.
         """
         if data is None:
             return None
         found = _LINE.fullmatch(str(data, "utf-8", "backslashreplace"))
         if found is None:
-            raise ValueError("no line of the common or combined log format")
+            raise ValueError("not a line of the common or combined log format")
         client, identity, user, time, request, status, size, referrer, agent = found.groups()
         return AccessLine(
             client,
@@ -98,9 +98,11 @@ class AccessLogDecoder:
 
 @lru_cache(maxsize=1024)
 def parse_time(text: str) -> datetime:
-    """``17/May/2015:10:05:03 +0200``, in UTC. Neighbouring lines often have the same.
+    """Parse a time like ``17/May/2015:10:05:03 +0200``, in UTC.
 
-    :raises ValueError: there is no such day, hour or month.
+    Results are cached, as neighbouring lines often have the same time.
+
+    :raises ValueError: the month, day or time is invalid.
     """
     day, month, year = int(text[:2]), _MONTHS.index(text[3:6]) + 1, int(text[7:11])
     local = datetime(
@@ -114,7 +116,7 @@ def parse_time(text: str) -> datetime:
 
 
 def _split_request(request: str) -> tuple[str | None, str | None, str | None]:
-    """Method, path and protocol; a path may have spaces, and HTTP/0.9 has no protocol."""
+    """Return method, path and protocol; a path may have spaces, and HTTP/0.9 has no protocol."""
     if request in ("-", ""):
         return None, None, None
     method, space, rest = request.partition(" ")

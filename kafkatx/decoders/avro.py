@@ -1,12 +1,12 @@
-"""Messages in Avro's binary encoding, all written with one schema that is known beforehand.
+"""Messages in Avro's binary encoding, all written with one schema that is known in advance.
 
 Settings:
 
 ``avro.schema``
     The schema: a file's path, or the JSON itself.
 ``avro.schema.id``
-    The id under which a schema registry has this schema. Messages then begin with Confluent's header (a zero
-    byte and the id in four) with just this id. Without it they have no header.
+    The id of this schema in a schema registry. Messages then begin with Confluent's header (a zero byte and
+    the id in four bytes) with this id. Without this setting they have no header.
 
 =======================================  =================================================================
 Avro                                     column
@@ -16,16 +16,18 @@ string, enum, uuid, null                 string
 bytes, fixed, duration                   binary
 decimal                                  string, with all its digits
 date                                     date
-timestamp-millis, timestamp-micros       timestamp; local ones are taken for UTC
+timestamp-millis, timestamp-micros       timestamp; local timestamps are read as UTC
 time-millis, time-micros                 string
 array                                    array
 map                                      array<struct<key:string,value:T>>
-record                                   struct; the schema itself: the columns
-a union with null                        as without null
-other unions                             string: what is no text is written as its JSON
-another schema than a record             the only column, ``value``
+record                                   struct; the schema's own record: the columns
+union with null                          as without null
+other unions                             string: values other than text are written as JSON
+schema other than a record               a single column, ``value``
 other logical types                      as without them
 =======================================  =================================================================
+
+The module reads the schema's file when it is configured, and nothing else.
 """
 
 from __future__ import annotations
@@ -33,12 +35,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from io import BytesIO
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 from zope.interface import implementer
 
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import IConfigurable, IRowDecoder
+
+RecordSchema: TypeAlias = "dict[str, Any]"
+Schema: TypeAlias = "str | list[Schema] | RecordSchema"
+"""A schema as fastavro parses it."""
 
 SCHEMA, SCHEMA_ID = "avro.schema", "avro.schema.id"
 HEADER_SIZE = 5
@@ -46,20 +52,20 @@ HEADER_SIZE = 5
 
 @implementer(IRowDecoder, IConfigurable)
 class AvroDecoder:
-    """A message -> the fields of its record, or its only value."""
+    """Decodes a message into the fields of its record, or its single value."""
 
     time_column = None
 
     def __init__(self) -> None:
         self.columns: tuple[tuple[str, str], ...] = ()
-        self._schema: Any = None
+        self._schema: Schema | None = None
         self._id: int | None = None
         self._names: list[str] | None = None
 
     def configure(self, settings: Mapping[str, str]) -> None:
-        """Read the schema.
+        """Parse the schema.
 
-        :raises SettingError: it is missing or wrong, it cannot be a table, or fastavro is not installed.
+        :raises SettingError: it is missing or invalid, cannot become a table, or fastavro is not installed.
         """
         unknown = set(settings) - {SCHEMA, SCHEMA_ID}
         if unknown:
@@ -71,14 +77,14 @@ class AvroDecoder:
         self.columns = columns_of(self._schema)
         self._names = [name for name, _ in self.columns] if _is_record(self._schema) else None
 
-    def decode(self, topic: str, data: bytes | None) -> tuple[Any, ...] | None:
-        """The columns' values.
+    def decode(self, topic: str, data: bytes | None) -> tuple[object, ...] | None:
+        """Return the columns' values.
 
         :raises ValueError: the message was not written with the schema.
         """
         if data is None:
             return None
-        if self._schema is None:  # a consumer has no settings for its deserializers
+        if self._schema is None:  # a consumer does not configure its deserializers
             raise ValueError(f"decoder avro needs {SCHEMA}")
         from fastavro import schemaless_reader
 
@@ -87,59 +93,59 @@ class AvroDecoder:
         stream.seek(start)
         try:
             value: Any = schemaless_reader(stream, self._schema, None)
-        except Exception as error:  # fastavro raises whatever the bytes lead to
+        except Exception as error:  # fastavro raises many kinds of errors
             why = f"{type(error).__name__}: {error}"
-            raise ValueError(f"not of the schema ({why}){self._hint(data)}") from error
+            raise ValueError(f"does not match the schema ({why}){self._hint(data)}") from error
         left = len(data) - stream.tell()
         if left:
-            raise ValueError(f"not of the schema: {left} bytes are left over{self._hint(data)}")
+            raise ValueError(f"does not match the schema: {left} bytes are left over{self._hint(data)}")
         return (value,) if self._names is None else tuple(value[name] for name in self._names)
 
     def _check_header(self, data: bytes) -> int:
-        """The size of the header.
+        """Return the size of the header.
 
-        :raises ValueError: it is not there, or has another id.
+        :raises ValueError: it is missing, or has another schema id.
         """
         if len(data) < HEADER_SIZE or data[0]:
-            raise ValueError(f"no header of a schema registry, which {SCHEMA_ID} says there is")
+            raise ValueError(f"no schema registry header, although {SCHEMA_ID} is set")
         found = int.from_bytes(data[1:HEADER_SIZE], "big")
         if found != self._id:
             raise ValueError(f"written with the registry's schema {found}, and {SCHEMA} is {self._id}")
         return HEADER_SIZE
 
     def _hint(self, data: bytes) -> str:
-        """What to do if the message seems to have a header that nobody told us of."""
+        """Return advice if the message seems to have a header although ``avro.schema.id`` is not set."""
         if self._id is not None or len(data) < HEADER_SIZE or data[0]:
             return ""
         found = int.from_bytes(data[1:HEADER_SIZE], "big")
         return (
-            f"; it begins like one with a schema registry's header, of schema {found}: there is no registry "
-            f"yet, so give that schema as {SCHEMA}, and {SCHEMA_ID}={found}"
+            f"; it seems to have a schema registry header, with schema {found}: registries are not supported yet, "
+            f"so set {SCHEMA} to that schema, and {SCHEMA_ID}={found}"
         )
 
 
-def columns_of(schema: Any) -> tuple[tuple[str, str], ...]:
-    """The columns of a schema that fastavro has parsed.
+def columns_of(schema: Schema) -> tuple[tuple[str, str], ...]:
+    """Return the columns of a schema that fastavro has parsed.
 
-    :raises SettingError: it contains itself, or lists that a few bytes can make endless.
+    :raises SettingError: it is recursive, or has arrays whose size a short message can make unbounded.
     """
     named = schema.get("__named_schemas", {}) if isinstance(schema, dict) else {}
-    words = _Words(named)
+    types = _SparkTypes(named)
     if not _is_record(schema):
-        return (("value", words.of(schema)),)
-    return tuple((field["name"], words.of(field["type"], (schema["name"],))) for field in schema["fields"])
+        return (("value", types.of(schema)),)
+    return tuple((field["name"], types.of(field["type"], (schema["name"],))) for field in schema["fields"])
 
 
-class _Words:
-    """Types in words of Spark's DDL."""
+class _SparkTypes:
+    """Spark DDL types of Avro schemas."""
 
-    def __init__(self, named: Mapping[str, Any]) -> None:
+    def __init__(self, named: Mapping[str, Schema]) -> None:
         self._named = named
 
-    def of(self, schema: Any, inside: tuple[str, ...] = ()) -> str:
-        """The type of a schema.
+    def of(self, schema: Schema, inside: tuple[str, ...] = ()) -> str:
+        """Return the type of a schema.
 
-        :param inside: the records that it is part of.
+        :param inside: names of the enclosing records.
         """
         if isinstance(schema, str):
             return _PRIMITIVE[schema] if schema in _PRIMITIVE else self.of(self._named[schema], inside)
@@ -156,23 +162,23 @@ class _Words:
             return f"array<struct<key:string,value:{self.of(schema['values'], inside)}>>"
         return _LOGICAL.get((kind, schema.get("logicalType"))) or _COMPLEX.get(kind) or self.of(kind, inside)
 
-    def _record(self, schema: Any, inside: tuple[str, ...]) -> str:
+    def _record(self, schema: RecordSchema, inside: tuple[str, ...]) -> str:
         name = schema["name"]
         if name in inside:
-            raise SettingError(f"{SCHEMA}: record {name} contains itself, which no table can")
+            raise SettingError(f"{SCHEMA}: record {name} contains itself, which a table column cannot")
         types = {field["name"]: self.of(field["type"], (*inside, name)) for field in schema["fields"]}
         return f"struct<{','.join(f'`{field}`:{word}' for field, word in types.items())}>"
 
-    def _check_items(self, items: Any) -> None:
-        """A list says how long it is: with items of no bytes a message of ten could be one of 2**63."""
+    def _check_items(self, items: Schema) -> None:
+        """Reject items without bytes: a message of ten bytes could announce an array of 2**63 of them."""
         if self._empty(items):
             raise SettingError(f"{SCHEMA}: an array of {items!r} has items of no bytes")
 
-    def _empty(self, schema: Any) -> bool:
+    def _empty(self, schema: Schema) -> bool:
         if isinstance(schema, str):
             return schema == "null" or (schema not in _PRIMITIVE and self._empty(self._named[schema]))
         if isinstance(schema, list):
-            return False  # the branch's number is a byte
+            return False  # the branch number takes a byte
         if schema["type"] == "record":
             return all(self._empty(field["type"]) for field in schema["fields"])
         return schema["type"] == "null" or (schema["type"] == "fixed" and not schema["size"])
@@ -189,7 +195,7 @@ _PRIMITIVE = {
     "string": "string",
 }
 _COMPLEX = {"enum": "string", "fixed": "binary"}
-_LOGICAL = {
+_LOGICAL: dict[tuple[str, object], str] = {
     ("int", "date"): "date",
     ("long", "timestamp-millis"): "timestamp",
     ("long", "timestamp-micros"): "timestamp",
@@ -202,18 +208,18 @@ _LOGICAL = {
 }
 
 
-def _is_record(schema: Any) -> bool:
+def _is_record(schema: Schema | None) -> TypeGuard[RecordSchema]:
     return isinstance(schema, dict) and schema["type"] == "record"
 
 
 def _parse_id(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) >= 1 << 32:
-        raise SettingError(f"{SCHEMA_ID}={text}: give the number that the registry has given the schema")
+        raise SettingError(f"{SCHEMA_ID}={text}: must be the schema's id in the registry")
     return int(text)
 
 
-def _parse_schema(text: str) -> Any:
-    """A schema from its JSON, or from a file.
+def _parse_schema(text: str) -> Schema:
+    """Parse a schema from JSON, or from a file.
 
     :raises SettingError: as :meth:`AvroDecoder.configure`.
     """
@@ -228,5 +234,5 @@ def _parse_schema(text: str) -> Any:
         return parse_schema(json.loads(text))
     except OSError as error:
         raise SettingError(f"{SCHEMA}={text}: {(error.strerror or str(error)).lower()}") from None
-    except Exception as error:  # fastavro raises whatever the schema leads to
+    except Exception as error:  # fastavro raises many kinds of errors
         raise SettingError(f"{SCHEMA} is no Avro schema: {error}") from error

@@ -151,7 +151,7 @@ class ConnectionTests(SynchronousTestCase):
         self.addCleanup(theirs.close)
         connection = Connection("broker", 9092, timeout_s=0.001, dial=lambda address, timeout: ours)
         error = self.assertRaises(ConnectionFailed, connection.open)
-        self.assertIn("kept silent for 0.001 s", str(error))
+        self.assertIn("did not answer within 0.001 s", str(error))
 
     def test_not_kafka(self) -> None:
         """A peer that speaks another protocol is told so to the user."""

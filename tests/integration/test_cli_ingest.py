@@ -108,7 +108,7 @@ class AccessLogTests(IngestCase):
         self.check(facts)
         dead = self.dead_letters()
         self.assertEqual(len(dead), len(broken))
-        self.assertTrue(all("no line of the common or combined" in item["reason"] for item in dead))
+        self.assertTrue(all("not a line of the common or combined" in item["reason"] for item in dead))
 
         before = sorted(Path(self.to).rglob("*"))
         again = json.loads(self.ingest(*options))

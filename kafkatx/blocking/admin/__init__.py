@@ -1,1 +1,1 @@
-"""Administration over plain sockets."""
+"""Administration over plain sockets, for short commands."""

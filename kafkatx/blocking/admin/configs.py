@@ -1,4 +1,4 @@
-"""The settings of topics and brokers: read them, change some of them."""
+"""Configs of topics and brokers: describe and alter."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class Configs:
-    """Reads and changes settings through a :class:`Cluster`, which stays the caller's to close."""
+    """Describes and alters configs through a :class:`Cluster`, which the caller closes."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     def describe(self, resource: Resource, synonyms: bool = False) -> dict[str, ConfigEntry]:
-        """Every setting of a topic or broker, by name; of the defaults of all brokers those that are set.
+        """Return all configs of a topic or broker by name; of the cluster-wide defaults those that are set.
 
         :raises UnknownTopic: there is no such topic.
         :raises RequestError: INVALID_REQUEST, there is no such broker.
@@ -43,7 +43,7 @@ class Configs:
         deleted: Collection[str] = (),
         validate_only: bool = False,
     ) -> None:
-        """Set *values* and take *deleted* back to what they would be: all of them or, on an error, none.
+        """Set *values* and reset *deleted* to their defaults: all of them or, on an error, none.
 
         :raises UnknownTopic: there is no such topic.
         :raises RequestError: INVALID_CONFIG, INVALID_REQUEST (one is read-only), ...; UNSUPPORTED_VERSION

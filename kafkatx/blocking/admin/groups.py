@@ -1,4 +1,4 @@
-"""Consumer groups: list, describe, delete; read, set and delete the offsets that they committed."""
+"""Consumer groups: list, describe, delete; read, set and delete their committed offsets."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 class Groups:
-    """Group administration through a :class:`Cluster`, which stays the caller's to close."""
+    """Group administration through a :class:`Cluster`, which the caller closes."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._coordinators = Coordinators(cluster)
 
     def listings(self) -> list[GroupListing]:
-        """Every group of every broker, by name.
+        """Return all groups of all brokers, by name.
 
-        :raises ConnectionFailed: a broker does not answer: its groups cannot be known.
+        :raises ConnectionFailed: a broker does not answer, so its groups are unknown.
         """
         found: dict[str, GroupListing] = {}
 
@@ -47,10 +47,10 @@ class Groups:
         return [found[group_id] for group_id in sorted(found)]
 
     def describe(self, group_id: str) -> GroupDescription:
-        """A group with its members; ``Dead`` if there is none of this name.
+        """Return a group with its members; its state is ``Dead`` if it does not exist.
 
-        The type of a group is not known beforehand: it is looked for among the consumer groups of KIP-848
-        first, if the broker has such.
+        The type of a group is not known in advance: consumer groups of KIP-848 are looked up first, if the
+        broker supports them.
 
         :raises RequestError: INVALID_GROUP_ID, GROUP_AUTHORIZATION_FAILED, ...
         """
@@ -67,7 +67,7 @@ class Groups:
         return from_classic(channel.request(DescribeGroupsRequest([group_id])).groups[0], node)
 
     def offsets(self, group_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
-        """All that a group has committed, in order of topics; nothing if there is no such group.
+        """Return all committed offsets of a group, in order of topics; none if it does not exist.
 
         :raises RequestError: UNSUPPORTED_VERSION (a broker older than Kafka 0.10.2), ...
         """
@@ -79,10 +79,10 @@ class Groups:
         return dict(sorted(committed_offsets(group_id, response).items()))
 
     def commit(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Set offsets of a group without members; a group that is not there comes into being.
+        """Set offsets of a group without members; create the group if it does not exist.
 
         :raises GroupInUse: it has members; nothing was set.
-        :raises RequestError: a partition was refused; others may have been set.
+        :raises RequestError: a partition failed; others may have been set.
         """
         request = messages.set_offsets_request(group_id, offsets)
 
@@ -92,7 +92,7 @@ class Groups:
         self._coordinators.call(group_id, attempt)
 
     def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Delete what a group has committed for some partitions; it keeps the others.
+        """Delete a group's committed offsets of some partitions.
 
         :raises UnknownGroup: there is no such group.
         :raises GroupInUse: it consumes one of these topics now; others may have been deleted.
@@ -105,7 +105,7 @@ class Groups:
         self._coordinators.call(group_id, attempt)
 
     def delete(self, group_id: str) -> None:
-        """Delete a group with its offsets.
+        """Delete a group and its offsets.
 
         :raises UnknownGroup: there is no such group.
         :raises GroupInUse: it has members.

@@ -1,4 +1,4 @@
-"""How far a group has come in each partition, and how far it could go."""
+"""The lag of a group: its committed offsets and the log end offsets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def progress(cluster: Cluster, group: GroupDescription) -> list[Progress]:
-    """Every partition that the group has committed an offset for, or that a member of it has; in order.
+    """Return the progress in every partition with a committed offset or an assigned member, in order.
 
     :raises RequestError: the offsets cannot be read.
     """
@@ -27,7 +27,7 @@ def progress(cluster: Cluster, group: GroupDescription) -> list[Progress]:
 
 
 def end_offsets(cluster: Cluster, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """The offset that the next record of each partition gets; nothing for those gone or without a leader."""
+    """Return the log end offset of each partition that exists and has a leader."""
     wanted = list(partitions)
     if not wanted:
         return {}

@@ -1,4 +1,4 @@
-"""Client quotas (KIP-546): how much users, client ids and addresses may do."""
+"""Client quotas (KIP-546) of users, client ids and addresses: describe and alter."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Quotas:
-    """Reads and changes quotas through a :class:`Cluster`, which stays the caller's to close."""
+    """Describes and alters quotas through a :class:`Cluster`, which the caller closes."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     def describe(self, entity: Entity | None = None) -> list[EntityQuotas]:
-        """The quotas of exactly this entity; without one those of all entities.
+        """Return the quotas of exactly this entity; without one those of all entities.
 
         :raises RequestError: UNSUPPORTED_VERSION (a broker older than Kafka 2.6), ...
         """
@@ -39,7 +39,7 @@ class Quotas:
     ) -> None:
         """Set *values* and remove *deleted* of an entity: all of them or, on an error, none.
 
-        :raises RequestError: INVALID_REQUEST (no such quota, or not a value for it), ...
+        :raises RequestError: INVALID_REQUEST (no such quota, or an invalid value), ...
         """
         request = messages.alter_request(entity, values, deleted, validate_only)
         self._cluster.brokers()

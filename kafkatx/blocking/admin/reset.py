@@ -1,4 +1,4 @@
-"""Where the offsets of a group should go: first a plan that a person can look at, then the doing of it."""
+"""Resets of a group's offsets: first a plan that can be shown, then its execution."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 class Kind(enum.Enum):
-    """What the value of a :class:`Target` is."""
+    """The kinds of reset targets; the value describes it."""
 
-    EARLIEST = "the first record that there is"
+    EARLIEST = "the first record"
     LATEST = "the end"
     OFFSET = "this offset"
     TIME = "the first record at or after this time, in ms since the epoch; else the end"
-    SHIFT = "so many offsets on, or back if negative, from the committed one"
+    SHIFT = "the committed offset plus this number, which may be negative"
 
 
 @attrs.frozen
 class Target:
-    """Where to go, in every partition."""
+    """The target of a reset, the same for all partitions."""
 
     kind: Kind
     value: int = 0
@@ -43,7 +43,7 @@ class Target:
 class Move:
     """A partition's committed offset before (None: there is none) and after.
 
-    :ivar asked: what the target says, before it was brought between the log's start and *end*.
+    :ivar asked: the target's offset, before it was limited to the range from the log start to *end*.
     """
 
     at: TopicPartition
@@ -54,18 +54,18 @@ class Move:
 
     @property
     def lag(self) -> int:
-        """How many offsets there will be to read."""
+        """The number of offsets that remain to be read."""
         return self.end - self.new
 
 
 def partitions_of(
     cluster: Cluster, committed: Iterable[TopicPartition], scope: Mapping[str, Collection[int]]
 ) -> list[TopicPartition]:
-    """Which partitions are meant, in order; whether those that *scope* names are there is not looked at.
+    """Return the partitions to reset, in order; partition numbers in *scope* are not checked.
 
-    :param committed: those that the group has offsets for: what is meant where *scope* is empty.
-    :param scope: topics, and of each the partitions; none: all of them.
-    :raises UnknownTopic: a topic is not there.
+    :param committed: partitions with committed offsets, which are reset if *scope* is empty.
+    :param scope: topics, each with partitions; no partitions mean all of the topic.
+    :raises UnknownTopic: a topic does not exist.
     """
     if not scope:
         return _existing(cluster, committed)
@@ -77,7 +77,7 @@ def partitions_of(
 
 
 def _existing(cluster: Cluster, committed: Iterable[TopicPartition]) -> list[TopicPartition]:
-    """The same partitions, if their topics are still there."""
+    """Check that the topics of these partitions exist; return the partitions in order."""
     found = sorted(committed)
     topics = cluster.metadata(sorted({at.topic for at in found})).topics if found else {}
     for name, topic in topics.items():
@@ -87,12 +87,12 @@ def _existing(cluster: Cluster, committed: Iterable[TopicPartition]) -> list[Top
 
 
 def plan(cluster: Cluster, group_id: str, target: Target, scope: Mapping[str, Collection[int]]) -> list[Move]:
-    """Work out each partition's new offset; nothing is changed.
+    """Return each partition's new offset; nothing is changed.
 
-    :param scope: as :func:`partitions_of` has it.
-    :raises GroupInUse: the group has members, and they would not notice.
+    :param scope: as for :func:`partitions_of`.
+    :raises GroupInUse: the group has members, which would not notice the reset.
     :raises UnknownGroup: it has no offsets, and *scope* is empty.
-    :raises RequestError: a partition is not there, has no leader, or has no offset to be shifted.
+    :raises RequestError: a partition does not exist, has no leader, or has no offset to shift.
     """
     groups = Groups(cluster)
     if groups.describe(group_id).state not in (EMPTY, DEAD):
@@ -125,7 +125,7 @@ def _targets(
     starts: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> Mapping[TopicPartition, int]:
-    """The offset that the target names in each partition, wherever the log begins and ends."""
+    """Return the target's offset in each partition, which may be outside of the log."""
     if target.kind is Kind.EARLIEST:
         return starts
     if target.kind is Kind.LATEST:

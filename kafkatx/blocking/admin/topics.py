@@ -1,4 +1,4 @@
-"""Topics: create, delete, list, describe, more partitions, fewer records; and where a broker keeps them."""
+"""Topics: create, delete, list, describe, add partitions, delete records; and the log dirs of brokers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 
 
 class Admin:
-    """Topic administration through a :class:`Cluster`, which stays the caller's to close."""
+    """Topic administration through a :class:`Cluster`, which the caller closes."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -33,7 +33,7 @@ class Admin:
         replication: int = -1,
         configs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Create a topic and wait until the cluster knows it.
+        """Create a topic and wait until metadata shows it.
 
         :param partitions: -1 for the broker's ``num.partitions``; *replication* likewise.
         :raises RequestError: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_CONFIG, ...
@@ -54,7 +54,7 @@ class Admin:
     def delete_topic(self, name: str) -> None:
         """Delete a topic and its records.
 
-        :raises UnknownTopic: there is none of this name.
+        :raises UnknownTopic: there is no such topic.
         :raises RequestError: TOPIC_DELETION_DISABLED, ...
         """
 
@@ -67,9 +67,9 @@ class Admin:
         self._cluster.forget_metadata()
 
     def create_partitions(self, name: str, count: int) -> None:
-        """Let a topic have *count* partitions in all; records stay where they are.
+        """Raise a topic's number of partitions to *count*; records stay where they are.
 
-        :raises UnknownTopic: there is none of this name.
+        :raises UnknownTopic: there is no such topic.
         :raises RequestError: INVALID_PARTITIONS (it has as many or more), ...
         """
         request = messages.create_partitions_request(name, count, self._timeout_ms)
@@ -81,11 +81,11 @@ class Admin:
         self._cluster.forget_metadata()
 
     def delete_records(self, topic: str, offsets: Mapping[int, int]) -> dict[int, int]:
-        """Delete the records before an offset from each of some partitions.
+        """Delete the records before an offset in each of some partitions.
 
-        :param offsets: for each partition the first offset that is to stay; -1: delete all there is.
-        :return: where each partition starts now.
-        :raises RequestError: OFFSET_OUT_OF_RANGE, POLICY_VIOLATION, ...; others may have been done.
+        :param offsets: for each partition the first offset to keep; -1: delete all records.
+        :return: the new log start offset of each partition.
+        :raises RequestError: OFFSET_OUT_OF_RANGE, POLICY_VIOLATION, ...; others may have been deleted.
         """
 
         def attempt(at: TopicPartition, offset: int) -> int:
@@ -98,7 +98,7 @@ class Admin:
         }
 
     def describe_log_dirs(self) -> dict[int, list[LogDir]]:
-        """What each broker has in its log dirs."""
+        """Return the log dirs of each broker and their partitions."""
 
         def attempt(node: BrokerNode) -> list[LogDir]:
             with closing(self._cluster.new_connection(node)) as channel:
@@ -108,13 +108,13 @@ class Admin:
         return {node.id: self._cluster.retrying(partial(attempt, node)) for node in nodes}
 
     def list_topics(self, internal: bool = False) -> list[TopicMetadata]:
-        """Every topic by name; those that the cluster keeps for itself only with *internal*."""
+        """Return all topics by name; internal ones only with *internal*."""
         return messages.topics_listed(self._cluster.metadata(None), internal)
 
     def describe_topic(self, name: str) -> TopicDescription:
-        """A topic with its partitions, their offsets, and its settings.
+        """Return a topic with its partitions, their offsets, and its configs.
 
-        :raises UnknownTopic: there is none of this name.
+        :raises UnknownTopic: there is no such topic.
         """
         self._cluster.forget_metadata()
         topic = self._cluster.topic(name)
@@ -124,7 +124,7 @@ class Admin:
         return messages.topic_description(topic, earliest, latest, self._configs(name))
 
     def _configs(self, topic: str) -> dict[str, ConfigEntry]:
-        """A topic's settings; none where the broker is too old to tell."""
+        """Return a topic's configs; none if the broker is too old."""
         try:
             return Configs(self._cluster).describe(Resource(ResourceType.TOPIC, topic))
         except RequestError as error:
@@ -133,7 +133,7 @@ class Admin:
             return {}
 
     def metadata(self) -> ClusterMetadata:
-        """Every broker and every topic."""
+        """Return the metadata of all brokers and topics."""
         return self._cluster.metadata(None)
 
     @property

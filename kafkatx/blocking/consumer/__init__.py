@@ -1,1 +1,1 @@
-"""Reading partitions over plain sockets."""
+"""Reading partitions over plain sockets, for the blocking client."""

@@ -1,13 +1,13 @@
-"""Fetch from several partitions of a topic at once: one request under way per leader, one read ahead.
+"""Fetches from several partitions of a topic: one request in flight per leader, one response read ahead.
 
-What is yielded are the log's own bytes; :mod:`kafkatx.blocking.consumer.reader` decodes them.
+It yields the log's own bytes; :mod:`kafkatx.blocking.consumer.reader` decodes them.
 """
 
 from __future__ import annotations
 
 import selectors
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import attrs
 
@@ -18,7 +18,7 @@ from kafkatx.clientcore.errors import OffsetOutOfRange, check, retriable
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.records.conversion import batches
-from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 
 MAX_BYTES = 8 << 20
 MIN_PARTITION_BYTES = 1 << 20
@@ -26,14 +26,14 @@ MAX_FETCH_BYTES = (1 << 31) - 1
 READ_COMMITTED = 1
 
 LAST_VERSION_WITH_NAMES = 12
-"""The last version of Fetch that names topics; from 13 on it is their ids."""
+"""The last version of Fetch with topic names; later ones have topic ids."""
 
 
 class Chunk(NamedTuple):
-    """Whole batches of one partition, as they are stored.
+    """Whole stored batches of one partition.
 
-    The first may begin below the offset asked for and the last may go beyond the end asked for: a batch
-    is not cut. ``high_watermark`` is the offset after the last that could be read at that moment.
+    The first batch may begin before the fetch offset, and the last may end after the requested end: batches
+    are not cut. ``high_watermark`` is that of the response.
     """
 
     partition: int
@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
 
 @attrs.define(eq=False)
 class _Cursor:
-    """How far one partition has been read; ``end`` is exclusive, None without end."""
+    """The read position in one partition; ``end`` is exclusive, None without end."""
 
     partition: int
     offset: int
@@ -60,15 +60,15 @@ class _Cursor:
 
 @attrs.define(eq=False)
 class _LeaderConnection:
-    """A connection of our own to one leader, and the fetch that is under way on it."""
+    """A connection to one leader, and the fetch in flight on it."""
 
     channel: Channel
     ticket: int | None = None
-    asked: list[_Cursor] = attrs.Factory(list)
+    requested: list[_Cursor] = attrs.Factory(list)
 
 
 def first_readable(channels: Sequence[Channel], timeout_s: float) -> int:
-    """The index of a channel that has something to read; 0 if none has after the time."""
+    """Return the index of a channel with data to read; 0 if there is none after the timeout."""
     with selectors.DefaultSelector() as selector:
         for index, channel in enumerate(channels):
             selector.register(channel, selectors.EVENT_READ, index)
@@ -77,14 +77,13 @@ def first_readable(channels: Sequence[Channel], timeout_s: float) -> int:
 
 
 class Fetcher:
-    """Reads ranges of offsets; on errors that may pass it reconnects and goes on where it was.
+    """Reads ranges of offsets; reconnects and continues after retriable errors.
 
-    :param ranges: for each partition the first offset and the exclusive end (None: follow for ever).
-    :param max_bytes: at most this much per reply and leader, save for a batch that is larger; up to two
-        replies are held at a time.
-    :param retry_timeout_s: how long errors in a row are borne; the cluster's ``timeout_s`` if None.
-        A partition with an end that lies beyond its log is waited for as long.
-    :param idle_s: stop after this long without a record, although brokers answer; None: never.
+    :param ranges: for each partition the first offset and the exclusive end (None: follow without end).
+    :param max_bytes: limit of a response of one leader, except for a single larger batch; up to two responses
+        are held at a time.
+    :param retry_timeout_s: time limit for errors in a row, and for reaching an end beyond the log; the
+        cluster's ``timeout_s`` if None.
     """
 
     def __init__(
@@ -119,12 +118,12 @@ class Fetcher:
         self._cursors = [cursor for cursor in cursors if not cursor.done]
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield what the leaders give, in each partition's order, until all ends are reached.
+        """Yield fetched batches, in order per partition, until all ends are reached.
 
-        While one chunk is worked on, the next fetch is under way already.
+        The next fetch is in flight while a chunk is processed.
 
         :raises OffsetOutOfRange: the log does not have a partition's next offset.
-        :raises RequestError: a leader refuses, or an end was not reached in time.
+        :raises RequestError: a leader answered with an error, or an end was not reached in time.
         :raises ConnectionFailed: no broker could be reached for ``retry_timeout_s``.
         """
         try:
@@ -142,13 +141,13 @@ class Fetcher:
             self.close()
 
     def close(self) -> None:
-        """Close the connections; what is under way is dropped."""
-        for lane in self._leaders.values():
-            lane.channel.close()
+        """Close the connections and drop the fetches in flight."""
+        for leader in self._leaders.values():
+            leader.channel.close()
         self._leaders.clear()
 
     def _round(self) -> tuple[list[Chunk], KafkaTXError | None]:
-        """Wait for one reply; ask on before it is handed out, unless something was wrong with it."""
+        """Wait for one response; unless it had an error, send the next fetch before yielding its chunks."""
         got: list[Chunk] = []
         try:
             self._send_fetches()
@@ -167,26 +166,26 @@ class Fetcher:
         self._cluster.forget_metadata()
         self._retry_deadline.wait_or_raise(error)
 
-    # -- asking
+    # -- requests
 
     def _send_fetches(self) -> None:
-        """Send a fetch to every leader that has none under way."""
+        """Send a fetch to every leader that has none in flight."""
         self._cursors = [cursor for cursor in self._cursors if not cursor.done]
         by_leader: dict[tuple[str, int], list[_Cursor]] = {}
         for cursor in self._cursors:
             node = self._cluster.leader_node(self.topic, cursor.partition)
             address = (node.host, node.port)
-            lane = self._leaders.get(address)
-            if lane is None:
-                lane = self._leaders[address] = _LeaderConnection(self._cluster.new_connection(node))
-            if lane.ticket is None:
+            leader = self._leaders.get(address)
+            if leader is None:
+                leader = self._leaders[address] = _LeaderConnection(self._cluster.new_connection(node))
+            if leader.ticket is None:
                 by_leader.setdefault(address, []).append(cursor)
         for address, cursors in by_leader.items():
-            lane = self._leaders[address]
-            lane.asked = cursors
-            version = lane.channel.version_for(FetchRequest, LAST_VERSION_WITH_NAMES)
-            lane.ticket = lane.channel.send(self._request(cursors), version)
-        # The broker fills a reply in the order asked: let another partition be the first next time.
+            leader = self._leaders[address]
+            leader.requested = cursors
+            version = leader.channel.version_for(FetchRequest, LAST_VERSION_WITH_NAMES)
+            leader.ticket = leader.channel.send(self._request(cursors), version)
+        # The broker fills a response in the request's order: start with another partition next time.
         self._cursors = self._cursors[1:] + self._cursors[:1]
 
     def _request(self, cursors: list[_Cursor]) -> FetchRequest:
@@ -203,28 +202,28 @@ class Fetcher:
         )
 
     def _ready(self) -> _LeaderConnection:
-        lanes = [lane for lane in self._leaders.values() if lane.ticket is not None]
-        if len(lanes) == 1:
-            return lanes[0]
-        return lanes[self._first_readable([lane.channel for lane in lanes], self._cluster.timeout_s)]
+        leaders = [leader for leader in self._leaders.values() if leader.ticket is not None]
+        if len(leaders) == 1:
+            return leaders[0]
+        return leaders[self._first_readable([leader.channel for leader in leaders], self._cluster.timeout_s)]
 
-    # -- taking replies
+    # -- responses
 
-    def _take_reply(self, lane: _LeaderConnection, got: list[Chunk]) -> KafkaTXError | None:
-        """Append a lane's reply to *got* and move the cursors; return what was wrong with a partition."""
-        assert lane.ticket is not None
-        ticket, lane.ticket = lane.ticket, None
-        response: Any = lane.channel.receive(ticket)
+    def _take_reply(self, leader: _LeaderConnection, got: list[Chunk]) -> KafkaTXError | None:
+        """Append a response's chunks to *got* and advance the cursors; return a partition's error."""
+        assert leader.ticket is not None
+        ticket, leader.ticket = leader.ticket, None
+        response: FetchResponse = leader.channel.receive(ticket)
         check(response.error_code, f"fetch from {self.topic}")
-        asked = {cursor.partition: cursor for cursor in lane.asked}
+        requested = {cursor.partition: cursor for cursor in leader.requested}
         error: KafkaTXError | None = None
         for topic in response.responses:
             for answer in topic.partitions:
-                cursor = asked.pop(answer.partition_index, None)
+                cursor = requested.pop(answer.partition_index, None)
                 if cursor is None:
                     continue
                 try:
-                    self._take_partition(cursor, answer, cursor is lane.asked[0], got)
+                    self._take_partition(cursor, answer, cursor is leader.requested[0], got)
                 except KafkaTXError as failure:
                     error = failure
         return error
@@ -239,7 +238,7 @@ class Fetcher:
         size = 0
         for position, batch_size, _magic, _base_offset, last_offset, _max_timestamp in batches(records):
             size = position + batch_size
-            # A reply may begin before the offset asked for; never go backwards.
+            # A response may begin before the fetch offset; never go backwards.
             cursor.offset = max(cursor.offset, last_offset + 1)
             if cursor.done:
                 break
@@ -247,7 +246,7 @@ class Fetcher:
             cursor.moved_at, cursor.empty_replies = self._cluster.clock(), 0
             got.append(Chunk(cursor.partition, records[:size], cursor.offset, answer.high_watermark))
         elif len(records):
-            # Before Fetch 3 a batch above max_bytes comes cut off: ask for more of it.
+            # Before Fetch 3 a batch above max_bytes is cut off: request more bytes next time.
             if cursor.max_bytes >= MAX_FETCH_BYTES:
                 raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"{self.topic} [{cursor.partition}]")
             cursor.max_bytes = min(cursor.max_bytes * 4, MAX_FETCH_BYTES)
@@ -255,11 +254,11 @@ class Fetcher:
             self._check_empty_reply(cursor, answer, was_first)
 
     def _check_empty_reply(self, cursor: _Cursor, answer: PartitionData, was_first: bool) -> None:
-        """An empty reply although the end is not reached: a gap, or the end is yet to be written.
+        """Handle an empty response before the end: an offset gap, or the end is not written yet.
 
-        The first partition of a request gets at least one batch if there is one below the high watermark.
-        So if the high watermark has passed our end, all that is left are offsets without records
-        (compaction, aborted transactions). It must be so twice, as the reply may have crossed an append.
+        The first partition of a request gets at least one batch if there is one below the high watermark. So
+        if the high watermark has reached our end, all remaining offsets are without records (compaction,
+        aborted transactions). It must be so twice, because an append may have happened after the response.
         """
         assert cursor.end is not None
         readable = answer.high_watermark

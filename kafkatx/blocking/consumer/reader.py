@@ -1,4 +1,4 @@
-"""Read one partition: raw batches, records, or columns for Arrow."""
+"""Reader of one partition: raw batches, records, or columns for Arrow."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kafkatx.records.conversion import batches
 
 
 class Reader:
-    """One partition from ``start_offset`` to ``end_offset`` (exclusive; None: follow it for ever).
+    """Reads one partition from ``start_offset`` to ``end_offset`` (exclusive; None: follow it without end).
 
-    A context manager. Each of :meth:`chunks`, :meth:`read_columns` and iteration starts at
-    ``start_offset``. Offsets that compaction has removed are passed over. Transactions: with
-    ``isolation_level`` 1 nothing beyond the last stable offset is read; control batches never show.
+    A context manager. Each call of :meth:`chunks` and :meth:`read_columns` and each iteration starts at
+    ``start_offset``. Offsets that compaction has removed are skipped. With ``isolation_level`` 1 nothing
+    beyond the last stable offset is read; control batches are never returned.
 
-    :param max_bytes: of one fetch reply; about twice as much is held, as the next is read ahead.
-    :param check_crcs: check the CRC of each batch that is decoded.
-    :param retry_timeout_s: how long errors in a row are borne; the cluster's ``timeout_s`` if None.
+    :param max_bytes: limit of one fetch response; about twice as much is held, as the next one is read ahead.
+    :param check_crcs: check the CRC of each decoded batch.
+    :param retry_timeout_s: time limit for errors in a row; the cluster's ``timeout_s`` if None.
     """
 
     def __init__(
@@ -64,18 +64,19 @@ class Reader:
         self.close()
 
     def close(self) -> None:
-        """Close the connections of whatever iteration was not finished."""
+        """Close the connections of unfinished iterations."""
         for fetcher in self._fetchers:
             fetcher.close()
         self._fetchers.clear()
 
     def chunks(self) -> Iterator[memoryview]:
-        """Yield runs of whole batches as they are stored.
+        """Yield whole stored batches.
 
-        The first batch may begin before ``start_offset`` and the last may end beyond ``end_offset``.
+        The first batch may begin before ``start_offset`` and the last may end after ``end_offset``.
 
-        :raises OffsetOutOfRange: the log does not have the next offset; tells what it has.
-        :raises RequestError: the leader refuses, or the end was not reached within ``retry_timeout_s``.
+        :raises OffsetOutOfRange: the log does not have the next offset; the error has the log's range.
+        :raises RequestError: the leader answered with an error, or the end was not reached within
+            ``retry_timeout_s``.
         :raises ConnectionFailed: no broker could be reached for ``retry_timeout_s``.
         """
         fetcher = self._fetcher()
@@ -93,16 +94,16 @@ class Reader:
     def read_columns(
         self, max_rows: int = MAX_ROWS, max_bytes: int = MAX_COLUMN_BYTES, with_headers: bool = True
     ) -> Iterator[Columns]:
-        """Yield the records column by column, never without rows.
+        """Yield the records column by column; never yield empty columns.
 
-        A yield ends with a batch once it has *max_rows* rows or *max_bytes* of keys and values, so that
-        memory is bounded by these, one batch more, and the fetch replies.
+        Columns are yielded at the end of the batch that brings them to *max_rows* rows or *max_bytes* of keys
+        and values. So memory is bounded by these, one more batch, and the fetch responses.
 
         :param with_headers: false leaves the column of headers empty, and is faster.
-        :raises CorruptRecords: a batch is not what it should be.
+        :raises CorruptRecords: a batch is corrupt.
         """
         for chunk in self.chunks():
             stored = (chunk[span.position : span.position + span.size] for span in batches(chunk))
             start, end = self.start_offset, self.end_offset
-            # What was fetched is handed out before more is waited for.
+            # Yield all fetched records before waiting for more.
             yield from decode_columns(stored, start, end, self._check_crcs, with_headers, max_rows, max_bytes)

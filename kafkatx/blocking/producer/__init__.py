@@ -1,1 +1,1 @@
-"""Writing to topics over plain sockets."""
+"""Writing to topics over plain sockets, for the blocking client."""

@@ -1,4 +1,4 @@
-"""Announces what a writer got into the log: every ``audit.interval.ms``, and when it is closed."""
+"""Audit of writers: announces counts of written records every ``audit.interval.ms``, and on close."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, producer
 from kafkatx.errors import KafkaTXError
 
-PATIENCE_S = 10.0
-"""How long an announcement may hold up the writer: nobody wants to lose data for the sake of its audit."""
+ANNOUNCE_TIMEOUT_S = 10.0
+"""The longest that an announcement may delay the writer, whose data matter more than its audit."""
 
 log = logging.getLogger(__name__)
 
 
 class Announcer:
-    """Counts for one writer, and writes its announcements, by a connection that is closed again.
+    """Counts the records of one writer, and writes announcements over a connection of their own.
 
-    There is no thread: what is due is sent when the next batch is acknowledged, or at the end. What could not
-    be sent is logged, and sent with the next. A writer that is given up after an error announces what it got
-    into the log before.
+    There is no thread: due announcements are sent when the next batch is acknowledged, or at the end. A
+    failed announcement is logged, and sent with the next one. A writer that fails still announces what it has
+    written before.
 
-    :param client_id: what the name of this producer begins with.
+    :param client_id: prefix of this producer's name in announcements.
     :param server: the name of this server; empty: the host's name.
     :param clock: seconds since the epoch.
     """
@@ -49,23 +49,23 @@ class Announcer:
         self._audit = AuditCounter(name, interval_ms, self._now_ms(), topic, server=server_name(server))
 
     def count(self, batch: ProducerBatch, append_time_ms: int) -> None:
-        """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
+        """Count an acknowledged batch; *append_time_ms* is the broker's time with LogAppendTime, else -1."""
         self._audit.count(batch, append_time_ms)
         if self._audit.due(self._now_ms()):
             self.announce()
 
     def announce(self) -> None:
-        """Send what was counted; it never fails, but may take :data:`PATIENCE_S`."""
+        """Send the counts; never fails, but may take :data:`ANNOUNCE_TIMEOUT_S`."""
         if not self._audit.pending:
             return
         events = self._audit.announce(self._now_ms(), int(self._clock() * 1000))
-        patience_s = min(PATIENCE_S, self._cluster.timeout_s)
+        timeout_s = min(ANNOUNCE_TIMEOUT_S, self._cluster.timeout_s)
         try:
             with Writer(
                 self._cluster,
                 self._audit.topic,
-                request_timeout_s=patience_s,
-                delivery_timeout_s=patience_s,
+                request_timeout_s=timeout_s,
+                delivery_timeout_s=timeout_s,
                 clock=self._clock,
             ) as writer:
                 for event in events:
@@ -80,7 +80,7 @@ class Announcer:
 
 
 def announcer(cluster: Cluster, settings: ClientSettings) -> Announcer | None:
-    """What a producer's settings ask for; None: nothing."""
+    """Return the announcer for a producer's settings; None if they ask for none."""
     interval_ms = settings[producer.AUDIT_INTERVAL_MS]
     if not interval_ms:
         return None

@@ -1,4 +1,4 @@
-"""Write batches whose records were encoded elsewhere, column by column: what a sink of tables needs."""
+"""Writer of batches whose records are encoded already, as a sink of tables makes them from columns."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ T = TypeVar("T")
 class EncodedWriter:
     """Sends batches to partitions of any topics, several requests at a time, in order per partition.
 
-    The caller chooses partitions and sizes. Topics are created if the broker creates topics. A context
-    manager; leaving it flushes, unless an error is on its way.
+    The caller chooses partitions and batch sizes. Topics are created if the broker creates topics. A context
+    manager; it flushes at exit, unless there is an exception.
 
-    :param settings: a producer's. ``max.block.ms`` is how long brokers are asked for a producer id and
-        for a topic's partitions; ``delivery.timeout.ms`` is how long failures are retried after that.
-    :raises ConnectionFailed: no broker has answered for so long.
+    :param settings: a producer's. ``max.block.ms`` limits how long the producer id and a topic's partitions
+        are requested from brokers that do not answer; ``delivery.timeout.ms`` limits failures in a row
+        afterwards.
+    :raises ConnectionFailed: no broker answered in time.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class EncodedWriter:
 
     @property
     def totals(self) -> WriteTotals:
-        """What has been acknowledged so far."""
+        """Totals of acknowledged records."""
         return self._sender.totals
 
     def __enter__(self) -> EncodedWriter:
@@ -78,10 +79,10 @@ class EncodedWriter:
             self._sender.close()
 
     def partitions(self, topic: str, at_least: int = 1) -> int:
-        """How many partitions a topic has.
+        """Return the number of a topic's partitions.
 
-        :param at_least: what is remembered is asked for again if it is less: a topic may have grown.
-        :raises RequestError: the topic does not exist and is not created; or its name is not allowed.
+        :param at_least: request it again if the cached number is less: the topic may have grown.
+        :raises RequestError: the topic does not exist and is not created, or its name is invalid.
         :raises ConnectionFailed: no broker answers.
         """
         count = self._partition_count(topic)
@@ -96,15 +97,15 @@ class EncodedWriter:
         )
 
     def max_bytes(self) -> int:
-        """How large a batch may be: less than was asked for once a broker has refused that."""
+        """Return the maximum batch size: less than configured once a broker has rejected that size."""
         return self._accumulator.max_bytes()
 
     def send(self, to: TopicPartition, records: bytes | memoryview, count: int, payload_bytes: int) -> None:
-        """Send one batch, which may wait for earlier ones; its time is that of the call.
+        """Send one batch, after earlier ones if necessary; its timestamp is the time of the call.
 
-        :param records: as :meth:`kafkatx.records.builder.BatchBuilder.append_encoded` wants them.
-        :param payload_bytes: the sum of their keys and values.
-        :raises ProduceFailed: a batch was refused or not delivered in time; nothing can be sent any more.
+        :param records: as for :meth:`kafkatx.records.builder.BatchBuilder.append_encoded`.
+        :param payload_bytes: the size of their keys and values.
+        :raises ProduceFailed: a batch was rejected or not delivered in time; nothing more can be sent.
         """
         queue = self._accumulator.queue(*to)
         now_ms = int(self._clock() * 1000)
@@ -112,7 +113,7 @@ class EncodedWriter:
         self._call_unless_failed(self._sender.send)
 
     def flush(self) -> None:
-        """Wait until all is acknowledged; raises as :meth:`send`."""
+        """Wait until all batches are acknowledged; raises as :meth:`send`."""
         self._call_unless_failed(self._sender.drain)
 
     def close(self) -> None:
@@ -123,7 +124,7 @@ class EncodedWriter:
             self._sender.close()
 
     def _call_unless_failed(self, call: Callable[[], None]) -> None:
-        """After a failure nothing more may be sent: what follows would not be in order."""
+        """Raise the first failure again instead of sending more, which would break the order."""
         if self._failure is not None:
             raise self._failure
         try:

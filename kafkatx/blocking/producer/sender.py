@@ -1,4 +1,4 @@
-"""Get batches into the log: pipelined, in order per partition, again after errors that may pass."""
+"""The sender: pipelined produce requests, in order per partition, retried after retriable errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
 
 @attrs.define
 class WriteTotals:
-    """What has been acknowledged so far; with acks=0, sent. ``bytes`` are those of keys and values."""
+    """Totals of acknowledged records; with acks=0 of sent ones. ``bytes`` counts keys and values."""
 
     records: int = 0
     bytes: int = 0
@@ -37,7 +37,7 @@ class WriteTotals:
 
 @attrs.define(eq=False)
 class _InFlightRequest:
-    """A produce request whose reply is awaited."""
+    """A produce request whose response is pending."""
 
     batch: ProducerBatch
     channel: Channel
@@ -46,21 +46,21 @@ class _InFlightRequest:
 
 
 class Auditor(Protocol):
-    """Who counts what got into the log: :class:`kafkatx.blocking.producer.audit.Announcer`."""
+    """Counts written records: :class:`kafkatx.blocking.producer.audit.Announcer`."""
 
     def count(self, batch: ProducerBatch, append_time_ms: int) -> None:
-        """A batch is in the log; *append_time_ms* is the broker's time where it counts, else -1."""
+        """Count an acknowledged batch; *append_time_ms* is the broker's time with LogAppendTime, else -1."""
 
     def announce(self) -> None:
-        """The end: say what was counted. Raises nothing."""
+        """Send the remaining counts. Raises nothing."""
 
 
 class Sender:
-    """Sends what an accumulator has closed.
+    """Sends the closed batches of a record accumulator.
 
-    Up to *max_in_flight* requests are under way at once. When the oldest fails with an error that may
-    pass, the replies of all the others are taken in first; then each partition's queue says what is sent
-    again (see :mod:`kafkatx.clientcore.producer.partition_queue`).
+    Up to *max_in_flight* requests are in flight. When the oldest fails with a retriable error, the responses
+    of all others are awaited first; then each partition's queue decides what is sent again (see
+    :mod:`kafkatx.clientcore.producer.partition_queue`).
     """
 
     def __init__(
@@ -88,23 +88,23 @@ class Sender:
         self._in_flight: deque[_InFlightRequest] = deque()
 
     def send(self) -> None:
-        """Send all closed batches as soon as fewer than *max_in_flight* are under way; wait until then.
+        """Send all closed batches; wait while *max_in_flight* requests are in flight.
 
-        :raises ProduceFailed: one of these or an earlier batch was refused, or was not delivered in time.
+        :raises ProduceFailed: one of these or an earlier batch was rejected, or not delivered in time.
         """
         while any(queue.waiting for queue in self._accumulator.busy):
             if not self._send_next():
                 self._complete_oldest()
 
     def drain(self) -> None:
-        """Wait until all is acknowledged; raises as :meth:`send`."""
+        """Send all closed batches and wait until they are acknowledged; raises as :meth:`send`."""
         self.send()
         while self._in_flight:
             self._complete_oldest()
             self.send()
 
     def close(self) -> None:
-        """Close the connections; what is not acknowledged may be lost."""
+        """Close the connections; unacknowledged batches may be lost."""
         for channel in self._leaders.values():
             channel.close()
         self._leaders.clear()
@@ -114,7 +114,7 @@ class Sender:
             self._auditor.announce()
 
     def _send_next(self) -> bool:
-        """Send one batch, if one may be sent; whether that was tried."""
+        """Send one batch if possible; return True if one was tried."""
         if len(self._in_flight) >= self._max_in_flight:
             return False
         for queue in self._accumulator.busy:
@@ -148,23 +148,23 @@ class Sender:
         return channel
 
     def _complete_oldest(self) -> None:
-        """Wait for the oldest request's reply and act upon it."""
-        flight = self._in_flight.popleft()
-        error = self._error_of(flight)
+        """Wait for the oldest request's response and handle it."""
+        request = self._in_flight.popleft()
+        error = self._error_of(request)
         if error is None:
-            self._complete(flight.batch, None, flight.append_time_ms)
+            self._complete(request.batch, None, request.append_time_ms)
         else:
-            self._failed(flight.batch, error)
+            self._failed(request.batch, error)
 
-    def _error_of(self, flight: _InFlightRequest) -> KafkaTXError | None:
-        """Wait for one request's reply; None if the batch is in the log."""
+    def _error_of(self, request: _InFlightRequest) -> KafkaTXError | None:
+        """Wait for a request's response; return its error, None if the batch is in the log."""
         try:
-            response: ProduceResponse = flight.channel.receive(flight.ticket)
-            answer = partition_responses([flight.batch], response)[0]
+            response: ProduceResponse = request.channel.receive(request.ticket)
+            answer = partition_responses([request.batch], response)[0]
         except KafkaTXError as error:
             return error
         if not isinstance(answer, KafkaTXError):
-            flight.append_time_ms = answer.log_append_time_ms
+            request.append_time_ms = answer.log_append_time_ms
         return error_of(answer)
 
     def _complete(
@@ -181,28 +181,28 @@ class Sender:
         return outcome
 
     def _failed(self, batch: ProducerBatch, error: KafkaTXError) -> None:
-        """Take in all replies, so that the queues know what is to be sent again, and wait a little.
+        """Await all pending responses, so that the queues can decide what to send again, and pause.
 
-        :raises ProduceFailed: *error* is not one that passes, or the time is up.
+        :raises ProduceFailed: *error* is not retriable, or the time limit is over.
         """
         cut = can_be_split(batch, code_of(error))
         if self._complete(batch, error) is Outcome.FAILED:
             self._raise_failure(batch, error)
-        flights, self._in_flight = self._in_flight, deque()
-        for flight in flights:
-            later = self._error_of(flight)
+        requests, self._in_flight = self._in_flight, deque()
+        for request in requests:
+            later = self._error_of(request)
             if (
-                self._complete(flight.batch, later, flight.append_time_ms) is Outcome.FAILED
+                self._complete(request.batch, later, request.append_time_ms) is Outcome.FAILED
                 and later is not None
             ):
-                self._raise_failure(flight.batch, later)
+                self._raise_failure(request.batch, later)
         if cut:
             return
         for channel in self._leaders.values():
             channel.close()
         self._leaders.clear()
         self._cluster.forget_metadata()
-        if isinstance(error, RequestError):  # of a broker that does not answer the cluster tells
+        if isinstance(error, RequestError):  # lost connections are reported by the cluster
             self._stall_reporter.failed(f"{batch.topic} [{batch.partition}] takes no records ({error})")
         try:
             self._retry_deadline.wait_or_raise(error)

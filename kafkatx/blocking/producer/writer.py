@@ -1,4 +1,4 @@
-"""Write records to one topic: partitions, batches, compression, idempotence."""
+"""Writer of records to one topic: partitioning, batches, compression, idempotence."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ from kafkatx.records.compression import codec_named
 
 
 class Partitioner(Protocol):
-    """:class:`kafkatx.interfaces.IPartitioner`, which this floor cannot import: it needs Twisted."""
+    """:class:`kafkatx.interfaces.IPartitioner`, which needs Twisted and cannot be imported here."""
 
     def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
-        """The partition of a record with this key."""
+        """Return the partition of a record with this key."""
 
     def batch_sent(self, topic: str) -> None:
-        """A batch of the topic was closed."""
+        """Handle a closed batch of the topic."""
 
 
 class Writer:
     """Batches records per partition and sends them, several requests at a time.
 
-    A batch leaves when it is full; :meth:`flush` sends the rest and waits. Nothing is sent by time:
-    there is no thread. The topic is created if the broker creates topics. A context manager; leaving it
-    flushes, unless an error is on its way.
+    A batch is sent when it is full; :meth:`flush` sends the rest and waits. There is no thread, so nothing is
+    sent by time. The topic is created if the broker creates topics. A context manager; it flushes at exit,
+    unless there is an exception.
 
-    :param partitioner: None is the Java client's: murmur2 of the key, else one partition per batch.
-    :param acks: -1 all in-sync replicas, 1 the leader, 0 nobody (no reply; errors go unseen).
+    :param partitioner: None: as the Java client, murmur2 of the key, else one partition per batch.
+    :param acks: -1 all in-sync replicas, 1 the leader, 0 none (no response; errors go unseen).
     :param compression: ``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``.
-    :param batch_bytes: records of a batch, before compression; a larger record has a batch of its own.
-        Where the topic takes less, batches are cut.
-    :param idempotent: let the broker drop what a retry would double. Only with acks -1, and if the broker
-        knows it (Kafka 0.11); otherwise one request is under way at a time, so that order is kept.
-    :param delivery_timeout_s: how long failures in a row are borne.
-    :param auditor: who counts what got into the log: a :class:`kafkatx.blocking.producer.audit.Announcer`.
-    :param stamp: a header for each record that has none of its name: its name and value, as
-        :func:`kafkatx.clientcore.audit.server_header.make_stamp` gives it.
-    :raises RequestError: the topic does not exist and is not created; or its name is not allowed.
+    :param batch_bytes: size of a batch's records before compression; a larger record gets a batch of its own.
+        Batches are split if the topic's limit is lower.
+    :param idempotent: let the broker drop duplicates of retries. Only with acks -1, and if the broker
+        supports it (Kafka 0.11); otherwise one request is in flight at a time, to keep the order.
+    :param delivery_timeout_s: time limit for failures in a row.
+    :param auditor: counts written records: a :class:`kafkatx.blocking.producer.audit.Announcer`.
+    :param stamp: name and value of a header that is added to records without a header of this name; made by
+        :func:`kafkatx.clientcore.audit.server_header.make_stamp`.
+    :raises RequestError: the topic does not exist and is not created, or its name is invalid.
     :raises ConnectionFailed: no broker answers.
     """
 
@@ -99,7 +99,7 @@ class Writer:
 
     @property
     def totals(self) -> WriteTotals:
-        """What has been acknowledged so far."""
+        """Totals of acknowledged records."""
         return self._sender.totals
 
     def __enter__(self) -> Writer:
@@ -119,10 +119,10 @@ class Writer:
         headers: Sequence[tuple[str, bytes | None]] = (),
         timestamp_ms: int | None = None,
     ) -> None:
-        """Add one record; a full batch is sent, which may wait for earlier ones.
+        """Add one record; send its batch if full, after earlier ones if necessary.
 
         :param timestamp_ms: the time of the call if None.
-        :raises ProduceFailed: a batch was refused or not delivered in time; nothing can be sent any more.
+        :raises ProduceFailed: a batch was rejected or not delivered in time; nothing more can be sent.
         """
         if partition is None:
             alone = self._partitions == 1 and not self._custom_partitioner
@@ -136,10 +136,10 @@ class Writer:
     def send_values(
         self, values: Sequence[bytes], partition: int | None = None, timestamp_ms: int | None = None
     ) -> None:
-        """Send records that have a value and nothing else, at once, in as few batches as they fit in.
+        """Send records that have only a value, in as few batches as possible.
 
-        Much faster than :meth:`send`. What :meth:`send` gathered before leaves first. With a partitioner
-        of the caller's each record is given to it.
+        Much faster than :meth:`send`. Records of earlier calls of :meth:`send` are sent first. A custom
+        partitioner is called for each record.
 
         :param timestamp_ms: of all of them; the time of the call if None.
         :raises ProduceFailed: as :meth:`send`.
@@ -171,7 +171,7 @@ class Writer:
             count = max(1, min(self._max_batch_bytes() * len(group) // size, 1 << 17))
 
     def flush(self) -> None:
-        """Send what is gathered and wait until all is acknowledged; raises as :meth:`send`."""
+        """Send all batches and wait until they are acknowledged; raises as :meth:`send`."""
         self._accumulator.close_all()
         self._call_unless_failed(self._sender.drain)
 
@@ -186,11 +186,11 @@ class Writer:
         return self._accumulator.queue(self.topic, partition)
 
     def _max_batch_bytes(self) -> int:
-        """How large a batch may be: less than was asked for once the broker has refused that."""
+        """Return the maximum batch size: less than configured once the broker has rejected that size."""
         return self._accumulator.max_bytes()
 
     def _call_unless_failed(self, call: Callable[[], None]) -> None:
-        """After a failure nothing more may be sent: what follows would not be in order."""
+        """Raise the first failure again instead of sending more, which would break the order."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -201,7 +201,7 @@ class Writer:
 
 
 def identity_from(cluster: Cluster) -> ProducerIdAndEpoch:
-    """Ask for a producer id and epoch; a broker that has none to give is written to without."""
+    """Request a producer id and epoch; :data:`NOT_IDEMPOTENT` if the broker has no such API."""
 
     def attempt() -> ProducerIdAndEpoch:
         return read_producer_id(cluster.any_broker().request(init_producer_id_request()))

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.client.consumer.assembly import ConsumerAssembly
 from kafkatx.client.consumer.group.membership import Membership
@@ -51,7 +52,7 @@ class Consumer:
         self,
         settings: Mapping[str, Any] = MappingProxyType({}),
         *,
-        reactor: Any = None,
+        reactor: IReactorTime | None = None,
         cluster: Cluster | None = None,
         **more: Any,
     ) -> None:
@@ -126,7 +127,7 @@ class Consumer:
         self,
         topics: Iterable[str] | None = None,
         pattern: str | re.Pattern[str] | None = None,
-        listener: Any = None,
+        listener: object = None,
     ) -> None:
         """Join the group with these topics, which replace earlier ones.
 
@@ -357,7 +358,7 @@ class Consumer:
         return Deferred.fromCoroutine(self._parts.poller.next_delivery(self._max_poll_records))
 
     def process(
-        self, function: Callable[[Any], Any], *, batches: bool = False, max_records: int | None = None
+        self, function: Callable[[Any], object], *, batches: bool = False, max_records: int | None = None
     ) -> Deferred[None]:
         """Call a function with each record until the consumer is closed.
 

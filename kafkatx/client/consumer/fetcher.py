@@ -6,7 +6,6 @@ The requests themselves are made by :mod:`kafkatx.clientcore.consumer.fetch_requ
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall
@@ -28,6 +27,7 @@ from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.networkclient.cluster import Cluster
+from kafkatx.wire.messages.fetch import FetchResponse
 
 LANE = "fetch"
 """Fetches have a connection of their own: they wait at the broker, and would delay other requests."""
@@ -71,7 +71,7 @@ class Fetcher:
         )
         self._by_node: dict[int, list[TopicPartitionState]] | None = None
         self._awaiting_metadata: set[TopicPartitionState] = set()
-        self._in_flight: dict[int, Deferred[Any]] = {}
+        self._in_flight: dict[int, Deferred[FetchResponse]] = {}
         self._backoff_until: dict[int, float] = {}
         self._idle_until: dict[int, float] = {}
         self._failures: dict[int, int] = {}
@@ -194,7 +194,7 @@ class Fetcher:
         self._in_flight.pop(node, None)
         self._requests.release(fetch)
 
-    def _answered(self, response: Any, node: int, fetch: InFlightFetch) -> None:
+    def _answered(self, response: FetchResponse, node: int, fetch: InFlightFetch) -> None:
         self._ended(node, fetch)
         self._failures.pop(node, None)
         now = self._reactor.seconds()

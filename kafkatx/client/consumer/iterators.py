@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.threads import blockingCallFromThread
 
 from kafkatx.client.consumer.poll import Poller
@@ -43,7 +43,7 @@ class BlockingStream:
     Only for one thread at a time, and not for the reactor's own, which would wait for itself.
     """
 
-    def __init__(self, reactor: Any, poller: Poller, limit: int) -> None:
+    def __init__(self, reactor: IReactorTime, poller: Poller, limit: int) -> None:
         self._reactor = reactor
         self._poller = poller
         self._limit = limit

@@ -6,7 +6,7 @@ Positions are also validated here after a leader change, by :mod:`kafkatx.client
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
@@ -19,7 +19,7 @@ from kafkatx.clientcore.consumer.partition_state import COMMITTED, OUT_OF_RANGE,
 from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.clientcore.errors import ClientClosed, NoOffset, OffsetOutOfRange, retriable
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
-from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
+from kafkatx.clientcore.list_offsets import EARLIEST, LATEST, OffsetAndTimestamp
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer
 from kafkatx.errors import KafkaTXError
@@ -185,7 +185,7 @@ class OffsetResolver:
     async def _resolve_by_timestamp(
         self,
         unresolved: list[TopicPartitionState],
-        ends: Mapping[TopicPartition, Any],
+        ends: Mapping[TopicPartition, int],
         revisions: Mapping[TopicPartition, int],
     ) -> None:
         found = await look_up(self._cluster, ends, self._isolation_level)
@@ -204,7 +204,7 @@ class OffsetResolver:
         self, out_of_range: list[TopicPartitionState], revisions: Mapping[TopicPartition, int]
     ) -> None:
         """Raise OffsetOutOfRange to the application, with the range of offsets that the log has."""
-        ends: list[dict[TopicPartition, Any]] = []
+        ends: list[dict[TopicPartition, OffsetAndTimestamp | KafkaTXError]] = []
         for end in (EARLIEST, LATEST):
             ends.append(
                 await look_up(
@@ -220,7 +220,7 @@ class OffsetResolver:
                 self._failed([state], failed, revisions)
                 continue
             state.start_at = None
-            known = [-1 if end is None else end.offset for end in (earliest, latest)]
+            known = [end.offset if isinstance(end, OffsetAndTimestamp) else -1 for end in (earliest, latest)]
             state.fail(OffsetOutOfRange(*state.topic_partition, state.fetch_offset, *known))
 
     async def _validate(self, states: list[TopicPartitionState]) -> None:

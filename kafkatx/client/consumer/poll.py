@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
-from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import deferLater
 
 from kafkatx.clientcore.consumer.partition_state import Delivery
@@ -33,7 +32,7 @@ class Poller:
     """
 
     def __init__(
-        self, reactor: Any, subscriptions: SubscriptionState, on_poll: Callable[[bool], None]
+        self, reactor: IReactorTime, subscriptions: SubscriptionState, on_poll: Callable[[bool], None]
     ) -> None:
         """Create it.
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred, DeferredList, succeed
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 from kafkatx.client.consumer.poll import MAX_BUSY_S, Poller
 from kafkatx.clientcore.consumer.partition_state import Delivery
+from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.networkclient.waiters import Waiters
 
@@ -46,7 +48,7 @@ class Processor:
 
     def __init__(
         self,
-        reactor: Any,
+        reactor: IReactorTime,
         subscriptions: SubscriptionState,
         poller: Poller,
         function: Callable[[Any], Any],
@@ -79,7 +81,7 @@ class Processor:
         outcome: Deferred[None] = Deferred(lambda _: self.cancel())
         waiting: Deferred[None] = Deferred(lambda _: self.cancel())
 
-        def over(result: Any) -> None:
+        def over(result: Failure | None) -> None:
             self.running = False
             for one in (outcome, waiting):
                 if not one.called:
@@ -180,7 +182,7 @@ class Processor:
                 self._report()
                 await self._poller.yield_to_reactor()
 
-    async def _call(self, records: Any) -> None:
+    async def _call(self, records: list[Record]) -> None:
         result = self._function(records)
         if hasattr(result, "__await__"):
             await result

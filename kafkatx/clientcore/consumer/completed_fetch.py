@@ -24,7 +24,7 @@ from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
 LAST_OFFSET = (1 << 63) - 1
 """The largest offset that can be fetched."""
 
-Decode: TypeAlias = Callable[[str, "bytes | None"], Any]
+Decode: TypeAlias = Callable[[str, "bytes | None"], object]
 """Deserializes a key or a value: called with the topic's name and the bytes."""
 
 _LENGTH_AND_MAGIC = Struct(">8xi4xb")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
@@ -26,7 +26,7 @@ class AutoCommit:
     _log = Logger()
 
     def __init__(
-        self, reactor: Any, interval_ms: int, subscriptions: SubscriptionState, commit: Commit
+        self, reactor: IReactorTime, interval_ms: int, subscriptions: SubscriptionState, commit: Commit
     ) -> None:
         self._reactor = reactor
         self._interval_s = max(interval_ms, 1) / 1000

@@ -20,6 +20,7 @@ from kafkatx.clientcore.group.offsets import (
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.types import TopicPartition
+from kafkatx.wire.schema import Message
 
 LANE = "group"
 """Coordinators are asked over a connection of their own, as by Apache Kafka's clients: a JoinGroup may wait
@@ -105,7 +106,7 @@ class OffsetCommits:
             self._failed(error)
             raise
 
-    async def _ask(self, request: Any) -> Any:
+    async def _ask(self, request: Message) -> Any:
         node_id = await self._cluster.coordinator(self._group_id)
         try:
             return await self._cluster.request(node_id, request, lane=LANE)

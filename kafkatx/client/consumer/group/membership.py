@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.defer import TimeoutError as TimedOut
@@ -50,7 +50,8 @@ from kafkatx.networkclient.waiters import Waiters
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.join_group import JoinGroupRequest
 
-Listener = Callable[[set[TopicPartition]], Awaitable[Any]]
+T = TypeVar("T")
+Listener = Callable[[set[TopicPartition]], Awaitable[object]]
 LEAVE_S = 30.0
 """The longest that leaving may take (the timeout of ``close`` in Apache Kafka's clients)."""
 
@@ -113,7 +114,7 @@ class Membership:
         self._queue: deque[Action] = deque()
         self._busy = False
         self._timer: IDelayedCall | None = None
-        self._work: set[Deferred[Any]] = set()
+        self._work: set[Deferred[None]] = set()
         self._leaving: Waiters[None] = Waiters()
         self._unlisten: Callable[[], None] | None = None
         self._closed = False
@@ -309,7 +310,7 @@ class Membership:
         running = Deferred.fromCoroutine(work)
         self._work.add(running)
 
-        def done(result: Any) -> Any:
+        def done(result: T) -> T:
             self._work.discard(running)
             return result
 

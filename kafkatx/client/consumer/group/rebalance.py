@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
@@ -22,13 +21,13 @@ class RebalanceListener:
     is done.
     """
 
-    def on_partitions_assigned(self, partitions: set[TopicPartition]) -> Any:
+    def on_partitions_assigned(self, partitions: set[TopicPartition]) -> object:
         """Handle newly assigned partitions; the consumer may seek before their first record is delivered."""
 
-    def on_partitions_revoked(self, partitions: set[TopicPartition]) -> Any:
+    def on_partitions_revoked(self, partitions: set[TopicPartition]) -> object:
         """Handle partitions about to be revoked; none is being processed, offsets can be committed."""
 
-    def on_partitions_lost(self, partitions: set[TopicPartition]) -> Any:
+    def on_partitions_lost(self, partitions: set[TopicPartition]) -> object:
         """Handle lost partitions: other members may have them, and offsets cannot be committed any more."""
         return self.on_partitions_revoked(partitions)
 
@@ -56,7 +55,7 @@ class RebalanceCallbacks:
         auto_commit: AutoCommit | None,
         on_change: Callable[[], None],
     ) -> None:
-        self.listener: Any = None
+        self.listener: object = None
         self.lost_partitions: set[TopicPartition] = set()
         self._subscriptions = subscriptions
         self._poller = poller
@@ -114,7 +113,7 @@ class RebalanceCallbacks:
             return
         try:
             result = method(set(places))
-            if hasattr(result, "__await__"):
+            if isinstance(result, Awaitable):
                 await result
         except CancelledError:
             raise

@@ -22,7 +22,6 @@ meanwhile. Two things differ from Apache Kafka: lost partitions are reported at 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
 
 from kafkatx.clientcore.errors import CommitFailed, retriable
 from kafkatx.clientcore.group.membership.actions import (
@@ -41,10 +40,12 @@ from kafkatx.clientcore.group.membership.joining_member import JoiningMember
 from kafkatx.clientcore.group.membership.member_state import NO_GENERATION
 from kafkatx.clientcore.group.membership.states import Event, State
 from kafkatx.errors import ErrorCode, KafkaTXError
+from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkatx.wire.messages.join_group import JoinGroupResponse
 from kafkatx.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from kafkatx.wire.messages.sync_group import SyncGroupResponse
+from kafkatx.wire.schema import Message
 
 NO_MEMBER = (NO_GENERATION, "")
 """Generation and member id of a commit from outside of the group."""
@@ -116,10 +117,11 @@ class MemberMachine(JoiningMember):
 
     # Events
 
-    def response_received(self, token: int, response: Any, now_ms: int) -> list[Action]:
+    def response_received(self, token: int, response: Message, now_ms: int) -> list[Action]:
         """Handle the response to a request of :class:`SendRequest`; outdated ones are ignored."""
-        if token == self._heartbeat.token:
-            self._heartbeat_answered(response, now_ms)
+        if isinstance(response, HeartbeatResponse):
+            if token == self._heartbeat.token:
+                self._heartbeat_answered(response, now_ms)
         elif token == self._token:
             self._token = None
             if self.state is State.LEAVING:
@@ -273,7 +275,7 @@ class MemberMachine(JoiningMember):
             self._revoke_and_join(now_ms)
         return False
 
-    def _apply_assignment(self, target: frozenset[Any]) -> None:
+    def _apply_assignment(self, target: frozenset[TopicPartition]) -> None:
         """Revoke partitions that are not in the assignment, then add new ones."""
         revoked = self.owned - target
         if revoked:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from kafkatx import __version__
 from kafkatx.clientcore.bootstrap import format_address
-from kafkatx.clientcore.errors import ClosedByPeer, ConnectionFailed
+from kafkatx.clientcore.errors import START_OR_NAME_A_BROKER, ClosedByPeer, ConnectionFailed
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.types import FileSlice
 from kafkatx.wire.api import Api, api_for
@@ -134,8 +134,7 @@ class Connection:
         except (OSError, UnicodeError) as error:  # UnicodeError: the name cannot be a host's
             self._closed = True
             raise ConnectionFailed(
-                f"no broker answers at {self.address} ({_reason(error)}): "
-                "start one with `make run`, or name another with -b HOST:PORT"
+                f"no broker answers at {self.address} ({_reason(error)}): {START_OR_NAME_A_BROKER}"
             ) from error
         if connected.family in (socket.AF_INET, socket.AF_INET6):
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -7,12 +7,13 @@ Which names there are is in :mod:`kafkatx.spark.options.names`; the ``kafka.*`` 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import attrs
 
-from kafkatx.errors import SettingError
+from kafkatx.errors import RequestError, SettingError
+from kafkatx.names import check_topic_name
 from kafkatx.spark.offsets import EARLIEST, LATEST, parse_partitions
 from kafkatx.spark.options.boundaries import Boundary, check_batch, parse_ending, parse_starting
 from kafkatx.spark.options.client import ClientSettings, parse_bool, parse_client, parse_int
@@ -149,13 +150,27 @@ def _selection(given: Mapping[str, str]) -> Selection:
         topics = tuple(dict.fromkeys(topic.strip() for topic in text.split(",") if topic.strip()))
         if not topics:
             raise SettingError(f"No topics to subscribe to: the value of option 'subscribe' is '{text}'")
+        _check_names("subscribe", topics)
         return Subscribe(topics)
     if named[0] == "subscribePattern":
         return SubscribePattern(_pattern(text))
     partitions = parse_partitions("assign", text)
     if not partitions:
         raise SettingError(f"No topic partitions to assign: the value of option 'assign' is '{text}'")
+    _check_names("assign", {topic for topic, _ in partitions})
     return Assign(partitions)
+
+
+def _check_names(option: str, topics: Iterable[str]) -> None:
+    """Let topic names pass that a broker may have.
+
+    :raises SettingError: one is not allowed in Kafka.
+    """
+    for topic in topics:
+        try:
+            check_topic_name(topic)
+        except RequestError as error:
+            raise SettingError(f"{option}={topic}: {error}") from None
 
 
 def _pattern(text: str) -> str:

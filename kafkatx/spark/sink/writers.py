@@ -1,4 +1,4 @@
-"""What Spark asks for a writer, on the driver, and calls in the workers.
+"""The writers of batches and streams: made on the driver, pickled, and called in the workers.
 
 Spark 4.0 gives Arrow to writers of batches only; there, streams are written from rows.
 """
@@ -7,25 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from kafkatx.errors import SettingError
+from kafkatx.spark.one_sentence import one_sentence
 from kafkatx.spark.sink.options import SinkOptions, parse_sink
 from kafkatx.spark.sink.schema import SinkColumns, sink_columns
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql import Row
+
     from kafkatx.blocking.producer.sender import WriteTotals
 
 _ROWS = 10_000
-_STREAM_ARROW_WRITER: Any = getattr(datasource, "DataSourceStreamArrowWriter", None)
+_STREAM_ARROW_WRITER: type | None = getattr(datasource, "DataSourceStreamArrowWriter", None)
 
 
 class Delivered(WriterCommitMessage):  # type: ignore[misc]  # pyspark is not type-checked (pyproject.toml)
-    """What a task has got into the log; ``bytes`` are those of keys and values."""
+    """The records and bytes that a task has written; ``bytes`` counts keys and values."""
 
     def __init__(self, written: WriteTotals) -> None:
         self.records = written.records
@@ -33,14 +37,15 @@ class Delivered(WriterCommitMessage):  # type: ignore[misc]  # pyspark is not ty
 
 
 class _TopicWriter:
-    """Writes what it is given; there is nothing to commit, and nothing that could be taken back."""
+    """A writer of rows; there is nothing to commit, and nothing that could be taken back."""
 
     def __init__(self, options: SinkOptions, columns: SinkColumns) -> None:
         self._options = options
         self._columns = columns
 
-    def write(self, iterator: Iterator[Any]) -> Delivered:
-        """Write one task's ``pyarrow.RecordBatch`` objects.
+    @one_sentence()
+    def write(self, iterator: Iterator[RecordBatch]) -> Delivered:
+        """Write one task's rows.
 
         :raises KafkaTXError: as :func:`kafkatx.spark.sink.task.write`.
         """
@@ -50,43 +55,57 @@ class _TopicWriter:
 
 
 class BatchTopicWriter(_TopicWriter, DataSourceArrowWriter):  # type: ignore[misc]  # as above
-    """``df.write``."""
+    """The writer of ``df.write``."""
 
 
 class StreamTopicWriter(_TopicWriter, _STREAM_ARROW_WRITER or datasource.DataSourceStreamWriter):  # type: ignore[misc]
-    """``df.writeStream``, from Arrow."""
+    """The writer of ``df.writeStream``, from Arrow."""
 
 
 class RowStreamTopicWriter(_TopicWriter, datasource.DataSourceStreamWriter):  # type: ignore[misc]  # as above
-    """``df.writeStream``, from rows."""
+    """The writer of ``df.writeStream``, from rows."""
 
     def __init__(self, options: SinkOptions, columns: SinkColumns, schema: StructType) -> None:
         super().__init__(options, columns)
         self._schema = schema
 
-    def write(self, iterator: Iterator[Any]) -> Delivered:
+    def write(self, iterator: Iterator[Row]) -> Delivered:
         """Write one task's ``pyspark.sql.Row`` objects; raises as :meth:`StreamTopicWriter.write`."""
         return super().write(arrow_batches(iterator, self._schema))
 
 
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> BatchTopicWriter:
-    """The writer of a batch.
+    """Return the writer of a batch.
 
-    :param overwrite: whether the mode is ``overwrite``.
-    :raises SettingError: an option, the schema or the mode cannot be.
+    :param overwrite: True if the mode is ``overwrite``.
+    :raises SettingError: an option, the schema or the mode is not possible.
+    :raises ConnectionFailed: no broker answers.
     """
     parsed = parse_sink(options)
     if overwrite:
         raise SettingError(
             "Save mode overwrite not allowed for Kafka: a topic cannot be replaced; use append"
         )
-    return BatchTopicWriter(parsed, sink_columns(schema, parsed.topic))
+    columns = sink_columns(schema, parsed.topic)
+    check_reachable(parsed)
+    return BatchTopicWriter(parsed, columns)
 
 
-def stream_writer(options: Mapping[str, str], schema: StructType) -> Any:
-    """The writer of a stream, whatever its output mode: what a trigger gives is appended.
+def check_reachable(options: SinkOptions) -> None:
+    """Connect to a broker once, so that a wrong address fails before Spark runs the query.
 
-    :raises SettingError: an option or the schema cannot be.
+    :raises ConnectionFailed: no broker answers.
+    """
+    from kafkatx.spark.sink.task import connect
+
+    with connect(options.settings()) as cluster:
+        cluster.any_broker()
+
+
+def stream_writer(options: Mapping[str, str], schema: StructType) -> StreamTopicWriter | RowStreamTopicWriter:
+    """Return the writer of a stream; it appends the rows of each trigger, whatever the output mode.
+
+    :raises SettingError: an option or the schema is not possible.
     """
     parsed = parse_sink(options)
     columns = sink_columns(schema, parsed.topic)
@@ -95,8 +114,8 @@ def stream_writer(options: Mapping[str, str], schema: StructType) -> Any:
     return StreamTopicWriter(parsed, columns)
 
 
-def arrow_batches(rows: Iterable[Any], schema: StructType) -> Iterator[Any]:
-    """Rows as the ``pyarrow.RecordBatch`` objects that Spark would have made of them."""
+def arrow_batches(rows: Iterable[Row], schema: StructType) -> Iterator[RecordBatch]:
+    """Convert rows to the ``pyarrow.RecordBatch`` objects that Spark would have made of them."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -24,8 +24,15 @@ from pyspark.sql.types import (
 )
 
 from kafkatx.errors import SettingError
+from kafkatx.spark.one_sentence import one_sentence
 from kafkatx.spark.options.options import SourceOptions, parse_batch, parse_headers, parse_stream
 from kafkatx.spark.source.partition_reader import TopicRange, read_partition
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+    from kafkatx.spark.sink.writers import BatchTopicWriter, RowStreamTopicWriter, StreamTopicWriter
+    from kafkatx.spark.source.stream_reader import TopicStreamReader
 
 NAME = "kafkatx"
 
@@ -44,7 +51,10 @@ _HEADER = StructType([StructField("key", StringType()), StructField("value", Bin
 
 
 def spark_schema(include_headers: bool) -> StructType:
-    """The columns of Spark's own Kafka source; :mod:`kafkatx.spark.arrow.columns` has them for Arrow."""
+    """Return the columns of Spark's own Kafka source.
+
+    :mod:`kafkatx.spark.arrow.columns` has them for Arrow.
+    """
     return StructType([*_FIELDS, StructField("headers", ArrayType(_HEADER))] if include_headers else _FIELDS)
 
 
@@ -53,18 +63,20 @@ class KafkaSource(DataSource):  # type: ignore[misc]  # pyspark is not type-chec
 
     @classmethod
     def name(cls) -> str:
-        """What ``format()`` is called with; Spark keeps ``kafka`` for its own."""
+        """Return the name for ``format()``; Spark keeps ``kafka`` for its own."""
         return NAME
 
+    @one_sentence()
     def schema(self) -> StructType:
-        """The columns, after the options have been checked.
+        """Return the columns, after the options have been checked.
 
         :raises SettingError: an option is unknown, missing or has a bad value.
         """
         return spark_schema(parse_headers(self.options))
 
+    @one_sentence()
     def reader(self, schema: StructType) -> TopicReader:
-        """A reader of what the options select.
+        """Return a reader of what the options select.
 
         :raises SettingError: as :meth:`schema`; or a schema of the user's own was given.
         """
@@ -72,22 +84,25 @@ class KafkaSource(DataSource):  # type: ignore[misc]  # pyspark is not type-chec
         _check_schema(schema, options)
         return TopicReader(options)
 
-    def streamReader(self, schema: StructType) -> Any:
-        """A reader of what the options select, batch after batch; raises as :meth:`reader`."""
+    @one_sentence()
+    def streamReader(self, schema: StructType) -> TopicStreamReader:
+        """Return a reader of what the options select, batch after batch; raises as :meth:`reader`."""
         from kafkatx.spark.source.stream_reader import TopicStreamReader
 
         options = parse_stream(self.options)
         _check_schema(schema, options)
         return TopicStreamReader(options)
 
-    def writer(self, schema: StructType, overwrite: bool) -> Any:
-        """A writer of a batch; raises as :func:`kafkatx.spark.sink.writers.batch_writer`."""
+    @one_sentence()
+    def writer(self, schema: StructType, overwrite: bool) -> BatchTopicWriter:
+        """Return a writer of a batch; raises as :func:`kafkatx.spark.sink.writers.batch_writer`."""
         from kafkatx.spark.sink.writers import batch_writer
 
         return batch_writer(self.options, schema, overwrite)
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:
-        """A writer of a stream; raises as :func:`kafkatx.spark.sink.writers.stream_writer`."""
+    @one_sentence()
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamTopicWriter | RowStreamTopicWriter:
+        """Return a writer of a stream; raises as :func:`kafkatx.spark.sink.writers.stream_writer`."""
         from kafkatx.spark.sink.writers import stream_writer
 
         return stream_writer(self.options, schema)
@@ -103,13 +118,14 @@ def _check_schema(schema: StructType, options: SourceOptions) -> None:
 
 
 class TopicReader(DataSourceReader):  # type: ignore[misc]  # as above
-    """Fixes the offsets on the driver, reads them in the workers."""
+    """The reader of a batch: it fixes the offsets on the driver and reads them in the workers."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
 
+    @one_sentence()
     def partitions(self) -> list[TopicRange]:
-        """One for each range of offsets; fixed here, so that a task that is run again reads the same.
+        """Return one for each range of offsets; fixed here, so that a task that is run again reads the same.
 
         :raises KafkaTXError: as :func:`kafkatx.spark.source.plan.plan_batch`.
         """
@@ -120,6 +136,6 @@ class TopicReader(DataSourceReader):  # type: ignore[misc]  # as above
         with Logs(self._options) as logs:
             return [TopicRange(item) for item in logs.batch()]
 
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The records of one range, as ``pyarrow.RecordBatch`` objects; raises as :func:`read_partition`."""
+    def read(self, partition: TopicRange) -> Iterator[RecordBatch]:
+        """Yield the records of one range; raises as :func:`read_partition`."""
         return read_partition(self._options, partition)

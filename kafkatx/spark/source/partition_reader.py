@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import InputPartition
 
 from kafkatx.spark.offsets import OffsetRange
+from kafkatx.spark.one_sentence import one_sentence
 from kafkatx.spark.options.options import SourceOptions
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def read_partition(options: SourceOptions, partition: TopicRange) -> Iterator[Re
     """
     from kafkatx.spark.source.range_reader import read_range
 
-    if partition.value is None:  # Spark's replacement for an empty list of partitions
-        return iter(())
-    return read_range(options.client, partition.value, options.include_headers, options.fail_on_data_loss)
+    wanted = partition.value
+    if wanted is None:  # Spark's replacement for an empty list of partitions
+        return
+    with one_sentence():
+        yield from read_range(options.client, wanted, options.include_headers, options.fail_on_data_loss)

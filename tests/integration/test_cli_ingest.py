@@ -194,6 +194,9 @@ class MistakeTests(IngestCase):
             (["--decode", "access_log"], 1, "did you mean access-log"),
             (["--decode", "avro"], 1, "needs avro.schema"),
             (["-t", "no-such-topic"], 1, "no-such-topic"),
+            (["-t", "no topic"], 1, "topic=no topic"),
+            (["--partition-by", "nothing"], 1, "nothing"),
+            (["--to", "s3://bucket/x"], 1, "not atomic on s3"),
             (["-b", "127.0.0.1:1", "--timeout", "1"], 1, "127.0.0.1:1"),
             (["--pattern", "x"], 2, "give --topic"),
         ):

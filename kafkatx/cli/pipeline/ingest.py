@@ -176,8 +176,9 @@ def run(options: IngestOptions, master: str, conf: dict[str, str], as_json: bool
     :raises KafkaTXError: it failed; the message is for the user.
     """
     from kafkatx.cli.pipeline import ingestion
+    from kafkatx.spark.ingest.checks import check_without_spark
 
-    ingestion.check(options)
+    check_without_spark(options)
     report, stopped = ingestion.ingest_shown(options, master, conf, quiet)
     if as_json:
         show_json(ingestion.summary(report))

@@ -51,19 +51,6 @@ def selection(topics: Sequence[str], pattern: str | None) -> Selection:
     return SubscribePattern(pattern)
 
 
-def check(options: IngestOptions) -> None:
-    """Check the decoder and the topics before Spark is started, which takes seconds.
-
-    :raises KafkaTXError: the decoder or a topic does not exist, or no broker answers.
-    """
-    from kafkatx.spark.ingest.decoder import open_decoding
-    from kafkatx.spark.source.plan import assigned, connect
-
-    open_decoding(options.decode, None, options.decoder_settings, time_column=options.time_column)
-    with connect(options.client) as cluster:
-        assigned(cluster, options.selection)
-
-
 def ingest_shown(
     options: IngestOptions, master: str, conf: Mapping[str, str], quiet: bool
 ) -> tuple[Report, bool]:

@@ -12,23 +12,20 @@ from typing import TYPE_CHECKING
 import attrs
 
 from kafkatx.blocking import Cluster
-from kafkatx.errors import SettingError
-from kafkatx.spark.ingest.decoder import KAFKA_COLUMNS, open_decoding, widened
-from kafkatx.spark.ingest.decoder.plugin import DeclaredDecoding
+from kafkatx.spark.ingest.decoder import widened
 from kafkatx.spark.ingest.errors import IngestError
 from kafkatx.spark.ingest.options import IngestOptions
 from kafkatx.spark.ingest.patience import Patience, Stopped
 from kafkatx.spark.ingest.plan import Pending, limited, pending, record_bytes, tasks_of, until
 from kafkatx.spark.ingest.progress import Loaded, Progress, Report
-from kafkatx.spark.ingest.table.columns import Column
 from kafkatx.spark.ingest.table.commits import last_manifest
 from kafkatx.spark.ingest.table.files import open_files
-from kafkatx.spark.ingest.table.folders import check_columns
 from kafkatx.spark.ingest.table.formats import check_format
 from kafkatx.spark.ingest.table.manifest import Manifest, StagedFile
 from kafkatx.spark.ingest.table.table import Table, placed
+from kafkatx.spark.ingest.table_decoding import decoding_of, open_table_decoding
 from kafkatx.spark.ingest.tasks.jobs import Jobs, disk_error
-from kafkatx.spark.ingest.tasks.task import TaskResult, Work, table_columns
+from kafkatx.spark.ingest.tasks.task import TaskResult, Work
 from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.source.plan import connect
 from kafkatx.types import TopicPartition
@@ -98,35 +95,8 @@ class Ingestion:
         self._report = Report()
         self._loaded = Loaded()
         self._total = self._done = self._lag = 0
-        last = last_manifest(table.files)
-        if last is not None:
-            check_agrees(options, last)
-        self._open_decoding(
-            [column for column in (last.schema if last else ()) if column.name not in KAFKA_COLUMNS]
-        )
+        self._rows = decoding_of(options, last_manifest(table.files))
         table.open(_empty(options))
-
-    def _open_decoding(self, columns: list[Column]) -> None:
-        options = self._options
-        self._decoding = open_decoding(
-            options.decode,
-            columns or None,
-            options.decoder_settings,
-            time_column=options.time_column,
-            include_headers=options.include_headers,
-            partition_by=options.partition_by,
-        )
-        default = "timestamp" if options.decode is None else "kafka_timestamp"
-        self._time_column = options.time_column or self._decoding.time_column or default
-        self._final = (
-            options.decode is None
-            or "schema" in options.decoder_settings
-            or isinstance(self._decoding, DeclaredDecoding)
-        )
-        check_columns(self._columns(), options.partition_by, self._time_column, self._final)
-
-    def _columns(self) -> list[Column]:
-        return table_columns(self._decoding, self._options.decode is not None)
 
     # -- the loop
 
@@ -186,7 +156,7 @@ class Ingestion:
     def _load(self, found: Pending, ranges: Sequence[OffsetRange]) -> None:
         """Load these ranges, or as much of them as a commit is to hold."""
         most, last = self._options.max_records, self._table.last
-        if not self._final and not (last and last.files):
+        if not self._rows.final and not (last and last.files):
             most = min(most or FIRST_LOOK_RECORDS, FIRST_LOOK_RECORDS)
         wanted = limited(ranges, most)
         size = sum(item.size for item in wanted)
@@ -217,12 +187,12 @@ class Ingestion:
             self._table.files,
             staging,
             options.client,
-            self._decoding,
+            self._rows.decoding,
             decoded=options.decode is not None,
             format=options.format,
             compression=options.compression,
             partition_by=options.partition_by,
-            time_column=self._time_column,
+            time_column=self._rows.time_column,
             bounds=options.bounds,
             include_headers=options.include_headers,
             fail_on_data_loss=options.fail_on_data_loss,
@@ -231,9 +201,9 @@ class Ingestion:
 
     def _widen(self, drifts: Sequence[Mapping[str, str]]) -> None:
         """Make columns for fields that were never seen; the commit's tasks run again."""
-        before = self._decoding.columns()
-        self._open_decoding(widened(before, drifts))
-        after = self._decoding.columns()
+        before = self._rows.decoding.columns()
+        self._rows = open_table_decoding(self._options, widened(before, drifts))
+        after = self._rows.decoding.columns()
         if after == before:
             raise IngestError(f"fields that cannot become columns: {', '.join(sorted(drifts[0]))}")
         log.info(
@@ -252,7 +222,7 @@ class Ingestion:
         return attrs.evolve(
             _empty(options),
             commit=commit,
-            schema=tuple(self._columns()),
+            schema=self._rows.columns,
             offsets={TopicPartition(*item[:2]): (item.start, item.end) for item in wanted},
             next={**known, **starts, **ends},
             topic_ids={**(last.topic_ids if last else {}), **found.topic_ids},
@@ -287,28 +257,6 @@ class Ingestion:
             Progress(
                 self._table.next_commit, self._done + more, max(self._total, self._done), self._lag - more
             )
-        )
-
-
-def check_agrees(options: IngestOptions, last: Manifest) -> None:
-    """See that the directory goes on as it was begun.
-
-    :raises SettingError: an option says otherwise.
-    """
-    for name, was, now in (
-        ("format", last.format, options.format),
-        ("partition-by", ",".join(last.partition_by), ",".join(options.partition_by)),
-        ("decode", last.decode, options.decode),
-    ):
-        if was != now:
-            raise SettingError(
-                f"{name} {now or 'none'}: {options.to} was begun with {was or 'none'}: keep to that, or give "
-                "another directory"
-            )
-    names = [column.name for column in last.schema]
-    if last.decode is None and names and ("headers" in names) != options.include_headers:
-        raise SettingError(
-            f"headers {options.include_headers}: {options.to} was begun with {not options.include_headers}"
         )
 
 

@@ -150,18 +150,18 @@ def _selection(given: Mapping[str, str]) -> Selection:
         topics = tuple(dict.fromkeys(topic.strip() for topic in text.split(",") if topic.strip()))
         if not topics:
             raise SettingError(f"No topics to subscribe to: the value of option 'subscribe' is '{text}'")
-        _check_names("subscribe", topics)
+        check_topic_names("subscribe", topics)
         return Subscribe(topics)
     if named[0] == "subscribePattern":
         return SubscribePattern(_pattern(text))
     partitions = parse_partitions("assign", text)
     if not partitions:
         raise SettingError(f"No topic partitions to assign: the value of option 'assign' is '{text}'")
-    _check_names("assign", {topic for topic, _ in partitions})
+    check_topic_names("assign", {topic for topic, _ in partitions})
     return Assign(partitions)
 
 
-def _check_names(option: str, topics: Iterable[str]) -> None:
+def check_topic_names(option: str, topics: Iterable[str]) -> None:
     """Let topic names pass that a broker may have.
 
     :raises SettingError: one is not allowed in Kafka.

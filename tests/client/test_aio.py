@@ -11,7 +11,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.client.aio import Admin, Consumer, ConsumerConnector, MessageStream, _Facade
+from kafkatx.client.aio import Admin, Consumer, ConsumerConnector, MessageStream, Producer, _Facade
 from kafkatx.client.facades import loop_reactor
 from kafkatx.client.facades.forwarder import Listener
 from kafkatx.client.facades.future import DeferredFuture
@@ -324,3 +324,26 @@ class StreamTests(SynchronousTestCase):
 
         run(main)
         self.assertEqual(times, [3])
+
+
+class WrongTypeTests(SynchronousTestCase):
+    def test_str(self) -> None:
+        """A str value or key is refused with one sentence that names the cure."""
+
+        async def main() -> list[str]:
+            producer = Producer(bootstrap_servers=NOWHERE)
+            messages = []
+            for call in (
+                lambda: producer.send("t", "text"),
+                lambda: producer.send_batch("t", ["text"]),
+                lambda: producer.send("t", b"v", key="text"),
+            ):
+                try:
+                    await call()
+                except TypeError as error:
+                    messages.append(str(error))
+            await producer.close()
+            return messages
+
+        sentence = "a record's {0} must be bytes, not str: encode it, or set {0}.serializer=string"
+        self.assertEqual(run(main), [sentence.format(what) for what in ("value", "value", "key")])

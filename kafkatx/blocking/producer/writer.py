@@ -11,6 +11,7 @@ from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.producer.sender import Auditor, Sender, WriteTotals
 from kafkatx.clientcore.audit.server_header import Stamp, make_accumulator
 from kafkatx.clientcore.producer.accumulator import BATCH_BYTES, AccumulatorLimits
+from kafkatx.clientcore.producer.arguments import check_value_list, checked_bytes, checked_values
 from kafkatx.clientcore.producer.batch import (
     NOT_IDEMPOTENT,
     RECORD_OVERHEAD_BYTES,
@@ -124,6 +125,8 @@ class Writer:
         :param timestamp_ms: the time of the call if None.
         :raises ProduceFailed: a batch was rejected or not delivered in time; nothing more can be sent.
         """
+        if key is not None and key.__class__ is not bytes:
+            key = checked_bytes("key", key)  # before a partitioner gets it
         if partition is None:
             alone = self._partitions == 1 and not self._custom_partitioner
             partition = 0 if alone else self._partitioner.partition(self.topic, key, self._partitions)
@@ -148,10 +151,16 @@ class Writer:
             for value in values:
                 self.send(value, timestamp_ms=timestamp_ms)
             return
+        check_value_list(values)
         self._accumulator.close_all()
         self._call_unless_failed(self._sender.send)
         now_ms = int(self._clock() * 1000) if timestamp_ms is None else timestamp_ms
-        for piece, _ in split_to_fit(values, self._max_batch_bytes()):
+        try:
+            pieces = list(split_to_fit(values, self._max_batch_bytes()))
+        except TypeError:
+            checked_values(values)  # names what is wrong
+            raise
+        for piece, _ in pieces:
             target = partition
             if target is None:
                 target = self._partitioner.partition(self.topic, None, self._partitions)

@@ -24,6 +24,7 @@ from kafkatx.client.producer.receipts import (
 )
 from kafkatx.client.producer.topic_queues import Headers
 from kafkatx.clientcore.errors import ClientClosed, RecordsLost
+from kafkatx.clientcore.producer.arguments import check_value_list
 from kafkatx.clientcore.producer.batch import (
     NOT_IDEMPOTENT,
     RECORD_OVERHEAD_BYTES,
@@ -238,6 +239,7 @@ class Producer:
             failed.
         """
         try:
+            check_value_list(values)
             if not len(values):
                 return succeed(BatchMetadata(topic, NO_OFFSET, NO_OFFSET, NO_OFFSET, 0))
             receipt = ListReceipt(len(values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import cast
 
 TIMESTAMP_MAX = (1 << 63) - 1
@@ -22,22 +22,31 @@ def checked_bytes(what: str, value: object) -> bytes:
     try:
         return bytes(memoryview(cast("bytes", value)))
     except TypeError:
+        serializer = f"{what}.serializer=string" if isinstance(value, str) else f"{what}.serializer"
         raise TypeError(
-            f"a record's {what} must be bytes after serialization, not {_kind(value)}:"
-            f" encode it, or set {what}.serializer"
+            f"a record's {what} must be bytes, not {_kind(value)}: encode it, or set {serializer}"
         ) from None
 
 
 def checked_values(values: Sequence[object]) -> Sequence[bytes]:
     """Return the values of a list as bytes; the list itself if all of them are bytes.
 
-    :raises TypeError: one of them is not bytes-like, or the list is a str or bytes itself.
+    :raises TypeError: one of them is not bytes-like.
     """
-    if isinstance(values, (str, bytes, bytearray)):
-        raise TypeError(f"values must be a list of values, not a single {_kind(values)}")
     if {*map(type, values)} <= {bytes}:
         return cast("Sequence[bytes]", values)
+    if any(value is None for value in values):
+        raise TypeError("a list of values must not contain None: use send() for a record without a value")
     return [checked_bytes("value", value) for value in values]
+
+
+def check_value_list(values: object) -> None:
+    """Check that *values* is a sequence of values, and not a single value.
+
+    :raises TypeError: it is not.
+    """
+    if isinstance(values, (str, bytes, bytearray, memoryview)) or not isinstance(values, Sized):
+        raise TypeError(f"values must be a list of values, not a single {_kind(values)}")
 
 
 def checked_header_value(name: str, value: object) -> bytes | None:
@@ -46,7 +55,7 @@ def checked_header_value(name: str, value: object) -> bytes | None:
         return None
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    raise TypeError(f"the value of header {name!r} must be bytes or None, not {_kind(value)}")
+    raise TypeError(f"the value of header {name!r} must be bytes or None, not {_kind(value)}: encode it")
 
 
 def checked_headers(headers: Iterable[tuple[str, bytes | None]]) -> tuple[tuple[str, bytes | None], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
@@ -52,6 +53,34 @@ class WriterTests(SynchronousTestCase):
         self.assertEqual(records[0][1:], (5, b"k", b"v", [("h", b"x")]))
         self.assertEqual(records[1][1:], (12345, None, None, []))
         self.assertEqual((writer.totals.records, writer.totals.bytes), (2, 2))
+
+    def test_wrong_types(self) -> None:
+        """A str or int fails with one sentence, before anything is sent; the writer goes on."""
+        self.fake = FakeCluster({"t": [Log(), Log()]})
+        with self.writer() as writer:
+            self.check_refused(writer, "text", "serializer=string")
+            self.check_refused(writer, 7, "serializer")
+            text: Any = "text"
+            self.assertRaises(TypeError, writer.send_values, text)
+            self.assertRaises(TypeError, writer.send, b"v", headers=[("h", text)])
+            self.assertEqual(self.fake.sent(ProduceRequest), [])
+            key: Any = bytearray(b"k")
+            writer.send(b"v", key)
+        self.assertEqual(self.values(murmur2(b"k") & 0x7FFFFFFF & 1), [b"v"])
+
+    def check_refused(self, writer: Writer, wrong: Any, serializer: str) -> None:
+        """Check the message of each call with a wrong value or key."""
+        calls: list[tuple[str, Callable[[], None]]] = [
+            ("value", lambda: writer.send(wrong)),
+            ("key", lambda: writer.send(b"v", wrong)),
+            ("value", lambda: writer.send_values([b"v", wrong])),
+        ]
+        kind = type(wrong).__name__
+        for what, call in calls:
+            self.assertEqual(
+                str(self.assertRaises(TypeError, call)),
+                f"a record's {what} must be bytes, not {kind}: encode it, or set {what}.{serializer}",
+            )
 
     def test_batches_by_size(self) -> None:
         """A batch is closed before it would exceed batch_bytes; a larger record goes alone."""

@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.client.hooks import ProducerCallbacks
 from kafkatx.client.producer.producer import Producer
 from kafkatx.clientcore.errors import ClientClosed, ProduceFailed, RequestTimedOut
+from kafkatx.clientcore.producer.values import ProducerData
 from kafkatx.errors import ErrorCode, RequestError, UnsupportedCompression
 from kafkatx.partitioners import DefaultPartitioner
 from kafkatx.records import builder
@@ -365,3 +366,72 @@ class UnlearnableTests(ProducerTestCase):
         producer.produce("no", b"v")
         self.assertIn("1 records that were sent with produce()", str(self.error(producer.close(), 30)))
         self.assertEqual(self.network.sent(ProduceRequest), [])
+
+
+class WrongTypeTests(ProducerTestCase):
+    """Values and keys that are not bytes, without a serializer and with one."""
+
+    def messages(self, producer: Producer, wrong: Any) -> set[str]:
+        """The messages of all calls with a wrong value, and of all with a wrong key."""
+        errors = [
+            self.error(producer.send("t", wrong)),
+            self.error(producer.send_batch("t", [b"good", wrong])),
+            self.error(producer.send_all([ProducerData("t", [wrong])])),
+            self.assertRaises(TypeError, producer.produce, "t", wrong),
+            self.error(producer.send("t", b"v", key=wrong)),
+            self.error(producer.send_batch("t", [b"v"], key=wrong)),
+            self.error(producer.send_all([ProducerData("t", [b"v"], wrong)])),
+            self.assertRaises(TypeError, producer.produce, "t", b"v", wrong),
+        ]
+        self.assertEqual({type(error) for error in errors}, {TypeError})
+        return {str(error) for error in errors}
+
+    def test_str(self) -> None:
+        """A str fails with one sentence that names the cure, whatever the partitioner and the batches."""
+        for settings in ({}, {"producer_type": "sync"}, {"partitioner_class": "hash"}, {"linger_ms": 1000}):
+            producer = self.producer(**settings)
+            for _ in range(2):  # before and after the topic's metadata is known, and a batch is open
+                self.assertEqual(
+                    self.messages(producer, "text"),
+                    {
+                        f"a record's {what} must be bytes, not str:"
+                        f" encode it, or set {what}.serializer=string"
+                        for what in ("value", "key")
+                    },
+                )
+                self.result(producer.send("t", b"v"), 2)
+
+    def test_int(self) -> None:
+        """An int fails likewise."""
+        self.assertEqual(
+            self.messages(self.producer(), 7),
+            {
+                f"a record's {what} must be bytes, not int: encode it, or set {what}.serializer"
+                for what in ("value", "key")
+            },
+        )
+
+    def test_buffers(self) -> None:
+        """A bytearray or memoryview is sent as bytes."""
+        producer = self.producer()
+        for value in (bytearray(b"v"), memoryview(b"v")):
+            self.result(producer.send("t", value, key=value), 2)
+            self.result(producer.send_batch("t", [value], key=value), 2)
+
+    def test_single_value_as_list(self) -> None:
+        """send_batch refuses a single value in place of a list, also with a serializer that takes it."""
+        for producer in (self.producer(), self.producer(value_serializer="string")):
+            message = str(self.error(producer.send_batch("t", "text")))
+            self.assertEqual(message, "values must be a list of values, not a single str")
+
+    def test_serializer(self) -> None:
+        """With value.serializer=string a str is sent, and bytes are refused."""
+        producer = self.producer(value_serializer="string", key_serializer="string")
+        self.result(producer.send("t", "v", key="k"), 2)
+        self.assertIsInstance(self.error(producer.send("t", b"v")), TypeError)
+
+    def test_header(self) -> None:
+        """A header's str value is refused with its name."""
+        text: Any = "text"
+        error = self.error(self.producer().send("t", b"v", headers=[("h", text)]))
+        self.assertEqual(str(error), "the value of header 'h' must be bytes or None, not str: encode it")

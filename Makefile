@@ -66,11 +66,8 @@ $(STAMP): setup.cfg pyproject.toml
 	    --editable '.[all]' --config-settings editable_mode=compat
 	@touch $@
 
-# After Ctrl-C twistd stops the broker and then dies of the signal (130), as it should: no error to tell of.
 run: install
-	@trap : INT; $(BIN)/twistd --nodaemon --pidfile= kafkatx --config $(CONFIG) \
-	  $(if $(PORT),--set listeners=PLAINTEXT://127.0.0.1:$(PORT)) \
-	  $(if $(DATA),--set log.dirs=$(DATA)) $(OPTIONS) || [ $$? = 130 ]
+	@exec $(BIN)/kafkatx up --config $(CONFIG) $(if $(PORT),--port $(PORT)) $(if $(DATA),--data $(DATA)) $(OPTIONS)
 
 demo: install
 	@$(BIN)/python -m kafkatx.demo $(if $(INPUT),'$(INPUT)')

@@ -14,7 +14,10 @@ from twisted.application.service import IService, Service
 from twisted.logger import Logger
 from twisted.python import usage
 
-from kafkatx.daemon.service import ProcessService, SettingsSource, allow_open_files, installed_parts
+from kafkatx import __version__
+from kafkatx.daemon.process_file import ProcessNote
+from kafkatx.daemon.service import ProcessService, allow_open_files, installed_parts
+from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.daemon.twistd_parent import TwistdParent
 from kafkatx.errors import SettingError
 from kafkatx.net.reactors import make_monotonic
@@ -100,6 +103,7 @@ def _started(service: ProcessService, parent: TwistdParent) -> None:
     """Tell the parent, and log what to type in another terminal."""
     parent.started()
     service.settle()
+    service.write_note(ProcessNote(os.getpid(), __version__, service.bootstrap), pid_file=False)
     for command in NEXT:
         _log.info("try: {command}", command=command.format(bootstrap=service.bootstrap))
 

@@ -50,6 +50,7 @@ class BrokerService(Service):
     :ivar halted: fires with why, for a person, if the broker can serve nothing any more: every log dir has
         failed. Whoever started the service should end it.
     :ivar bootstrap: ``host:port`` that a client on this machine can use; set when started.
+    :ivar advertised: ``host:port`` that clients are told to connect to; set when started.
     """
 
     _log = Logger()
@@ -57,7 +58,7 @@ class BrokerService(Service):
     def __init__(self, config: BrokerConfig, parts: Parts, reactor: Any) -> None:
         self.config = config
         self.started: Deferred[BrokerService] = Deferred()
-        self.bootstrap = ""
+        self.bootstrap = self.advertised = ""
         self._reactor = reactor
         self._threads = ThreadWorkers(reactor)
         self.broker = _make_broker(config, parts, reactor, self._threads)
@@ -106,6 +107,7 @@ class BrokerService(Service):
         listener = self.config.listeners()[0]
         local = "127.0.0.1" if listener.host in ("", "0.0.0.0", "::") else listener.host
         self.bootstrap = f"{bracketed(local)}:{ports[0]}"
+        self.advertised = f"{bracketed(node.host)}:{node.port}"
         for listening in self._ports:
             listening.startReading()  # type: ignore[attr-defined]
         self._start_chores()

@@ -18,6 +18,9 @@ import click
 from kafkatx import __version__
 from kafkatx.cli.bench.bench import bench
 from kafkatx.cli.broker.plugins import plugins
+from kafkatx.cli.broker.status import status
+from kafkatx.cli.broker.stop import stop
+from kafkatx.cli.broker.up import up
 from kafkatx.cli.cluster.cluster import cluster
 from kafkatx.cli.cluster.configs import configs
 from kafkatx.cli.cluster.logdirs import logdirs
@@ -61,19 +64,22 @@ class Root(Commands):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:
+  kafkatx up
   kafkatx topics create orders -p 3
   echo hello | kafkatx produce orders
   kafkatx consume orders --exit
   kafkatx -b broker1:9092 groups describe --all
-A broker is started by `twistd -n kafkatx`.
 """,
 )
 @group_options(hidden=False)
 @click.version_option(__version__, "-V", "--version", message="kafkatx %(version)s")
 def kafkatx() -> None:
-    """Talk to a Kafka cluster: topics, messages, consumer groups, settings; check the files of a log."""
+    """Run a Kafka broker, talk to a cluster, and check the files of a log."""
 
 
+kafkatx.add_command(up)
+kafkatx.add_command(status)
+kafkatx.add_command(stop)
 kafkatx.add_command(cluster)
 kafkatx.add_command(topics)
 kafkatx.add_command(offsets)

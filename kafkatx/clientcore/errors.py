@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkatx.errors import CorruptRecords, ErrorCode, KafkaTXError, RequestError, UnsupportedCompression
 
-START_OR_NAME_A_BROKER = "start one with `make run`, or name another with -b HOST:PORT"
+START_OR_NAME_A_BROKER = "start one with `kafkatx up`, or name another with -b HOST:PORT"
 """The advice to users of the command line when no broker answers."""
 
 

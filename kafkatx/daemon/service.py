@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import functools
 import gc
-import os
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import attrs
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -23,6 +20,8 @@ from zope.interface.interface import InterfaceClass
 from kafkatx.broker import BrokerService, Parts
 from kafkatx.config import BrokerConfig
 from kafkatx.daemon.hang_up import HangUp
+from kafkatx.daemon.process_file import ProcessNote
+from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
 from kafkatx.extension import check_own_settings, find, own_settings
 from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy
@@ -57,30 +56,6 @@ def installed_parts(config: BrokerConfig) -> Parts:
     )
 
 
-@attrs.frozen
-class SettingsSource:
-    """Where a broker's settings come from, so that they can be read again.
-
-    :ivar path: absolute path of the settings file, if there is one.
-    :ivar overrides: names and values that go before the file.
-    """
-
-    path: str | None
-    overrides: Sequence[tuple[str, str]] = ()
-
-    @classmethod
-    def of(cls, path: str | None, overrides: Sequence[tuple[str, str]]) -> SettingsSource:
-        """Make a source; the process may change its working directory later."""
-        return cls(None if path is None else os.path.abspath(path), overrides)
-
-    def load(self) -> BrokerConfig:
-        """Read the settings.
-
-        :raises SettingError: as :meth:`BrokerConfig.load`.
-        """
-        return BrokerConfig.load(self.path, self.overrides)
-
-
 class ProcessService(BrokerService):
     """A broker in a process of its own."""
 
@@ -93,6 +68,8 @@ class ProcessService(BrokerService):
         config = source.load()
         super().__init__(config, installed_parts(config), reactor)
         self._source = source
+        self._note: ProcessNote | None = None
+        self._note_dirs: list[str] = []
         self._hang_up = HangUp(self._reload if reloads else None, reactor)
 
     def privilegedStartService(self) -> None:
@@ -101,9 +78,21 @@ class ProcessService(BrokerService):
         self._hang_up.start()
 
     def stopService(self) -> Deferred[None]:
-        """Stop, and restore the handler of SIGHUP."""
+        """Stop; remove the note, and restore the handler of SIGHUP."""
         self._hang_up.stop()
+        if self._note is not None:
+            self._note.remove(self._note_dirs)  # while the locks of the dirs are still held
         return super().stopService()
+
+    def write_note(self, note: ProcessNote, *, pid_file: bool) -> Deferred[None]:
+        """Write the note to each log dir; a dir that cannot be written is logged.
+
+        :param pid_file: True to write ``kafkatx.pid`` to the first dir, too.
+        :return: fires when that is done.
+        """
+        self._note = note
+        self._note_dirs = [log_dir.path for log_dir in self.broker.store.dirs if log_dir.error is None]
+        return self.broker.workers("process file")(partial(_write, note, self._note_dirs, pid_file))
 
     def settle(self) -> None:
         """Prepare for a long life: keep freed memory, and soon import what the start left out.
@@ -126,6 +115,20 @@ class ProcessService(BrokerService):
         """Read the settings again."""
         reading = self.broker.workers("settings")(partial(self._source.load))
         reading.addCallback(self.broker.reload).addErrback(_not_reloaded)
+
+
+def _write(note: ProcessNote, directories: list[str], pid_file: bool) -> None:
+    for number, directory in enumerate(directories):
+        try:
+            if pid_file and number == 0:
+                note.write_pid(directory)
+            note.write(directory)
+        except OSError as error:
+            _log.warn(
+                "log.dirs={path}: kafkatx status cannot find this broker there: {error}",
+                path=directory,
+                error=error,
+            )
 
 
 def _not_reloaded(failure: Failure) -> None:

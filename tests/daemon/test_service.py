@@ -15,7 +15,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config import BrokerConfig
 from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.daemon import service as daemon
-from kafkatx.daemon.service import ProcessService, SettingsSource, installed_parts
+from kafkatx.daemon.service import ProcessService, installed_parts
+from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import KeepAll, TimeAndSizeRetention

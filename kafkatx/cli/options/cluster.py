@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")
 
 
-def _last(ctx: click.Context, option: click.Parameter, value: V) -> V:
+def last_given(ctx: click.Context, option: click.Parameter, value: V) -> V:
     """Return the option's last value on the command line, before or after the command; else *value*."""
     key = f"kafkatx.{option.name}"
     if ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
@@ -38,7 +38,7 @@ def cluster_options(command: F) -> F:
         envvar="KAFKATX_BOOTSTRAP",
         show_default=True,
         show_envvar=True,
-        callback=_last,
+        callback=last_given,
         help="Addresses of some brokers of the cluster.",
     )
     timeout = click.option(
@@ -47,7 +47,7 @@ def cluster_options(command: F) -> F:
         type=click.FloatRange(min=0, min_open=True),
         default=30.0,
         show_default=True,
-        callback=_last,
+        callback=last_given,
         help="Time to wait for a broker's reply.",
     )
     return bootstrap(timeout(command))
@@ -62,7 +62,7 @@ def group_options(hidden: bool = True) -> Callable[[F], F]:
         metavar="HOST:PORT,...",
         hidden=hidden,
         expose_value=False,
-        callback=_last,
+        callback=last_given,
         help="Addresses of some brokers of the cluster; may also follow the command.",
     )
     timeout = click.option(
@@ -71,7 +71,7 @@ def group_options(hidden: bool = True) -> Callable[[F], F]:
         type=click.FloatRange(min=0, min_open=True),
         hidden=hidden,
         expose_value=False,
-        callback=_last,
+        callback=last_given,
         help="Time to wait for a broker's reply; may also follow the command.",
     )
 

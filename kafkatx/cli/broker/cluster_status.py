@@ -1,0 +1,143 @@
+"""What ``kafkatx status`` asks a broker over the network. Uses plain sockets, not Twisted."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import attrs
+
+from kafkatx.errors import ErrorCode, RequestError
+
+if TYPE_CHECKING:
+    from kafkatx.blocking.connection import Connection
+    from kafkatx.clientcore.metadata import ClusterMetadata
+    from kafkatx.types import BrokerNode
+
+BROKER_RESOURCE = 4
+LISTENERS = "listeners"
+
+
+@attrs.frozen
+class LogDirStatus:
+    """A log dir.
+
+    :ivar size_bytes: the size of the partitions' logs.
+    :ivar free_bytes: free space of its volume; None if the broker does not say.
+    :ivar error: the name of an error code if the dir is offline.
+    """
+
+    path: str
+    partitions: int
+    size_bytes: int
+    free_bytes: int | None
+    error: str | None
+
+
+@attrs.frozen
+class ClusterStatus:
+    """What a broker says about itself and its cluster.
+
+    :ivar node_id: -1 if there are several brokers and none advertises the address that was asked.
+    :ivar listeners: where it listens, as in its settings; empty if it does not say.
+    :ivar advertised: ``host:port`` that it tells clients to dial.
+    :ivar partitions: the number of partitions of all topics.
+    """
+
+    node_id: int
+    advertised: str
+    cluster_id: str | None
+    controller_id: int
+    brokers: int
+    listeners: list[str]
+    topics: int
+    partitions: int
+    log_dirs: list[LogDirStatus]
+
+
+def ask_broker(bootstrap: str, timeout_s: float) -> ClusterStatus:
+    """Ask the first of these brokers that answers.
+
+    :param bootstrap: ``host:port``, with commas between.
+    :param timeout_s: how long to wait for a connection, and for each reply.
+    :raises ConnectionFailed: none answers.
+    :raises RequestError: it refuses.
+    :raises SettingError: *bootstrap* is malformed.
+    """
+    from kafkatx.blocking.connection import Connection
+    from kafkatx.clientcore.bootstrap import parse_bootstrap
+    from kafkatx.clientcore.errors import ConnectionFailed
+
+    addresses = parse_bootstrap(bootstrap)
+    for number, (host, port) in enumerate(addresses, 1):
+        with Connection(host, port, timeout_s=timeout_s, connect_timeout_s=timeout_s) as connection:
+            try:
+                return _ask(connection)
+            except ConnectionFailed:
+                if number == len(addresses):
+                    raise
+    raise AssertionError("a bootstrap list has at least one address")
+
+
+def _ask(connection: Connection) -> ClusterStatus:
+    from kafkatx.clientcore.bootstrap import format_address
+    from kafkatx.clientcore.metadata import from_response
+    from kafkatx.clientcore.metadata_request import metadata_request
+    from kafkatx.wire.messages.metadata import MetadataRequest
+
+    version = connection.version_for(MetadataRequest)
+    cluster = from_response(connection.request(metadata_request(None, version, False), version))
+    node = _asked_node(cluster, connection.address)
+    shown = [topic for topic in cluster.topics.values() if not topic.error]
+    return ClusterStatus(
+        -1 if node is None else node.id,
+        connection.address if node is None else format_address((node.host, node.port)),
+        cluster.cluster_id,
+        cluster.controller_id,
+        len(cluster.brokers),
+        [] if node is None else _listeners(connection, node.id),
+        len(shown),
+        sum(len(topic.partitions) for topic in shown),
+        _log_dirs(connection),
+    )
+
+
+def _asked_node(cluster: ClusterMetadata, address: str) -> BrokerNode | None:
+    from kafkatx.clientcore.bootstrap import format_address
+
+    nodes = list(cluster.brokers.values())
+    if len(nodes) == 1:
+        return nodes[0]
+    return next((node for node in nodes if format_address((node.host, node.port)) == address), None)
+
+
+def _listeners(connection: Connection, node_id: int) -> list[str]:
+    from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+
+    asked = DescribeConfigsResource(BROKER_RESOURCE, str(node_id), [LISTENERS])
+    with suppress(RequestError):  # older than DescribeConfigs
+        for result in connection.request(DescribeConfigsRequest([asked])).results:
+            for entry in result.configs:
+                if entry.name == LISTENERS and entry.value:
+                    return [item.strip() for item in entry.value.split(",")]
+    return []
+
+
+def _log_dirs(connection: Connection) -> list[LogDirStatus]:
+    from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
+
+    def described(result: DescribeLogDirsResult) -> LogDirStatus:
+        partitions = [partition for topic in result.topics for partition in topic.partitions]
+        return LogDirStatus(
+            result.log_dir,
+            len(partitions),
+            sum(partition.partition_size for partition in partitions),
+            None if result.usable_bytes < 0 else result.usable_bytes,
+            ErrorCode.of(result.error_code).name if result.error_code else None,
+        )
+
+    try:
+        response = connection.request(DescribeLogDirsRequest(topics=None))
+    except RequestError:  # older than DescribeLogDirs
+        return []
+    return [described(result) for result in response.results]

@@ -1,0 +1,213 @@
+"""``kafkatx status``: whether a broker serves clients, and what it says about itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import attrs
+import click
+
+from kafkatx.cli.broker.cluster_status import ClusterStatus, LogDirStatus, ask_broker
+from kafkatx.cli.broker.lock_holder import find_holder, uptime_s
+from kafkatx.cli.broker.settings import data_directory
+from kafkatx.cli.broker.stop import running_broker
+from kafkatx.cli.options.cluster import DEFAULT_BOOTSTRAP, last_given
+from kafkatx.cli.output.terminal import interactive, print_rows, say, show, show_json
+from kafkatx.daemon.process_file import ProcessNote, read_note
+from kafkatx.errors import KafkaTXError
+
+if TYPE_CHECKING:
+    from kafkatx.cli.broker.lock_holder import Holder
+
+DEFAULT_TIMEOUT_S = 10.0
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+@attrs.frozen
+class LocalProcess:
+    """The broker's process, if it runs on this machine.
+
+    :ivar note: what it has written about itself; None if it is older than that file, or still starting.
+    """
+
+    pid: int
+    note: ProcessNote | None
+
+
+@click.command()
+@click.option(
+    "-b",
+    "--bootstrap-server",
+    "bootstrap",
+    metavar="HOST:PORT",
+    envvar="KAFKATX_BOOTSTRAP",
+    show_envvar=True,
+    callback=last_given,
+    help="Ask the broker at this address.",
+)
+@click.option("--data", metavar="DIR", help="Ask the broker of this data directory.")
+@click.option("--config", metavar="FILE", help="Ask the broker of this settings file's data directory.")
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=DEFAULT_TIMEOUT_S,
+    show_default=True,
+    help="How long to wait for an answer.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def status(bootstrap: str | None, data: str | None, config: str | None, timeout: float, as_json: bool) -> int:
+    """Show whether a broker is ready, and what it is.
+
+    The exit status is 0 if the broker serves clients and 1 if not. Without -b, --data and --config it is the
+    broker of ./data, if one runs there, or else the one at 127.0.0.1:9092.
+    """
+    try:
+        process, found = _find(bootstrap, data, config, timeout)
+    except KafkaTXError as error:
+        if as_json:
+            show_json({"ready": False, "problem": str(error)})
+        else:
+            say(f"kafkatx: {error}")
+        return 1
+    if process is None:
+        process = _local_process(found)
+    if as_json:
+        show_json(_fields(process, found))
+    elif interactive(sys.stdout):
+        rows = [*_rows(process, found)]
+        width = max(len(name) for name, _ in rows)
+        for name, text in rows:
+            show(f"{name:<{width}}  {text}")
+    else:
+        print_rows(_rows(process, found))
+    return 0
+
+
+def _find(
+    bootstrap: str | None, data: str | None, config: str | None, timeout_s: float
+) -> tuple[LocalProcess | None, ClusterStatus]:
+    """Find the broker that the options mean, and ask it.
+
+    :raises KafkaTXError: there is none, or it does not answer.
+    """
+    chosen = data is not None or config is not None
+    if chosen and bootstrap is not None and not _from_environment():
+        raise click.UsageError("-b and --data or --config each name a broker: give one of them")
+    if not chosen and bootstrap is not None:
+        return None, ask_broker(bootstrap, timeout_s)
+    directory = data_directory(data, config)
+    if not chosen and _holder(directory).pid is None:
+        return None, ask_broker(DEFAULT_BOOTSTRAP, timeout_s)
+    pid = running_broker(directory)
+    note = _note_of(directory, pid)
+    if note is None:
+        raise KafkaTXError(
+            f"{directory}: process {pid} is starting or stopping, or has not said where it listens: use -b"
+        )
+    return LocalProcess(pid, note), ask_broker(note.bootstrap, timeout_s)
+
+
+def _from_environment() -> bool:
+    """Return True if the command line has no -b, before or after the command."""
+    return "kafkatx.bootstrap" not in click.get_current_context().meta
+
+
+def _holder(directory: str) -> Holder:
+    try:
+        return find_holder(directory)
+    except OSError as error:
+        raise KafkaTXError(f"{directory}: cannot read its lock: {error.strerror}") from None
+
+
+def _note_of(directory: str, pid: int) -> ProcessNote | None:
+    note = read_note(directory)
+    return note if note is not None and note.pid == pid else None
+
+
+def _local_process(found: ClusterStatus) -> LocalProcess | None:
+    """Find the process of a broker that was asked by its address, if its log dirs are on this machine.
+
+    A dir of that name may be on this machine by chance, so that it must say the same cluster id.
+    """
+    for log_dir in found.log_dirs:
+        try:
+            holder = find_holder(log_dir.path)
+        except OSError:
+            continue
+        if holder.pid is not None and _cluster_id(log_dir.path) == found.cluster_id:
+            return LocalProcess(holder.pid, _note_of(log_dir.path, holder.pid))
+    return None
+
+
+def _cluster_id(directory: str) -> str | None:
+    from kafkatx.log.checkpoint import META_PROPERTIES, CheckpointDamaged, decode_meta_properties
+
+    try:
+        with open(os.path.join(directory, META_PROPERTIES), "rb") as file:
+            return decode_meta_properties(file.read()).get("cluster.id")
+    except (OSError, CheckpointDamaged):
+        return None
+
+
+def _fields(process: LocalProcess | None, found: ClusterStatus) -> dict[str, object]:
+    note = None if process is None else process.note
+    return {
+        "ready": True,
+        "version": None if note is None else note.version,
+        "pid": None if process is None else process.pid,
+        "uptime_s": None if process is None else uptime_s(process.pid),
+        "log_file": None if note is None else note.log_file,
+        **attrs.asdict(found),
+    }
+
+
+def _rows(process: LocalProcess | None, found: ClusterStatus) -> Iterator[tuple[str, str]]:
+    note = None if process is None else process.note
+    yield "state", "ready"
+    yield "version", "unknown: it runs elsewhere" if note is None else note.version
+    if process is not None:
+        yield "process", str(process.pid)
+        running_s = uptime_s(process.pid)
+        if running_s is not None:
+            yield "uptime", duration(running_s)
+    yield "node id", str(found.node_id)
+    yield "cluster id", found.cluster_id or "none"
+    yield "controller", str(found.controller_id)
+    yield "brokers", str(found.brokers)
+    yield "listeners", ", ".join(found.listeners) or "unknown"
+    yield "advertised", found.advertised
+    yield "topics", f"{found.topics} ({found.partitions} partitions)"
+    for log_dir in found.log_dirs:
+        yield "log dir", _log_dir(log_dir)
+    if note is not None and note.log_file is not None:
+        yield "log", note.log_file
+
+
+def _log_dir(log_dir: LogDirStatus) -> str:
+    if log_dir.error is not None:
+        return f"{log_dir.path}: {log_dir.error}"
+    free = "" if log_dir.free_bytes is None else f", {size(log_dir.free_bytes)} free"
+    return f"{log_dir.path}: {size(log_dir.size_bytes)} in {log_dir.partitions} partitions{free}"
+
+
+def size(number: int) -> str:
+    """Return a number of bytes for people: ``1.5 GiB``."""
+    shown = float(number)
+    for unit in _UNITS[:-1]:
+        if shown < 1024:
+            return f"{shown:.0f} {unit}" if unit == _UNITS[0] else f"{shown:.1f} {unit}"
+        shown /= 1024
+    return f"{shown:.1f} {_UNITS[-1]}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration for people: ``2 d 3 h``, ``3 h 5 min``, ``5 min 7 s``, ``7 s``."""
+    whole = int(seconds)
+    parts = [(whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
+    while len(parts) > 1 and not parts[0][0]:
+        parts.pop(0)
+    return " ".join(f"{number} {unit}" for number, unit in parts[:2])

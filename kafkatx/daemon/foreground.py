@@ -1,0 +1,145 @@
+"""Run a broker in this process until a signal ends it: what twistd does for ``twistd kafkatx``.
+
+SIGINT and SIGTERM stop the broker. SIGHUP stops it if the process has a controlling terminal, which has then
+closed; otherwise the settings are read again. SIGUSR1 begins a new log file after the old one was renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ReactorNotRunning
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from kafkatx import __version__
+from kafkatx.daemon.log_file import reopen_log_file
+from kafkatx.daemon.notify import READY, STOPPING, notify
+from kafkatx.daemon.process_file import ProcessNote
+from kafkatx.daemon.service import ProcessService, allow_open_files
+from kafkatx.daemon.settings_source import SettingsSource
+from kafkatx.net.reactors import make_monotonic
+
+_log = Logger()
+
+
+class ForegroundBroker:
+    """A broker, the reactor of the process, and their signals.
+
+    :ivar failure: why the broker could not start or had to stop; None if a signal ended it.
+    """
+
+    def __init__(
+        self,
+        source: SettingsSource,
+        reactor: Any,
+        *,
+        log_file: str | None = None,
+        on_ready: Callable[[ProcessService], object],
+    ) -> None:
+        """Read the settings and make the broker.
+
+        :param log_file: absolute path of the file that standard error is; a process id file is written then.
+        :param on_ready: called when clients can connect.
+        :raises SettingError: the settings are wrong.
+        """
+        self.failure: str | None = None
+        self._reactor = reactor
+        self._log_file = log_file
+        self._on_ready = on_ready
+        self._stopping = False
+        self._service = ProcessService(source, reactor, reloads=not has_terminal())
+        self._service.started.addCallbacks(self._started, lambda f: self.fail(f.getErrorMessage()))
+        self._service.started.addErrback(self._broken)
+        self._service.halted.addCallback(self.fail)
+
+    def run(self) -> None:
+        """Start the broker, and return when it has stopped."""
+        self._service.privilegedStartService()
+        self._service.startService()
+        self._reactor.addSystemEventTrigger("before", "shutdown", self._service.stopService)
+        self._reactor.callWhenRunning(self._install_signals)  # after the reactor's own
+        self._reactor.run()
+
+    def _started(self, service: object) -> Deferred[None]:
+        note = ProcessNote(os.getpid(), __version__, self._service.bootstrap, self._log_file)
+        noted = self._service.write_note(note, pid_file=self._log_file is not None)
+        return noted.addCallback(lambda _: self._ready())
+
+    def _ready(self) -> None:
+        if self._stopping:
+            return
+        self._service.settle()
+        self._on_ready(self._service)
+        notify(READY)
+
+    def _broken(self, failure: Failure) -> None:
+        _log.failure("the broker is ready, and what follows has failed", failure)
+        self.fail(failure.getErrorMessage())
+
+    def fail(self, why: str) -> None:
+        """Stop with an error."""
+        self.failure = self.failure or why
+        self._reactor.callWhenRunning(self.stop)
+
+    def stop(self) -> None:
+        """Stop the broker; a second call only logs that the first is not done."""
+        if self._stopping:
+            _log.warn("the broker is stopping already: it writes its logs to the disk")
+            return
+        self._stopping = True
+        notify(STOPPING)
+        with suppress(ReactorNotRunning):  # SIGHUP came before
+            self._reactor.stop()
+
+    def _install_signals(self) -> None:
+        signal.signal(signal.SIGINT, self._stop_signal)
+        signal.signal(signal.SIGTERM, self._stop_signal)
+        if hasattr(signal, "SIGUSR1"):
+            signal.signal(signal.SIGUSR1, self._rotate_signal)
+
+    def _stop_signal(self, number: int, frame: FrameType | None) -> None:
+        self._reactor.callFromThread(self.stop)
+
+    def _rotate_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._log_file is not None:
+            self._reactor.callFromThread(reopen_log_file, self._log_file)
+
+
+def has_terminal() -> bool:
+    """Return True if this process has a controlling terminal, which sends SIGHUP when it closes."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
+def run(
+    source: SettingsSource,
+    *,
+    log_file: str | None,
+    on_ready: Callable[[ProcessService], object],
+) -> str | None:
+    """Run a broker with the process's reactor; return why it failed, or None after a signal.
+
+    :raises SettingError: the settings are wrong.
+    """
+    from twisted.internet import reactor
+
+    make_monotonic(reactor)
+    allow_open_files()
+    broker = ForegroundBroker(source, reactor, log_file=log_file, on_ready=on_ready)
+    broker.run()
+    return broker.failure
+
+
+def log_failure(why: str) -> None:
+    """Log why the broker has ended: in the background nobody else hears of it."""
+    _log.critical("{why}", why=why)

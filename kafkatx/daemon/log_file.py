@@ -1,0 +1,26 @@
+"""The log file of a broker in the background: standard output and standard error of its process."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+
+def open_log_file(path: str) -> None:
+    """Let standard output and standard error append to this file; create it if it is missing.
+
+    Called again after the file was renamed, it begins a new one.
+
+    :raises OSError: it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    opened = os.open(path, flags, 0o600)
+    os.dup2(opened, 1)
+    os.dup2(opened, 2)
+    os.close(opened)
+
+
+def reopen_log_file(path: str) -> None:
+    """Do as :func:`open_log_file`; if that fails, go on with the file that is open."""
+    with suppress(OSError):
+        open_log_file(path)

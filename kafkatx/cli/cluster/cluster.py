@@ -43,7 +43,7 @@ def cluster(topics: tuple[str, ...], as_json: bool, header: bool, bootstrap: str
       broker     broker-id host port rack
       partition  topic partition leader replicas in-sync-replicas error
     """
-    from kafkatx.clientcore.errors import UnknownTopic
+    from kafkatx.clientcore.errors import UnknownTopic, check
     from kafkatx.errors import ErrorCode
 
     with connect(bootstrap, timeout) as connection:
@@ -52,6 +52,8 @@ def cluster(topics: tuple[str, ...], as_json: bool, header: bool, bootstrap: str
     for name in topics:
         if name not in shown or shown[name].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise UnknownTopic(name)
+        if not shown[name].partitions:
+            check(shown[name].error, f"topic {name!r}")
     if as_json:
         show_json(_as_json(found, shown))
     elif interactive(sys.stdout):

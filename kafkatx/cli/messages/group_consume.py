@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
+from kafkatx.cli.options.cluster import first_contact
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.records import MakeRenderer, Rows
 from kafkatx.cli.output.terminal import interactive
@@ -36,7 +37,7 @@ class _Joined:
 
 
 def consume_group(
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     topics: Sequence[str],
     at_end: bool,
     make: MakeRenderer | None,
@@ -68,10 +69,12 @@ def consume_group(
     enabled = None if count is not None and not interactive(sys.stdout) else False
     with (
         warnings_shown(),
+        first_contact(str(settings["bootstrap.servers"])) as contact,
         Consumer(settings, auto_offset_reset=reset, allow_auto_create_topics=False) as consumer,
         ProgressBar(f"from {', '.join(topics)}", count, enabled=enabled) as bar,
     ):
         _check(topics, Admin(beside=consumer))
+        contact.over()
         consumer.subscribe(topics, listener=joined)
         rows = Rows(consumer, make)
         moved_at = time.monotonic()

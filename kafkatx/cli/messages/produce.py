@@ -7,7 +7,8 @@ import select
 import stat
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -170,6 +171,7 @@ def produce(
     with (
         click.open_file(file, "rb") as source,
         connect(bootstrap, timeout) as cluster,
+        _topic_hint(cluster, topic),
         Writer(
             cluster,
             topic,
@@ -184,7 +186,8 @@ def produce(
     ):
         fd = source.fileno()
         size = _size(fd)
-        known = _known(cluster, topic, typed=os.isatty(fd))
+        if os.isatty(fd):
+            hint("a message a line; Ctrl-D at the start of a line ends")
         enabled = None if not quiet and size is not None else False
         with ProgressBar(f"to {topic}", size, in_bytes=True, enabled=enabled) as bar:
             for block in line_blocks(lambda: os.read(fd, READ_BYTES), bar.advance):
@@ -192,25 +195,22 @@ def produce(
                 if size is None and not select.select([fd], [], [], 0)[0]:
                     writer.flush()  # the pipe pauses: its lines are sent at once
             writer.flush()
-        if not known and writer.totals.records:
-            count = len(cluster.partitions(topic))
-            hint(f"created topic {topic} with {count} partition{'s' if count != 1 else ''}")
     if not quiet:
         seconds = time.monotonic() - started
         say(f"{writer.totals.records} messages, {writer.totals.bytes} bytes in {seconds:.3f} s to {topic}")
 
 
-def _known(cluster: Cluster, topic: str, typed: bool) -> bool:
-    """Return True if the topic exists, or if stderr is not a terminal, where no hint is printed.
-
-    :param typed: lines come from a terminal: tell how to end them.
-    """
-    if typed:
-        hint("a message a line; Ctrl-D at the start of a line ends")
-    if not interactive(sys.stderr):
-        return True
-    found = cluster.metadata([topic]).topics.get(topic)
-    return found is not None and found.usable
+@contextmanager
+def _topic_hint(cluster: Cluster, topic: str) -> Iterator[None]:
+    """Tell a person at a terminal, at the end of this context, that *topic* did not exist before it."""
+    created = False
+    if interactive(sys.stderr):
+        found = cluster.metadata([topic]).topics.get(topic)
+        created = found is None or not found.usable
+    yield
+    if created:
+        count = len(cluster.partitions(topic))
+        hint(f"created topic {topic} with {count} partition{'s' if count != 1 else ''}")
 
 
 def line_format(key_separator: str | None, properties: Sequence[tuple[str, str]]) -> LineFormat:

@@ -13,7 +13,7 @@ import attrs
 import click
 
 from kafkatx.cli.messages.consume import renderer
-from kafkatx.cli.options.cluster import client_settings, cluster_options
+from kafkatx.cli.options.cluster import client_settings, cluster_options, first_contact
 from kafkatx.cli.options.kafka_names import Option, names_argument
 from kafkatx.cli.output.records import Rows
 from kafkatx.cli.output.renderer import BadFormat
@@ -172,10 +172,13 @@ def tail(
     settings = client_settings(bootstrap, timeout)
     with (
         warnings_shown(),
+        first_contact(bootstrap) as contact,
         Consumer(settings, allow_auto_create_topics=False, auto_offset_reset="earliest") as consumer,
         Admin(beside=consumer) as admin,
     ):
         rows = Rows(consumer, None if as_json else make)
+        consumer.assign(wanted.partitions(admin))
+        contact.over()
         if not last:
             hint("only new messages, until Ctrl-C (-n COUNT: the last ones, too)")
         follow(consumer, admin, wanted, last, chosen, rows, count, stdout_bytes())
@@ -191,8 +194,7 @@ def follow(
     count: int | None,
     out: IO[bytes],
 ) -> None:
-    """Print new messages until *count* are printed."""
-    consumer.assign(wanted.partitions(admin))
+    """Print new messages of the assigned partitions and of new ones, until *count* are printed."""
     _seek(consumer, last)
     looked = time.monotonic()
     left = count

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -10,6 +12,7 @@ from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
+    from kafkatx.cli.output.silence import Watch
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 CONNECT_TIMEOUT_S = 10.0
@@ -87,10 +90,20 @@ def connect(bootstrap: str, timeout_s: float) -> Cluster:
     :raises SettingError: *bootstrap* does not have the form host:port,...
     """
     from kafkatx.blocking import Cluster
+    from kafkatx.cli.output.silence import Watch, WatchedConnection
 
-    return Cluster(
-        bootstrap, timeout_s=timeout_s, connect_timeout_s=min(timeout_s, CONNECT_TIMEOUT_S), on_wait=_say_wait
+    connect_timeout_s = min(timeout_s, CONNECT_TIMEOUT_S)
+    dial = partial(
+        WatchedConnection, watch=Watch(_say_wait), timeout_s=timeout_s, connect_timeout_s=connect_timeout_s
     )
+    return Cluster(bootstrap, timeout_s=timeout_s, connect=dial, on_wait=_say_wait)
+
+
+def first_contact(bootstrap: str) -> AbstractContextManager[Watch]:
+    """Return a context in which a line every few seconds tells that no broker answers, until it is over."""
+    from kafkatx.cli.output.silence import Watch
+
+    return Watch(_say_wait).waiting(f"no broker at {bootstrap}")
 
 
 def _say_wait(line: str) -> None:

@@ -1,54 +1,53 @@
-"""The broker's life: open the logs, register, listen; and in reverse."""
+"""The service of a broker: it opens the logs, registers the broker and listens; and stops in reverse order.
+
+It touches sockets, through the reactor, and starts worker threads. The parts are made by
+:mod:`kafkatx.broker.broker`, and :mod:`kafkatx.broker.background` does what is done at intervals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import attrs
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IDelayedCall, IListeningPort
-from twisted.internet.task import Cooperator, LoopingCall
+from twisted.internet.interfaces import IListeningPort
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from kafkatx.broker.background import BackgroundTasks
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
-from kafkatx.errors import RequestError, SettingError
-from kafkatx.interfaces import Workers
+from kafkatx.errors import SettingError
+from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy, Workers
 from kafkatx.net.reactors import WallClock
 from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
 
-IDLE_CHECK_S = 5.0
-RECORD_S = 0.1
-"""How long after new logs were made their places are written down: many at once cost as much as one."""
-
 
 @attrs.frozen
 class Parts:
-    """The factories that settings choose by name; their arguments stand in ``kafkatx.interfaces``."""
+    """The factories that settings choose by name; ``kafkatx.interfaces`` describes their arguments."""
 
-    log_store: Callable[..., Any]
-    coordinator: Callable[..., Any]
-    find_retention: Callable[[str], Any]
+    log_store: Callable[..., ILogStore]
+    coordinator: Callable[..., ICoordinator]
+    find_retention: Callable[[str], IRetentionPolicy]
 
 
 class BrokerService(Service):
     """One broker.
 
-    :ivar started: fires with this service when clients can connect, or fails with what prevented it:
-        ``SettingError`` for what a person can mend.
-    :ivar halted: fires with why, for a person, if the broker can serve nothing any more: every log dir has
-        failed. Whoever started the service should end it.
+    :ivar started: fires with this service when clients can connect, or fails with the reason: with
+        ``SettingError`` if a person can fix it.
+    :ivar halted: fires with the reason, for a person, when every log dir has failed: the broker can serve
+        nothing any more, and its owner should stop the service.
     :ivar bootstrap: ``host:port`` that a client on this machine can use; set when started.
     :ivar advertised: ``host:port`` that clients are told to connect to; set when started.
     """
@@ -65,24 +64,21 @@ class BrokerService(Service):
         self.halted = self.broker.replicas.halted
         self._dispatch = Dispatch(self.broker, SERVED)
         self._factory = KafkaServerFactory(self._dispatch, _limits(config), reactor, ReadAhead(self._threads))
+        self._tasks = BackgroundTasks(self.broker, reactor, self._factory.close_idle)
         self.broker.config_listeners.append(self._use)
         self._ports: list[IListeningPort] = []
-        self._chores: list[LoopingCall] = []
-        self._cleaning: LoopingCall | None = None
-        self._recording: IDelayedCall | None = None
-        self._sharing = Cooperator(scheduler=partial(reactor.callLater, 0))
         self._opening: Deferred[None] | None = None
         self._registered = self._opened = False
 
     def startService(self) -> None:
-        """Start; :attr:`started` tells how it went."""
+        """Start; :attr:`started` fires when that has succeeded or failed."""
         super().startService()
         for warning in self.config.warnings:
             self._log.warn("{warning}", warning=warning)
         self._opening = Deferred.fromCoroutine(self._start())
 
     async def _start(self) -> None:
-        """Open, and tell how it went; whoever is told may stop the broker at once."""
+        """Open, and fire :attr:`started`, whose callbacks may stop the broker at once."""
         try:
             await self._open()
         except BaseException:
@@ -99,7 +95,7 @@ class BrokerService(Service):
             await self.broker.coordinator.start(node)
             self._registered = True
             await self.broker.open()
-            self._opened = True  # from now on, not before: what is not ours must get no marker from us
+            self._opened = True  # not before: logs that are not ours must get no marker from us
             await self.broker.groups.open()
         except BaseException:
             await self._stop_listening()
@@ -110,8 +106,8 @@ class BrokerService(Service):
         self.advertised = f"{bracketed(node.host)}:{node.port}"
         for listening in self._ports:
             listening.startReading()  # type: ignore[attr-defined]
-        self._start_chores()
-        self.broker.topics.placements.on_change = self._record_soon
+        self._tasks.start()
+        self.broker.topics.placements.on_change = self._tasks.record_soon
         self._log.info(
             "kafkatx is ready: broker {id} at {bootstrap}, {topics} topics, cluster {cluster}",
             id=self.broker.node_id,
@@ -121,9 +117,9 @@ class BrokerService(Service):
         )
 
     def _listen(self) -> None:
-        """Take the ports; connections wait in the kernel until the logs are open.
+        """Bind the ports; connections wait in the kernel until the logs are open.
 
-        :raises SettingError: a port is in use, or not ours to use.
+        :raises SettingError: a port is in use, or not permitted.
         """
         for listener in self.config.listeners():
             host = listener.host
@@ -144,118 +140,23 @@ class BrokerService(Service):
             self._log.failure("the broker could not start", failure)
         self.started.errback(failure)
 
-    def load_rest(self) -> Deferred[Any]:
+    def load_rest(self) -> Deferred[None]:
         """Import what a start leaves for later; fires when that is done."""
-        return self._sharing.cooperate(self._dispatch.load_rest()).whenDone()
-
-    def _start_chores(self) -> None:
-        """Start what is done again and again."""
-        chores: list[tuple[Callable[[], Any], float]] = [
-            (self._retain, self.config.get("log.retention.check.interval.ms") / 1000),
-            (self._checkpoint, self.config.get("log.flush.offset.checkpoint.interval.ms") / 1000),
-            (self._factory.close_idle, IDLE_CHECK_S),
-            (self._expire_offsets, self.config.get("offsets.retention.check.interval.ms") / 1000),
-        ]
-        for chore, seconds in chores:
-            self._start_chore(LoopingCall(chore), seconds)
-        if self.config.get("log.cleaner.enable"):
-            self._cleaning = LoopingCall(self._clean)
-            self._start_chore(self._cleaning, _cleaner_backoff_s(self.broker.config))
-
-    def _start_chore(self, call: LoopingCall, seconds: float) -> None:
-        call.clock = self._reactor
-        call.start(seconds, now=False).addErrback(
-            lambda failure: self._log.failure("a chore of the broker has ended", failure)
-        )
-        self._chores.append(call)
+        return self._tasks.cooperate(self._dispatch.load_rest())
 
     def _use(self, config: BrokerConfig) -> None:
-        """Take over settings that have changed while the broker runs."""
+        """Use settings that have changed while the broker runs."""
         self._factory.limits = _limits(config)
-        if self._cleaning is not None:
-            self._cleaning.interval = _cleaner_backoff_s(config)  # from the next round on
-
-    def _retain(self) -> Deferred[Any]:
-        """Roll and retain every log, some at a time; what fails in one must not keep the others."""
-        return self._sharing.cooperate(self._retain_each(self.broker.now_ms())).whenDone()
-
-    def _retain_each(self, now_ms: int) -> Iterator[None]:
-        logs = self.broker.store.logs
-        for name in list(logs):
-            log = logs.get(name)  # it may have been deleted meanwhile
-            if log is None:
-                continue
-            if not self.running:
-                return
-            for work in (log.roll_if_due, log.retain):  # what has no room to roll may make some
-                try:
-                    work(now_ms)
-                except OSError as error:
-                    self.broker.limited_log.warn(
-                        "retention of {partition} failed: {error}", partition=name, error=error
-                    )
-                except Exception:
-                    self._log.failure("retention of {partition} failed", partition=name)
-            yield
-
-    def _expire_offsets(self) -> Deferred[Any]:
-        """Let old offsets go, a group at a time."""
-        return self._sharing.cooperate(self.broker.expiry.expire_each(self.broker.now_ms())).whenDone()
-
-    def _clean(self) -> Deferred[None]:
-        """Compact logs until none is due; what fails is tried again the next time."""
-        return Deferred.fromCoroutine(self._clean_all()).addErrback(
-            lambda failure: self._log.failure("compaction failed", failure)
-        )
-
-    async def _clean_all(self) -> None:
-        while await self.broker.store.clean(self.broker.now_ms()):
-            pass
-
-    def _checkpoint(self) -> Deferred[None]:
-        """Write checkpoints, and which logs are gone; the next time is another chance."""
-
-        def failed(failure: Failure) -> None:
-            if failure.check(OSError):
-                self.broker.limited_log.warn("writing checkpoints failed: {error}", error=failure.value)
-            else:
-                self._log.failure("writing checkpoints failed", failure)
-
-        writing: Deferred[None] = self.broker.store.checkpoint()
-        return writing.addErrback(failed).addCallback(lambda _: self._record())
-
-    def _record_soon(self) -> None:
-        """Write down where new logs are, in a moment."""
-        if self._recording is None and self.running:
-            self._recording = self._reactor.callLater(RECORD_S, self._record)
-
-    def _record(self) -> Deferred[None]:
-        """Write down where new logs are; the next time is another chance."""
-
-        def failed(failure: Failure) -> None:
-            if failure.check(OSError, RequestError):
-                self.broker.limited_log.warn(
-                    "recording the log dirs of partitions failed: {error}", error=failure.value
-                )
-            else:
-                self._log.failure("recording the log dirs of partitions failed", failure)
-
-        if self._recording is not None and self._recording.active():
-            self._recording.cancel()
-        self._recording = None
-        return Deferred.fromCoroutine(self.broker.topics.placements.record()).addErrback(failed)
 
     def stopService(self) -> Deferred[None]:
-        """Stop: no new connections, flush, markers, let go. Fires when all is done."""
+        """Close the connections, flush the logs and release everything; fires when that is done."""
         super().stopService()
         return Deferred.fromCoroutine(self._close())
 
     async def _close(self) -> None:
         if self._opening is not None:
-            await self._opening  # the threads that open logs cannot be called back
-        for chore in self._chores:
-            if chore.running:
-                chore.stop()
+            await self._opening  # the threads that open logs cannot be interrupted
+        self._tasks.stop()
         await self._stop_listening()
         self._factory.close_all()
         try:
@@ -263,9 +164,9 @@ class BrokerService(Service):
                 self.broker.groups.stop()
                 await self.broker.topics.settled()
                 self.broker.flushes.stop()
-                await self._record()
+                await self._tasks.record()
                 await self.broker.store.close()
-                self.broker.topics.partitions.clear()  # the files close when nobody holds the logs
+                self.broker.topics.partitions.clear()  # the files are closed with their last reference
                 if not self.broker.replicas.halted.called:
                     self._log.info("kafkatx has stopped: every log is flushed")
         finally:
@@ -290,11 +191,6 @@ def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Work
     broker = Broker(config, coordinator, store, reactor, workers)
     broker.offered = {served.api.key: served.api.versions for served in SERVED}
     return broker
-
-
-def _cleaner_backoff_s(config: BrokerConfig) -> float:
-    milliseconds: int = config.get("log.cleaner.backoff.ms")
-    return max(milliseconds, 1) / 1000
 
 
 def _limits(config: BrokerConfig) -> Limits:

@@ -34,6 +34,11 @@ class LimitedLog:
         self._clock = clock
         self._windows: dict[str, _Window] = {}
 
+    def info(self, format: str, **values: object) -> None:
+        """Write a line at level info."""
+        if self._may_write(format, is_info=True):
+            self._log.info(format, **values)
+
     def warn(self, format: str, **values: object) -> None:
         """Write a warning."""
         if self._may_write(format):
@@ -44,7 +49,7 @@ class LimitedLog:
         if self._may_write(format):
             self._log.failure(format, failure, **values)
 
-    def _may_write(self, format: str) -> bool:
+    def _may_write(self, format: str, is_info: bool = False) -> bool:
         now_s = self._clock.seconds()
         window = self._windows.get(format)
         if window is None or (now_s >= window.ends_s and not window.left_out):
@@ -53,13 +58,14 @@ class LimitedLog:
             window.lines += 1
             return True
         if not window.left_out:
-            self._clock.callLater(max(0.0, window.ends_s - now_s), self._end, format)
+            self._clock.callLater(max(0.0, window.ends_s - now_s), self._end, format, is_info)
         window.left_out += 1
         return False
 
-    def _end(self, format: str) -> None:
+    def _end(self, format: str, is_info: bool) -> None:
         window = self._windows.pop(format)
-        self._log.warn(
+        write = self._log.info if is_info else self._log.warn
+        write(
             "{count} more lines like this one were left out within {seconds:.0f} s: {kind}",
             count=window.left_out,
             seconds=WINDOW_S,

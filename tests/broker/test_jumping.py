@@ -89,21 +89,22 @@ class ChoresTests(SynchronousTestCase):
         config = BrokerConfig.load(None, {**settings, "log.retention.check.interval.ms": "2000"})
         service = BrokerService(config, installed_parts(config), clock.reactor)
         told: list[int] = []
-        log = SimpleNamespace(roll_if_due=lambda now_ms: None, retain=told.append)
+        log = SimpleNamespace(
+            roll_if_due=lambda now_ms: None, retain=told.append, segments=(), size_bytes=0, log_end_offset=0
+        )
         store: Any = SimpleNamespace(logs={"t-0": log}, checkpoint=lambda: Deferred())
         service.broker.store = store
         service.broker.now_ms = lambda: int(clock.world.wall_s)
-        service.running = 1
-        self.patch(service, "_clean", lambda: None)
-        service._start_chores()
+        tasks = service._tasks
+        self.patch(tasks, "clean", lambda: None)
+        tasks.start()
         for jump_s in JUMPS_S:
             clock.world.wall_s += jump_s
             del told[:]
             clock.advance(10.5)
             self.assertIn(len(told), (4, 5, 6))
             self.assertLess(abs(told[-1] - clock.world.wall_s), 3)
-        for chore in service._chores:
-            chore.stop()
+        tasks.stop()
 
     def test_store_has_the_wall_clock(self) -> None:
         """A log store's seconds are the wall clock's, its delayed calls the reactor's."""

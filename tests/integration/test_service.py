@@ -148,8 +148,10 @@ class ServiceTests(TestCase):
         service = await self.started()
         changed = {"max.connections": "7", "log.cleaner.backoff.ms": "250"}
         await service.broker.coordinator.alter_broker_configs("", lambda _: changed)
-        assert service._cleaning is not None
-        self.assertEqual((service._factory.limits.max_connections, service._cleaning.interval), (7, 0.25))
+        assert service._tasks._cleaning is not None
+        self.assertEqual(
+            (service._factory.limits.max_connections, service._tasks._cleaning.interval), (7, 0.25)
+        )
 
     async def test_stops_with_waiting_members(self) -> None:
         """Members that wait for their group when the broker stops lose their connections, and no more."""
@@ -245,18 +247,18 @@ class ServiceTests(TestCase):
         self.make()
         self.assertFalse(os.path.exists(self.data_dir))
 
-    async def test_log_cleaner_shares_the_reactor(self) -> None:
+    async def test_retention_shares_the_reactor(self) -> None:
         """Retention of many logs lets others have their turn, and ends where the service stops meanwhile."""
         service = await self.started(kafkatx_storage="memory")
         topics = service.broker.topics
         await Deferred.fromCoroutine(topics.create("t", topics.plan(20, 1)))
         turns: list[Any] = []
         one_at_a_time: Any = partial(Cooperator, lambda: lambda: True)
-        self.patch(service, "_sharing", one_at_a_time(turns.append))
+        self.patch(service._tasks, "_cooperator", one_at_a_time(turns.append))
         done: list[int] = []
         for number, partition in enumerate(topics.partitions["t"]):
             self.patch(partition.log, "retain", lambda now_ms, number=number: done.append(number))
-        finished = service._retain()
+        finished = service._tasks.retain()
         for count in range(1, 6):
             turns.pop(0)()
             self.assertEqual(len(done), count)
@@ -266,7 +268,7 @@ class ServiceTests(TestCase):
         await stopping
         self.assertEqual(len(done), 5)
 
-    async def test_failing_chore(self) -> None:
+    async def test_failing_retention(self) -> None:
         """A log whose retention fails does not keep the others from theirs."""
         service = await self.started(kafkatx_storage="memory")
         topics = service.broker.topics
@@ -281,6 +283,6 @@ class ServiceTests(TestCase):
                 return 0
 
             self.patch(partition.log, "retain", retain)
-        await service._retain()
+        await service._tasks.retain()
         self.assertEqual(done, [0, 2])
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)

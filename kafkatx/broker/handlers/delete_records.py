@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
+from kafkatx.broker.replica.deletions import Deleted
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -29,23 +30,34 @@ def answer(
 ) -> Deferred[DeleteRecordsResponse]:
     """Raise the log start offsets of all partitions, then wait until each is on the disk."""
     topics = [
-        (topic.name, [_begin(broker, topic.name, asked) for asked in topic.partitions])
+        (topic.name, [_begin(broker, topic.name, asked, context) for asked in topic.partitions])
         for topic in request.topics
     ]
     return Deferred.fromCoroutine(_finish(topics))
 
 
 def _begin(
-    broker: Broker, topic: str, asked: DeleteRecordsPartition
+    broker: Broker, topic: str, asked: DeleteRecordsPartition, context: RequestContext
 ) -> tuple[DeleteRecordsPartitionResult, Deferred[None] | None]:
     """Raise one log start offset; return the result, true once the Deferred has fired."""
     try:
         partition = _find(broker, topic, asked.partition_index)
-        start = _move(partition, asked.offset)
+        deleted = Deleted(partition.log)
+        start = _move(partition, asked.offset, deleted)
     except RequestError as error:
         return _error(asked, error.code), None
     except OSError:
         return _error(asked, ErrorCode.KAFKA_STORAGE_ERROR), None
+    if deleted.segments:
+        broker.limited_log.info(
+            "DeleteRecords from {peer} deleted {segments} segments of {partition}, {size} bytes; the log"
+            " starts at offset {start} now",
+            peer=context.peer,
+            segments=deleted.segments,
+            partition=partition.topic_partition,
+            size=deleted.size_bytes,
+            start=start,
+        )
     # fetches that wait below the new start are answered at once
     partition.wake()
     saving = broker.store.checkpoint_log_start(partition.topic_partition)
@@ -70,7 +82,7 @@ def _find(broker: Broker, topic: str, number: int) -> Partition:
     return partition
 
 
-def _move(partition: Partition, offset: int) -> int:
+def _move(partition: Partition, offset: int, deleted: Deleted) -> int:
     """Raise a log start offset to *offset*, unless it is higher already; return it.
 
     :raises RequestError: OFFSET_OUT_OF_RANGE: the offset is negative or above the high watermark.
@@ -80,7 +92,8 @@ def _move(partition: Partition, offset: int) -> int:
         offset = partition.high_watermark
     if not 0 <= offset <= partition.high_watermark:
         raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE)
-    partition.log.advance_log_start(offset)
+    with deleted:
+        partition.log.advance_log_start(offset)
     start: int = partition.log.log_start_offset
     return start
 

@@ -243,13 +243,21 @@ class Topics:
         finally:
             self._growing.release()
         partitions = self.partitions.pop(name, ())
+        segments = sum(len(partition.log.segments) for partition in partitions)
+        size = sum(partition.log.size_bytes for partition in partitions)
         for partition in partitions:
             partition.stop_timer()
             partition.wake()
         if self.on_deleted is not None:
             self.on_deleted(name)
         await self._delete_logs(partition.topic_partition for partition in partitions)
-        self._log.info("deleted topic {name}", name=name)
+        self._log.info(
+            "deleted topic {name} by DeleteTopics: {count} partitions, {segments} segments, {size} bytes",
+            name=name,
+            count=len(partitions),
+            segments=segments,
+            size=size,
+        )
 
     async def _delete_logs(self, names: Iterable[TopicPartition]) -> None:
         # all deletions begin before one is awaited: the topic may be created again meanwhile

@@ -1,0 +1,165 @@
+"""The background tasks of a broker: retention, checkpoints, expiry of offsets, compaction.
+
+Each runs at an interval from the settings; a task that walks through all logs or groups gives the reactor's
+other work its turn. What fails is logged and tried again the next time. It touches the clock that it is
+handed, and logs through the log store. :mod:`kafkatx.broker.service` starts and stops the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.task import Cooperator, LoopingCall
+from twisted.logger import Logger
+
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.replica.deletions import RetentionRound
+from kafkatx.config import BrokerConfig
+from kafkatx.errors import RequestError
+
+IDLE_CHECK_INTERVAL_S = 5.0
+RECORD_DELAY_S = 0.1
+"""The log dirs of new logs are recorded this long after their creation: many at once cost as much as one."""
+
+
+class BackgroundTasks:
+    """The tasks of one broker.
+
+    :param close_idle: closes idle connections.
+    :ivar running: True between :meth:`start` and :meth:`stop`.
+    """
+
+    _log = Logger()
+
+    def __init__(self, broker: Broker, clock: IReactorTime, close_idle: Callable[[], None]) -> None:
+        self._broker = broker
+        self._clock = clock
+        self._close_idle = close_idle
+        self._cooperator = Cooperator(scheduler=partial(clock.callLater, 0))
+        self._calls: list[LoopingCall] = []
+        self._cleaning: LoopingCall | None = None
+        self._recording: IDelayedCall | None = None
+        self.running = False
+
+    def start(self) -> None:
+        """Begin to call the tasks at their intervals, for the first time after one interval."""
+        self.running = True
+        get = self._broker.config.get
+        self._repeat(self.retain, get("log.retention.check.interval.ms") / 1000)
+        self._repeat(self.checkpoint, get("log.flush.offset.checkpoint.interval.ms") / 1000)
+        self._repeat(self._close_idle, IDLE_CHECK_INTERVAL_S)
+        self._repeat(self.expire_offsets, get("offsets.retention.check.interval.ms") / 1000)
+        if get("log.cleaner.enable"):
+            self._cleaning = self._repeat(self.clean, _cleaner_backoff_s(self._broker.config))
+        self._broker.config_listeners.append(self._use)
+
+    def _repeat(self, task: Callable[[], object], seconds: float) -> LoopingCall:
+        call = LoopingCall(task)
+        call.clock = self._clock
+        call.start(seconds, now=False).addErrback(
+            lambda failure: self._log.failure("a background task of the broker has ended", failure)
+        )
+        self._calls.append(call)
+        return call
+
+    def _use(self, config: BrokerConfig) -> None:
+        if self._cleaning is not None:
+            self._cleaning.interval = _cleaner_backoff_s(config)  # from the next round on
+
+    def stop(self) -> None:
+        """Begin no task any more; a round of retention in progress ends before its next log."""
+        self.running = False
+        for call in self._calls:
+            if call.running:
+                call.stop()
+
+    def cooperate(self, steps: Iterator[None]) -> Deferred[None]:
+        """Run *steps* to their end, between the reactor's other work.
+
+        :return: fires with None, or fails with what a step raised.
+        """
+        done: Deferred[None] = Deferred()
+        self._cooperator.cooperate(steps).whenDone().addCallback(lambda _: None).chainDeferred(done)
+        return done
+
+    # --- the tasks
+
+    def retain(self) -> Deferred[None]:
+        """Roll and retain every log; a failure of one does not affect the others."""
+        return self.cooperate(self._retain_each(self._broker.now_ms()))
+
+    def _retain_each(self, now_ms: int) -> Iterator[None]:
+        logs, retention = self._broker.store.logs, RetentionRound(now_ms)
+        for name in list(logs):
+            log = logs.get(name)  # it may have been deleted meanwhile
+            if log is None:
+                continue
+            if not self.running:
+                break
+            # a log that has no room to roll may make some
+            for work in (partial(log.roll_if_due, now_ms), partial(retention.retain, name, log)):
+                try:
+                    work()
+                except OSError as error:
+                    self._broker.limited_log.warn(
+                        "retention of {partition} failed: {error}", partition=name, error=error
+                    )
+                except Exception:
+                    self._log.failure("retention of {partition} failed", partition=name)
+            yield
+        retention.end()
+
+    def expire_offsets(self) -> Deferred[None]:
+        """Delete old committed offsets, one group at a time."""
+        return self.cooperate(self._broker.expiry.expire_each(self._broker.now_ms()))
+
+    def clean(self) -> Deferred[None]:
+        """Compact logs until none needs it."""
+        return Deferred.fromCoroutine(self._clean_all()).addErrback(
+            lambda failure: self._log.failure("compaction failed", failure)
+        )
+
+    async def _clean_all(self) -> None:
+        while await self._broker.store.clean(self._broker.now_ms()):
+            pass
+
+    def checkpoint(self) -> Deferred[None]:
+        """Write the checkpoints of all logs, and record which logs were deleted."""
+        return Deferred.fromCoroutine(self._checkpoint())
+
+    async def _checkpoint(self) -> None:
+        try:
+            await self._broker.store.checkpoint()
+        except OSError as error:
+            self._broker.limited_log.warn("writing checkpoints failed: {error}", error=error)
+        except Exception:
+            self._log.failure("writing checkpoints failed")
+        await self._record()
+
+    def record_soon(self) -> None:
+        """Record the log dirs of new logs, in a moment."""
+        if self._recording is None and self.running:
+            self._recording = self._clock.callLater(RECORD_DELAY_S, self.record)
+
+    def record(self) -> Deferred[None]:
+        """Record the log dirs of created and deleted logs."""
+        return Deferred.fromCoroutine(self._record())
+
+    async def _record(self) -> None:
+        if self._recording is not None and self._recording.active():
+            self._recording.cancel()
+        self._recording = None
+        try:
+            await self._broker.topics.placements.record()
+        except (OSError, RequestError) as error:
+            self._broker.limited_log.warn("recording the log dirs of partitions failed: {error}", error=error)
+        except Exception:
+            self._log.failure("recording the log dirs of partitions failed")
+
+
+def _cleaner_backoff_s(config: BrokerConfig) -> float:
+    milliseconds: int = config.get("log.cleaner.backoff.ms")
+    return max(milliseconds, 1) / 1000

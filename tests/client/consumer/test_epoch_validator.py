@@ -14,11 +14,11 @@ from kafkatx.wire.messages import offset_for_leader_epoch as m
 from kafkatx.wire.messages.fetch import EpochEndOffset, PartitionData
 from kafkatx.wire.messages.metadata import MetadataRequest
 from kafkatx.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
-from tests.client.consumer.test_fetcher import T0, FetchingTestCase
+from tests.client.consumer.test_fetcher import T0, FetcherTestCase
 from tests.clientcore.consumer.test_completed_fetch import at
 
 
-class ComparingTests(FetchingTestCase):
+class EpochValidatorTests(FetcherTestCase):
     """Partition 0 was read up to offset 2, in epoch 4, from the leader of epoch 5; then it gets another."""
 
     def setUp(self) -> None:

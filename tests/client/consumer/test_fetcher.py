@@ -11,8 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.consumer.consumer import Consumer
 from kafkatx.client.consumer.fetcher import LANE
-from kafkatx.clientcore.errors import CorruptBatch, NoOffset
-from kafkatx.clientcore.group.offsets import OffsetAndMetadata
+from kafkatx.clientcore.errors import CorruptBatch
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
 from kafkatx.records.builder import build_values
 from kafkatx.types import TopicPartition
@@ -22,8 +21,6 @@ from kafkatx.wire.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
-from kafkatx.wire.messages.list_offsets import ListOffsetsRequest
-from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.blocking.fakes import FakeCluster, Log
 from tests.client.fakes import Network
 from tests.clientcore.consumer.test_completed_fetch import at
@@ -31,7 +28,7 @@ from tests.clientcore.consumer.test_completed_fetch import at
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-class FetchingTestCase(SynchronousTestCase):
+class FetcherTestCase(SynchronousTestCase):
     """Partitions 0 and 1 of t are led by brokers 1 and 2; fetches wait until the test answers them."""
 
     def setUp(self) -> None:
@@ -84,7 +81,7 @@ class FetchingTestCase(SynchronousTestCase):
         return [record.value for records in found.values() for record in records]
 
 
-class FetchingTests(FetchingTestCase):
+class FetcherTests(FetcherTestCase):
     def test_each_leader(self) -> None:
         """Each leader is asked for its own partitions, over a connection of its own, and again when it has
         answered; not before."""
@@ -239,102 +236,3 @@ class FetchingTests(FetchingTestCase):
         self.network.pump(0.05)
         self.answer(1, self.part(0, b"a"))
         self.assertEqual(order, [2])
-
-
-class LocatingTests(FetchingTestCase):
-    def test_out_of_range(self) -> None:
-        """A partition whose offset is gone begins where settings say."""
-        self.logs[0].start = 4
-        self.answer(1, self.part(0, error=ErrorCode.OFFSET_OUT_OF_RANGE))
-        self.network.run(0.5)
-        self.assertEqual(self.asked(1), [(0, 4)])
-
-    def test_asked_until_there_is_an_answer(self) -> None:
-        """Offsets that a leader does not give are asked for again, with pauses; the others are known."""
-        self.brokers.faults[ListOffsetsRequest].extend([ErrorCode.NOT_LEADER_OR_FOLLOWER] * 3)
-        self.network.kill(2)
-        self.consumer.seek_to_end(T0, T1)
-        self.network.run(3)
-        self.assertEqual(self.network.result(self.consumer.position(T0)), 10)
-        waiting = self.consumer.position(T1)
-        self.assertNoResult(waiting)
-        self.network.down.clear()
-        self.network.run(3)
-        self.assertEqual(self.successResultOf(waiting), 10)
-        self.assertLess(len(self.network.sent(ListOffsetsRequest)), 30)
-
-    def test_seek_while_it_is_asked(self) -> None:
-        """An answer to what is not wanted any more changes nothing."""
-        held: Deferred[Any] = Deferred()
-        self.network.answers[ListOffsetsRequest] = lambda *asked: held
-        self.consumer.seek_to_end(T0)
-        self.network.pump()
-        self.consumer.seek(T0, 3)
-        request = self.network.sent(ListOffsetsRequest)[-1]
-        held.callback(self.brokers.answer_list_offsets(1, request, 7, 0))
-        self.network.run(1)
-        self.assertEqual(self.network.result(self.consumer.position(T0)), 3)
-
-    def test_refused(self) -> None:
-        """What a leader refuses for good is an error of the position."""
-        self.brokers.faults[ListOffsetsRequest].append(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        self.consumer.seek_to_end(T0)
-        self.network.pump()
-        self.assertRaises(RequestError, self.network.result, self.consumer.position(T0))
-        self.assertRaises(RequestError, self.values)
-        self.network.run(1)  # the application was told: it is tried again
-        self.assertEqual(self.network.result(self.consumer.position(T0)), 10)
-
-    def test_metadata_is_asked_for(self) -> None:
-        """assign() has the metadata of its topics asked for."""
-        self.assertIn("t", {topic.name for topic in self.network.sent(MetadataRequest)[-1].topics})
-
-
-class CommittedTests(FetchingTestCase):
-    def located(self, found: dict[TopicPartition, Any], **settings: Any) -> Consumer:
-        """A consumer of a group that has committed this; an exception is raised."""
-
-        async def committed(places: Any) -> Any:
-            self.asked_group.append(sorted(places))
-            result = found.get(T0)
-            if isinstance(result, Exception):
-                raise result
-            if isinstance(result, Deferred):
-                await result
-                return {T0: OffsetAndMetadata(6), T1: found[T1]}
-            return {place: found.get(place) for place in places}
-
-        def prepare(consumer: Consumer) -> None:
-            consumer._parts.offset_resolver._committed = committed
-
-        self.asked_group: list[Any] = []
-        return self.make(prepare, **settings)
-
-    def test_committed(self) -> None:
-        """A position begins at what is committed, else where settings say; the group is asked once."""
-        consumer = self.located({T0: OffsetAndMetadata(6)}, auto_offset_reset="latest")
-        self.assertEqual(self.network.result(consumer.position(T0)), 6)
-        self.assertEqual(self.network.result(consumer.position(T1)), 10)
-        self.assertEqual(self.asked_group, [[T0, T1]])
-
-    def test_seek_while_the_group_is_asked(self) -> None:
-        """What is committed does not matter to a partition that was sought in meanwhile."""
-        held: Deferred[Any] = Deferred()
-        consumer = self.located({T0: held, T1: OffsetAndMetadata(4)})
-        consumer.seek(T0, 3)
-        held.callback(None)
-        self.network.run(0.5)
-        self.assertEqual(self.network.result(consumer.position(T0)), 3)
-        self.assertEqual(self.network.result(consumer.position(T1)), 4)
-
-    def test_none(self) -> None:
-        """With none only what is committed is known."""
-        consumer = self.located({T0: OffsetAndMetadata(6)}, auto_offset_reset="none")
-        self.assertEqual(self.network.result(consumer.position(T0)), 6)
-        self.assertRaises(NoOffset, self.network.result, consumer.position(T1))
-
-    def test_refused(self) -> None:
-        """What the coordinator refuses for good is an error of the positions."""
-        refused = RequestError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
-        consumer = self.located({T0: refused})
-        self.assertRaises(RequestError, self.network.result, consumer.position(T1))

@@ -32,7 +32,7 @@ def text(topic: str, data: bytes | None) -> Any:
     return None if data is None else f"{topic}:{data.decode('ascii')}"
 
 
-class FetchedTests(SynchronousTestCase):
+class CompletedFetchTests(SynchronousTestCase):
     def fetched(
         self, data: bytes, offset: int = 0, aborted: AbortedTransactions | None = None, **how: Any
     ) -> CompletedFetch:

@@ -27,9 +27,9 @@ from kafkatx.wire.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from tests.clientcore.consumer.partitions import T0, T1, T2, SubscriptionTestCase
 from tests.clientcore.consumer.test_aborted_transactions import batch
 from tests.clientcore.consumer.test_completed_fetch import at
-from tests.clientcore.consumer.test_partition_state import T0, T1, T2, PositionsTestCase
 
 TOPIC_ID = uuid.UUID(int=5)
 SHARE = 1 << 18
@@ -47,29 +47,29 @@ def metadata(topic_id: uuid.UUID = TOPIC_ID, **leaders: int) -> ClusterMetadata:
     )
 
 
-class FetchesTestCase(PositionsTestCase):
+class FetchRequestsTestCase(SubscriptionTestCase):
     """Three partitions led by broker 1."""
 
     def setUp(self) -> None:
         """No requests yet."""
         super().setUp()
-        for position in self.positions:
+        for position in self.subscriptions:
             position.validated_epoch = 11
-        self.shelf.share_bytes = SHARE
+        self.buffer.share_bytes = SHARE
         self.metadata = metadata(p0=1, p1=1, p2=1)
-        self.fetches = self.make()
+        self.requests = self.make()
 
     def make(self, **settings: Any) -> FetchRequests:
         """What settings make of it."""
         loaded = ClientSettings.load("consumer", {"bootstrap_servers": "broker1", **settings})
-        return FetchRequests(loaded, self.shelf, DecodeSettings())
+        return FetchRequests(loaded, self.buffer, DecodeSettings())
 
     def ask(self, under_way: bool = False) -> InFlightFetch:
         """A request for all partitions that want something."""
-        asked = self.fetches.build(list(self.positions), self.metadata)
+        asked = self.requests.build(list(self.subscriptions), self.metadata)
         assert asked is not None
         if not under_way:
-            self.fetches.release(asked)
+            self.requests.release(asked)
         return asked
 
     def asked_for(self, asked: InFlightFetch) -> list[tuple[int, int, int]]:
@@ -90,21 +90,21 @@ class FetchesTestCase(PositionsTestCase):
         return PartitionData(partition, error, records=memoryview(records), **fields)
 
 
-class AskTests(FetchesTestCase):
+class AskTests(FetchRequestsTestCase):
     def test_all_that_is_wanted(self) -> None:
         """Partitions are asked for from their fetch offset on, but not those that want nothing."""
-        self.positions[T0].seek(7)
-        self.positions[T1].paused = True
+        self.subscriptions[T0].seek(7)
+        self.subscriptions[T1].paused = True
         asked = self.ask()
         self.assertEqual(self.asked_for(asked), [(0, 7, SHARE), (2, 0, SHARE)])
         self.assertEqual(asked.message.topics[0].partitions[0].current_leader_epoch, 11)
         self.assertEqual((asked.reserved_bytes, asked.pause_ms), (2 * SHARE, 0))
-        self.positions[T0].suspended = self.positions[T2].suspended = True
-        self.assertIsNone(self.fetches.build(list(self.positions), self.metadata))
+        self.subscriptions[T0].suspended = self.subscriptions[T2].suspended = True
+        self.assertIsNone(self.requests.build(list(self.subscriptions), self.metadata))
 
     def test_settings(self) -> None:
         """Kafka's settings stand in the request."""
-        self.fetches = self.make(
+        self.requests = self.make(
             fetch_max_wait_ms=70, fetch_min_bytes=9, isolation_level="read_committed", client_rack="r"
         )
         message = self.ask().message
@@ -124,34 +124,34 @@ class AskTests(FetchesTestCase):
         under_way = self.ask()
         self.metadata = metadata(p0=2, p1=1, p2=1)
         self.assertEqual([partition for partition, _, _ in self.asked_for(self.ask())], [1, 2])
-        self.assertTrue(self.fetches.validation_needed)
+        self.assertTrue(self.requests.validation_needed)
         self.assertEqual(
-            self.fetches.handle_response(under_way, self.reply(self.part(0, at(1, b"x" * 99)))), ([], [])
+            self.requests.handle_response(under_way, self.reply(self.part(0, at(1, b"x" * 99)))), ([], [])
         )
-        self.positions[T0].complete_validation(12, 3)
+        self.subscriptions[T0].complete_validation(12, 3)
         self.assertEqual(len(self.asked_for(self.ask())), 3)
 
     def test_another_leader_before_anything_was_read(self) -> None:
         """Where nothing was read there is nothing to compare."""
         self.metadata = metadata(p0=2, p1=1, p2=1)
         self.assertEqual(len(self.asked_for(self.ask())), 3)
-        self.assertFalse(self.fetches.validation_needed)
+        self.assertFalse(self.requests.validation_needed)
 
     def test_diverging(self) -> None:
         """A broker that says that its log is another has the position compared with it (KIP-595)."""
         self.fill(T0, 1)
         asked = self.ask()
         part = self.part(0, diverging_epoch=EpochEndOffset(2, 0))
-        self.assertEqual(self.fetches.handle_response(asked, self.reply(part)), ([], []))
-        self.assertTrue(self.fetches.validation_needed)
+        self.assertEqual(self.requests.handle_response(asked, self.reply(part)), ([], []))
+        self.assertTrue(self.requests.validation_needed)
         self.assertEqual([partition for partition, _, _ in self.asked_for(self.ask())], [1, 2])
-        self.assertTrue(self.positions[T0].awaiting_validation)
+        self.assertTrue(self.subscriptions[T0].awaiting_validation)
 
     def test_fetch_max_bytes(self) -> None:
         """A reply is bounded by fetch.max.bytes, but not below what one partition may need."""
-        self.fetches = self.make(fetch_max_bytes=SHARE + 1)
+        self.requests = self.make(fetch_max_bytes=SHARE + 1)
         self.assertEqual(self.ask().message.max_bytes, SHARE + 1)
-        self.fetches = self.make(fetch_max_bytes=5)
+        self.requests = self.make(fetch_max_bytes=5)
         self.assertEqual(self.ask().message.max_bytes, SHARE)
 
     def test_names_or_ids(self) -> None:
@@ -163,78 +163,78 @@ class AskTests(FetchesTestCase):
 
     def test_full_partitions_are_left_out(self) -> None:
         """A partition with a share at hand is not asked for; then the others must not make it wait."""
-        self.shelf.share_bytes = self.fill(T0, 1)
+        self.buffer.share_bytes = self.fill(T0, 1)
         asked = self.ask()
         self.assertEqual([partition for partition, _, _ in self.asked_for(asked)], [1, 2])
         self.assertEqual((asked.message.max_wait_ms, asked.pause_ms), (0, PARTIAL_RETRY_MS))
 
     def test_room(self) -> None:
         """What is at hand and under way is bounded; requests that ended are under way no more."""
-        self.shelf._limit = 4 * SHARE
+        self.buffer._limit = 4 * SHARE
         first = self.ask(under_way=True)
         self.assertEqual(first.message.max_bytes, 3 * SHARE)
         second = self.ask(under_way=True)
         self.assertEqual(second.message.max_bytes, SHARE)
-        self.assertIsNone(self.fetches.build(list(self.positions), self.metadata))
-        self.fetches.release(first)
-        self.fetches.release(second)
+        self.assertIsNone(self.requests.build(list(self.subscriptions), self.metadata))
+        self.requests.release(first)
+        self.requests.release(second)
         self.assertEqual(self.ask().message.max_bytes, 3 * SHARE)
 
     def test_paused_ones_make_room(self) -> None:
         """Before others go without, what is at hand of paused partitions goes; it is fetched again later."""
-        self.shelf._limit = self.fill(T0, 3)
-        self.shelf.share_bytes = 10
-        self.assertIsNone(self.fetches.build([self.positions[T1]], self.metadata))
-        self.positions[T0].paused = True
-        asked = self.fetches.build([self.positions[T1], self.positions[T0]], self.metadata)
+        self.buffer._limit = self.fill(T0, 3)
+        self.buffer.share_bytes = 10
+        self.assertIsNone(self.requests.build([self.subscriptions[T1]], self.metadata))
+        self.subscriptions[T0].paused = True
+        asked = self.requests.build([self.subscriptions[T1], self.subscriptions[T0]], self.metadata)
         self.assertIsNotNone(asked)
-        self.assertEqual((self.shelf.buffered_bytes, self.positions[T0].fetch_offset), (0, 0))
+        self.assertEqual((self.buffer.buffered_bytes, self.subscriptions[T0].fetch_offset), (0, 0))
 
     def test_by_node(self) -> None:
         """Positions go by their leaders; NO_NODE where there is none, or none that is known to live."""
         self.metadata = metadata(p0=2, p1=9)
-        self.positions.add_partitions([TopicPartition("u", 0)], 0)
-        found = group_by_node(self.positions, self.metadata)
+        self.subscriptions.add_partitions([TopicPartition("u", 0)], 0)
+        found = group_by_node(self.subscriptions, self.metadata)
         places = {node: [position.topic_partition for position in found[node]] for node in found}
         self.assertEqual(places, {2: [T0], NO_NODE: [T1, T2, TopicPartition("u", 0)]})
 
     def test_by_replica(self) -> None:
         """A replica that the leader has named is asked in its place, as long as it lives."""
-        self.positions[T0].preferred_read_replica = 3
-        self.positions[T1].preferred_read_replica = 7
-        found = group_by_node(self.positions, self.metadata)
+        self.subscriptions[T0].preferred_read_replica = 3
+        self.subscriptions[T1].preferred_read_replica = 7
+        found = group_by_node(self.subscriptions, self.metadata)
         self.assertEqual({node: len(found[node]) for node in found}, {3: 1, 1: 2})
 
 
-class TakeTests(FetchesTestCase):
+class TakeTests(FetchRequestsTestCase):
     def take(
         self, *parts: PartitionData, by_id: bool = False
     ) -> tuple[list[TopicPartitionState], list[FailedPartition]]:
         """The answer to a request for all."""
-        return self.fetches.handle_response(self.ask(), self.reply(*parts, by_id=by_id))
+        return self.requests.handle_response(self.ask(), self.reply(*parts, by_id=by_id))
 
     def test_records(self) -> None:
         """Records and offsets of a reply are the positions', whether it names topics or their ids."""
         for by_id in (False, True):
-            start = self.positions[T0].fetch_offset
+            start = self.subscriptions[T0].fetch_offset
             got, refused = self.take(self.part(0, at(start, build_values([b"a"], 5))), by_id=by_id)
             self.assertEqual(([position.topic_partition for position in got], refused), ([T0], []))
-            self.assertEqual(self.positions[T0].fetch_offset, start + 1)
-        position = self.positions[T0]
+            self.assertEqual(self.subscriptions[T0].fetch_offset, start + 1)
+        position = self.subscriptions[T0]
         self.assertEqual((position.high_watermark, position.last_stable_offset), (50, 40))
         self.assertEqual(position.log_start_offset, 2)
-        self.assertEqual(len(self.positions.take(9)[T0]), 2)
+        self.assertEqual(len(self.subscriptions.take(9)[T0]), 2)
 
     def test_nobody_asked(self) -> None:
         """What was not asked for is not taken, nor what was asked for before a seek."""
         asked = self.ask()
-        self.positions[T0].seek(0)
-        self.positions.remove_partitions([T1])
+        self.subscriptions[T0].seek(0)
+        self.subscriptions.remove_partitions([T1])
         records = build_values([b"a"], 5)
         reply = self.reply(self.part(0, records), self.part(1, records), self.part(8, records))
-        self.assertEqual(self.fetches.handle_response(asked, reply), ([], []))
-        self.assertEqual(self.positions.take(9), {})
-        self.assertEqual(asked.states(), [self.positions[T2]])
+        self.assertEqual(self.requests.handle_response(asked, reply), ([], []))
+        self.assertEqual(self.subscriptions.take(9), {})
+        self.assertEqual(asked.states(), [self.subscriptions[T2]])
 
     def test_slices_let_go_of_the_reply(self) -> None:
         """What several partitions share is copied apart: the last of them would keep all in memory."""
@@ -246,53 +246,55 @@ class TakeTests(FetchesTestCase):
                 )
             ]
         )
-        self.fetches.handle_response(self.ask(), whole)
-        found = {position._completed[0]._data.obj is records.obj for position in (*self.positions,)[:2]}
+        self.requests.handle_response(self.ask(), whole)
+        found = {position._completed[0]._data.obj is records.obj for position in (*self.subscriptions,)[:2]}
         self.assertEqual(found, {False})
         alone = FetchResponse(
             responses=[FetchableTopicResponse("t", partitions=[PartitionData(2, 0, 9, records=records)])]
         )
-        self.fetches.handle_response(self.ask(), alone)
-        self.assertIs(self.positions[T2]._completed[0]._data.obj, records.obj)
+        self.requests.handle_response(self.ask(), alone)
+        self.assertIs(self.subscriptions[T2]._completed[0]._data.obj, records.obj)
 
     def test_errors(self) -> None:
         """A partition's error is told, and the others get theirs; an error of all is raised."""
         got, refused = self.take(self.part(0, error=6), self.part(1, build_values([b"a"], 5)))
         self.assertEqual([position.topic_partition for position in got], [T1])
-        self.assertEqual(refused, [FailedPartition(self.positions[T0], ErrorCode.NOT_LEADER_OR_FOLLOWER)])
-        self.assertRaises(RequestError, self.fetches.handle_response, self.ask(), self.reply(error=35))
+        self.assertEqual(refused, [FailedPartition(self.subscriptions[T0], ErrorCode.NOT_LEADER_OR_FOLLOWER)])
+        self.assertRaises(RequestError, self.requests.handle_response, self.ask(), self.reply(error=35))
 
     def test_too_large(self) -> None:
         """More is asked for of a batch that comes cut off, until it is whole; at last that is an error."""
         records = build_values([b"x" * 1000], 5)
         self.assertEqual(self.take(self.part(0, records[:-1])), ([], []))
         self.assertEqual(self.asked_for(self.ask())[0], (0, 0, SHARE))
-        self.positions[T0].needed_bytes = SHARE
+        self.subscriptions[T0].needed_bytes = SHARE
         self.take(self.part(0, records[:-1]))
         asked = self.ask()
         self.assertEqual((self.asked_for(asked)[0], asked.message.max_bytes), ((0, 0, 4 * SHARE), 4 * SHARE))
         self.take(self.part(0, records))
         self.assertEqual(self.asked_for(self.ask())[0], (0, 1, SHARE))
-        self.positions[T1].needed_bytes = MAX_FETCH_BYTES
+        self.subscriptions[T1].needed_bytes = MAX_FETCH_BYTES
         self.take(self.part(1, records[:-1]))
-        self.assertIn("2 GiB", str(self.positions[T1].error))
+        self.assertIn("2 GiB", str(self.subscriptions[T1].error))
 
     def test_garbage(self) -> None:
         """Bytes that are no batches are an error of their partition."""
         self.take(self.part(0, b"\xff" * 100))
-        self.assertIsInstance(self.positions[T0].error, CorruptRecords)
+        self.assertIsInstance(self.subscriptions[T0].error, CorruptRecords)
 
     def test_read_committed(self) -> None:
         """Aborted transactions are left out only where that is wished."""
         part = self.part(0, batch(0, 7, b"a"), aborted_transactions=[AbortedTransaction(7, 0)])
         self.take(part)
-        self.assertEqual(len(self.positions.take(9)[T0]), 1)
-        self.positions[T0].seek(0)
-        self.fetches = self.make(isolation_level="read_committed")
+        self.assertEqual(len(self.subscriptions.take(9)[T0]), 1)
+        self.subscriptions[T0].seek(0)
+        self.requests = self.make(isolation_level="read_committed")
         self.take(part)
-        self.assertEqual((self.positions.take(9), self.positions[T0].position), ({}, 1))
+        self.assertEqual((self.subscriptions.take(9), self.subscriptions[T0].position), ({}, 1))
 
     def test_preferred_replica(self) -> None:
         """A leader may send a consumer elsewhere (KIP-392)."""
         self.take(self.part(0, preferred_read_replica=3))
-        self.assertEqual((self.positions[T0].preferred_read_replica, self.fetches.replica_changed), (3, True))
+        self.assertEqual(
+            (self.subscriptions[T0].preferred_read_replica, self.requests.replica_changed), (3, True)
+        )

@@ -20,7 +20,7 @@ from tests.clientcore.group.membership.alone import COOPERATIVE, Alone
 from tests.clientcore.group.membership.world import BEAT_MS, POLL_MS, SESSION_MS, World
 
 
-class JoiningTests(SynchronousTestCase):
+class JoiningMemberTests(SynchronousTestCase):
     def test_member_id_required(self) -> None:
         """A new member joins twice: the coordinator gives it an id first (KIP-394)."""
         world = World({"t": 2})

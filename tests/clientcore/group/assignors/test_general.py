@@ -43,8 +43,8 @@ class GeneralAssignmentTests(SynchronousTestCase):
 
     def test_keeps(self) -> None:
         """A balanced assignment stays as it is."""
-        held = {"a": partitions_of("t", 1), "b": partitions_of("t", 0) + partitions_of("u", 0)}
-        given = assign(members(a="t", b="tu"), {"t": 2, "u": 1}, **held)
+        before = partitions_of("t", 0) + partitions_of("u", 0)
+        given = assign(members(a="t", b="tu"), {"t": 2, "u": 1}, a=partitions_of("t", 1), b=before)
         self.assertEqual(numbers(given), {"a": ["t1"], "b": ["t0", "u0"]})
 
     def test_moves_from_the_largest(self) -> None:

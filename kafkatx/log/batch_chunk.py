@@ -24,7 +24,7 @@ class Chunk:
 
     @property
     def max_timestamp_ms(self) -> int:
-        """As ISegmentFacts says; there is no file, so the time when the chunk was begun."""
+        """See ISegmentFacts; there is no file, so the time when the chunk was begun."""
         return self.max_timestamp if self.max_timestamp >= 0 else self.created_ms
 
     def add(self, written: BatchInfo) -> None:

@@ -121,7 +121,7 @@ class BatchLog:
         self.append = self._appender.append
 
     def configure(self, config: LogConfig) -> None:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         self.config = config
         self._retention = self._find_retention(config.retention_policy)
         self._appender.configure(config)
@@ -153,7 +153,7 @@ class BatchLog:
     # --- writing
 
     def write(self) -> None:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         staged = self._appender.staged
         if not staged.batches:
             return
@@ -188,7 +188,7 @@ class BatchLog:
         return chunk
 
     def roll_if_due(self, now_ms: int) -> None:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         active = self.segments[-1]
         if active.written and now_ms - active.created_ms > self.config.segment_ms:
             self._add_chunk(self.log_end_offset, now_ms)
@@ -197,11 +197,11 @@ class BatchLog:
 
     @property
     def flushed_offset(self) -> int:
-        """As IPartitionLog says; the log's end where nothing outlives the process."""
+        """See IPartitionLog; the log's end where nothing outlives the process."""
         return self._flushed_offset if self._storage.lasting else self.log_end_offset
 
     def flush(self) -> Deferred[int]:
-        """As IPartitionLog says. Fails with OSError if the storage cannot bring it to the disk."""
+        """See IPartitionLog. Fails with OSError if the storage cannot bring it to the disk."""
         if self.flushed_offset >= self.log_end_offset:
             return succeed(self.flushed_offset)
         return self._commit.join()
@@ -220,7 +220,7 @@ class BatchLog:
     # --- reading
 
     def read(self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Records:
-        """As IPartitionLog says; always whole batches, of one chunk.
+        """See IPartitionLog; always whole batches, of one chunk.
 
         :raises OSError: the storage cannot be read.
         """
@@ -247,7 +247,7 @@ class BatchLog:
         return max(bisect_right(self.segments, offset, key=_base_offset) - 1, 0)
 
     def readable_bytes(self, offset: int, end_offset: int) -> int:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         total = 0
         for chunk in self.segments[self._number_of(offset) :]:
             first = bisect_left(chunk.last_offsets, max(offset, self.log_start_offset))
@@ -259,11 +259,11 @@ class BatchLog:
         return total
 
     def warm(self, offset: int, max_bytes: int) -> Deferred[None] | None:
-        """As IPartitionLog says: a storage answers without waiting."""
+        """See IPartitionLog: a storage answers without waiting."""
         return None
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Deferred[tuple[int, int, int] | None]:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         return execute(self._offset_for_timestamp, timestamp_ms)
 
     def _offset_for_timestamp(self, timestamp_ms: int) -> tuple[int, int, int] | None:
@@ -282,7 +282,7 @@ class BatchLog:
         return None
 
     def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         return execute(self._max_timestamp)
 
     def _max_timestamp(self) -> tuple[int, int, int] | None:
@@ -308,21 +308,21 @@ class BatchLog:
     # --- epochs and producers
 
     def epoch_at(self, offset: int) -> int:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         return self._epochs.at(offset)
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         return self._epochs.end_of(leader_epoch, self.log_end_offset)
 
     def active_producers(self) -> list[ActiveProducer]:
-        """As IPartitionLog says, of written records only."""
+        """See IPartitionLog, of written records only."""
         return self._appender.active_producers()
 
     # --- cutting
 
     def truncate_to(self, offset: int) -> None:
-        """As IPartitionLog says.
+        """See IPartitionLog.
 
         :raises OSError: the storage could not drop what is to go; the log is as it was.
         """
@@ -345,7 +345,7 @@ class BatchLog:
         self._appender.restart_at(offset, self._appender.producers)
 
     def advance_log_start(self, offset: int) -> None:
-        """As IPartitionLog says.
+        """See IPartitionLog.
 
         :raises RequestError: OFFSET_OUT_OF_RANGE: beyond the log's end.
         :raises OSError: the storage could not drop what is to go; it is not seen any more.
@@ -360,7 +360,7 @@ class BatchLog:
         self._drop(self._number_of(offset))
 
     def retain(self, now_ms: int) -> int:
-        """As IPartitionLog says.
+        """See IPartitionLog.
 
         :raises OSError: the storage could not drop what is to go; it is not seen any more.
         """

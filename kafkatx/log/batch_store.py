@@ -30,7 +30,7 @@ class FoundLog(NamedTuple):
 
 
 class Batches(Protocol):
-    """Where the batches of all partitions are kept; called in the reactor thread but for :meth:`open`."""
+    """Keeps the batches of all partitions; all methods but :meth:`open` are called in the reactor thread."""
 
     lasting: bool
     """True if batches outlive the process."""
@@ -42,7 +42,7 @@ class Batches(Protocol):
         """
 
     def storage(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> BatchStorage:
-        """Return where the batches of one partition are kept; a new one is empty.
+        """Return the storage of one partition; a new one is empty.
 
         :raises OSError: it cannot be made.
         """
@@ -54,13 +54,13 @@ class Batches(Protocol):
         """
 
     def keep_log_start(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
-        """Note where a log starts, for :meth:`open`.
+        """Save the log start offset of a partition, for :meth:`open`.
 
         :raises OSError: it is as it was.
         """
 
     def close(self) -> None:
-        """Let go of everything. All logs are flushed."""
+        """Close the storage; all logs are flushed."""
 
 
 @attrs.frozen
@@ -98,13 +98,13 @@ class BatchLogStore:
 
     @property
     def logs(self) -> Mapping[TopicPartition, BatchLog]:
-        """As ILogStore says."""
+        """See ILogStore."""
         return self._logs
 
     def open(
         self, log_config: Callable[[str], LogConfig], expected: Expected | None = None
     ) -> Deferred[None]:
-        """As ILogStore says. Logs that belong to no topic end the start: nothing of them is deleted."""
+        """See ILogStore. Logs that belong to no topic end the start: nothing of them is deleted."""
 
         def found(logs: Iterable[FoundLog]) -> None:
             for one in self._belonging(list(logs), expected):
@@ -135,7 +135,7 @@ class BatchLogStore:
         return known
 
     def sync_directories(self) -> Deferred[DirectoryChanges]:
-        """As ILogStore says: a storage knows itself where its logs are."""
+        """See ILogStore: a storage knows itself where its logs are."""
         return succeed(DirectoryChanges())
 
     def _add(
@@ -156,16 +156,16 @@ class BatchLogStore:
         return log
 
     def reconfigure(self, config: Any) -> None:
-        """As ILogStore says: nothing of it is needed here."""
+        """See ILogStore: nothing of it is needed here."""
 
     def check(self, config: LogConfig) -> None:
-        """As ILogStore says."""
+        """See ILogStore."""
         self._find_retention(config.retention_policy)
 
     def create(
         self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig
     ) -> Deferred[IPartitionLog]:
-        """As ILogStore says."""
+        """See ILogStore."""
         return execute(self._create, topic_partition, topic_id, config)
 
     def _create(
@@ -178,14 +178,14 @@ class BatchLogStore:
         return self._add(topic_partition, topic_id, config, 0)
 
     def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
-        """As ILogStore says.
+        """See ILogStore.
 
         :raises KeyError: no such log is open.
         """
         return self._entries[topic_partition].topic_id
 
     def delete(self, topic_partition: TopicPartition) -> Deferred[None]:
-        """As ILogStore says."""
+        """See ILogStore."""
         return execute(self._delete, topic_partition)
 
     def _delete(self, topic_partition: TopicPartition) -> None:
@@ -194,7 +194,7 @@ class BatchLogStore:
             self._batches.delete(topic_partition)
 
     def checkpoint(self) -> Deferred[None]:
-        """As ILogStore says: log starts are noted; what is flushed, a storage knows itself."""
+        """See ILogStore: log starts are noted; what is flushed, a storage knows itself."""
         return execute(self._checkpoint)
 
     def _checkpoint(self) -> None:
@@ -202,7 +202,7 @@ class BatchLogStore:
             self._batches.keep_log_start(topic_partition, log.log_start_offset)
 
     def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
-        """As ILogStore says."""
+        """See ILogStore."""
         return Deferred.fromCoroutine(self._checkpoint_log_start(topic_partition))
 
     async def _checkpoint_log_start(self, topic_partition: TopicPartition) -> None:
@@ -214,18 +214,18 @@ class BatchLogStore:
             await self._worker(entry.storage.sync)
 
     def relocate(self, topic_partition: TopicPartition, path: str) -> None:
-        """As ILogStore says: there are no dirs here.
+        """See ILogStore: there are no dirs here.
 
         :raises RequestError: LOG_DIR_NOT_FOUND.
         """
         raise RequestError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path}: these logs are in no dir")
 
     def clean(self, now_ms: int) -> Deferred[bool]:
-        """As ILogStore says: these logs are not compacted."""
+        """See ILogStore: these logs are not compacted."""
         return succeed(False)
 
     def close(self) -> Deferred[None]:
-        """As ILogStore says. Fails with the first OSError."""
+        """See ILogStore. Fails with the first OSError."""
         flushes = [log.flush() for log in self._logs.values()]
 
         def flushed(results: list[tuple[bool, Any]]) -> None:

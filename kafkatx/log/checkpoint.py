@@ -39,15 +39,15 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 
 NO_TOPIC_ID = uuid.UUID(int=0)
-"""Of a log that was made before there were topic ids."""
+"""The id of a log made by a version without topic ids."""
 
 
 class CheckpointDamaged(Exception):
-    """The file is not what its name says."""
+    """The content of a file is not valid."""
 
 
 def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
-    """The content of an offset checkpoint."""
+    """Return the content of an offset checkpoint."""
     return _encode(f"{tp.topic} {tp.partition} {offset}" for tp, offset in sorted(offsets.items()))
 
 
@@ -64,7 +64,7 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
 
 
 def encode_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
-    """The content of ``leader-epoch-checkpoint``."""
+    """Return the content of ``leader-epoch-checkpoint``."""
     return _encode(f"{epoch} {start_offset}" for epoch, start_offset in entries)
 
 
@@ -99,7 +99,7 @@ def _decode(data: bytes) -> list[str]:
 
 
 def encode_partition_metadata(topic_id: uuid.UUID) -> bytes:
-    """The content of ``partition.metadata``; the id is in Kafka's url-safe base64 without padding."""
+    """Return the content of ``partition.metadata``; the id is in Kafka's url-safe base64, not padded."""
     text = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
     return f"version: 0\ntopic_id: {text}".encode()
 
@@ -117,19 +117,19 @@ def decode_partition_metadata(data: bytes) -> uuid.UUID:
 
 
 def encode_meta_properties(pairs: Mapping[str, str]) -> bytes:
-    """The content of ``meta.properties``."""
+    """Return the content of ``meta.properties``."""
     return "".join(f"{name}={value}\n" for name, value in pairs.items()).encode()
 
 
 def decode_meta_properties(data: bytes) -> dict[str, str]:
-    """Read ``meta.properties``; lines that are comments or no pairs are passed over."""
+    """Read ``meta.properties``; lines that are comments or no pairs are ignored."""
     lines = [line.strip() for line in data.decode(errors="replace").splitlines()]
     pairs = [line.partition("=") for line in lines if not line.startswith("#")]
     return {name.strip(): value.strip() for name, equals, value in pairs if equals}
 
 
 def encode_generation(generation: int) -> bytes:
-    """The content of ``kafkatx-generation``."""
+    """Return the content of ``kafkatx-generation``."""
     return b"%d %08x\n" % (generation, zlib.crc32(b"%d" % generation))
 
 
@@ -140,12 +140,12 @@ def decode_generation(data: bytes) -> int:
 
 
 def encode_stray(was: str, why: str) -> bytes:
-    """The content of ``stray.metadata``."""
+    """Return the content of ``stray.metadata``."""
     return f"version: 0\nwas: {was}\nwhy: {why}\n".encode()
 
 
 def decode_stray(data: bytes) -> str | None:
-    """Read what a stray directory was called; None if it is not said."""
+    """Read the original name of a stray directory; None if ``stray.metadata`` lacks it."""
     for line in data.decode(errors="replace").splitlines():
         name, _, value = line.partition(": ")
         if name == "was":

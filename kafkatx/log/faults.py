@@ -1,4 +1,4 @@
-"""Which failures of the file system are the disk's, so that a log dir cannot be used any more."""
+"""Classes of file system errors: those after which a log dir cannot be used, and those that pass."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PASSING = frozenset(
         errno.EAGAIN,
     }
 )
-"""What may be otherwise at the next attempt, and leaves what was written before as it was."""
+"""Errors that may not occur at the next attempt, and leave what was written before as it was."""
 
 ONE_FILES = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
-"""What opening fails with where one file is at fault, and not the disk."""
+"""Errors of opening a file that concern this file alone, and not the disk."""
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-"""The disk is full: what is on it can be read."""
+"""Errors of a full disk: its files can still be read."""
 
 
 class SyncFailed(OSError):
@@ -30,8 +30,8 @@ class SyncFailed(OSError):
 
 
 def is_lasting(error: OSError) -> bool:
-    """Whether the disk is at fault, and not its fullness or the process's limits.
+    """Return True if the disk is at fault, and not a full disk or a limit of the process.
 
-    A sync that fails is, whatever the reason: what it should have written may be lost.
+    A failed sync always counts: the bytes that it should have written may be lost.
     """
     return isinstance(error, SyncFailed) or error.errno not in PASSING

@@ -1,7 +1,7 @@
-"""Every touch of the file system that a log makes, as one small object that is handed in.
+"""All access of logs to the file system, as one object that is passed to them.
 
-A test hands in a subclass that fails, tears or forgets writes; nothing else in :mod:`kafkatx.log` calls
-``os`` for files.
+Nothing else in :mod:`kafkatx.log` calls ``os`` for files. Tests pass a subclass that fails, tears or loses
+writes.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _pwritev = getattr(os, "pwritev", _seek_and_writev)
 
 
 class Reads(Protocol):
-    """Who reads a part of a file."""
+    """Reads parts of files."""
 
     def pread(self, file: SharedFile, size: int, position: int) -> bytes:
         """Read at most *size* bytes at *position*; fewer only at the end of the file."""
 
 
 class CachedReads:
-    """Reads what is in the page cache, and nothing else."""
+    """Reads only what is in the page cache."""
 
     def pread(self, file: SharedFile, size: int, position: int) -> bytes:
-        """As :meth:`Files.pread`.
+        """Read at most *size* bytes at *position*; see :meth:`Files.pread`.
 
-        :raises BlockingIOError: it would wait for the disk.
+        :raises BlockingIOError: the read would wait for the disk.
         """
         if not NOWAIT:
             return os.pread(file.fileno(), size, position)
@@ -74,7 +74,7 @@ class Files:
     cached: Reads = CachedReads()
 
     def open(self, path: str, flags: int = os.O_RDWR) -> SharedFile:
-        """Open a file; it closes itself when the last user lets go."""
+        """Open a file; it is closed when the last reference to it is gone."""
         return SharedFile(path, flags)
 
     def create(self, path: str) -> SharedFile:
@@ -116,7 +116,7 @@ class Files:
         return data
 
     def is_cached(self, file: SharedFile, position: int, size: int) -> bool:
-        """Whether these bytes are in the page cache, as far as can be told."""
+        """Return True if these bytes are in the page cache, as far as the system can tell."""
         return file.is_cached(position, size)
 
     def load(self, file: SharedFile, position: int, size: int, ahead: int) -> None:
@@ -162,22 +162,22 @@ class Files:
         os.makedirs(path, 0o700, exist_ok=True)
 
     def names(self, path: str) -> list[str]:
-        """The names in a directory, sorted."""
+        """Return the names in a directory, sorted."""
         return sorted(os.listdir(path))
 
     def is_dir(self, path: str) -> bool:
-        """Whether there is a directory of this name."""
+        """Return True if there is a directory of this name."""
         return os.path.isdir(path)
 
     def is_regular(self, path: str) -> bool:
-        """True if there is a regular file of this name: no directory, and no link to one elsewhere."""
+        """Return True if there is a regular file of this name; a symbolic link is none."""
         try:
             return stat.S_ISREG(os.lstat(path).st_mode)
         except FileNotFoundError:
             return False
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or directory of this name."""
+        """Return True if there is a file or directory of this name."""
         return os.path.exists(path)
 
     def size(self, path: str) -> int:
@@ -188,15 +188,15 @@ class Files:
             return 0
 
     def mtime_ms(self, path: str) -> int:
-        """When a file was last changed, in ms since 1970."""
+        """Return a file's modification time, in ms since 1970."""
         return os.stat(path).st_mtime_ns // 1_000_000
 
     def set_mtime_ms(self, path: str, mtime_ms: int) -> None:
-        """Let a file have been changed last at *mtime_ms*."""
+        """Set a file's modification time."""
         os.utime(path, ns=(mtime_ms * 1_000_000, mtime_ms * 1_000_000))
 
     def read(self, path: str) -> bytes | None:
-        """The whole of a small file; None if there is none."""
+        """Return the content of a small file; None if there is no such file."""
         try:
             with open(path, "rb") as file:
                 return file.read()

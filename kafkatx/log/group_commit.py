@@ -1,4 +1,4 @@
-"""Group commit: whoever asks for a sync while one is under way shares the next one. Pure."""
+"""Group commit: all callers that ask for a sync while one is under way share the next one. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 
 class GroupCommit(Generic[T]):
-    """At most one commit at a time; however many wait, one more is enough for all of them.
+    """Runs at most one commit at a time; one more serves all callers that wait meanwhile.
 
-    What a commit brings to the disk is decided when it begins. So one that is under way does not help those
-    who come later, unless nothing has changed since: they say so with *covered*.
+    A commit covers what was written when it began. A later caller needs the next one, unless nothing was
+    written since: it passes *covered* then.
 
-    :param begin: starts a commit of all there is; fires, in the end, with what the waiting are told.
+    :param begin: starts a commit of all that is written; what it fires with goes to all callers.
     """
 
     def __init__(self, begin: Callable[[], Deferred[T]]) -> None:
@@ -27,14 +27,14 @@ class GroupCommit(Generic[T]):
 
     @property
     def is_running(self) -> bool:
-        """Whether a commit is under way."""
+        """True if a commit is under way."""
         return self._running is not None
 
     def join(self, covered: bool = False) -> Deferred[T]:
-        """Have all that is there now committed.
+        """Wait for a commit of all that is written now.
 
-        :param covered: the commit under way, if there is one, will do.
-        :return: fires or fails as the commit did; cancelling it ends the waiting only.
+        :param covered: the commit under way, if there is one, covers the caller.
+        :return: fires or fails as the commit did; cancelling it does not stop the commit.
         """
         waiting: Deferred[T] = Deferred()
         if self._running is None:
@@ -58,7 +58,7 @@ class GroupCommit(Generic[T]):
         done, self._running = self._running or [], None
         following, self._following = self._following, []
         if following:
-            # before anyone is told: those who are told may ask for more
+            # before the callbacks run: they may call join()
             self._start(following)
         for waiting in done:
             if isinstance(result, Failure):

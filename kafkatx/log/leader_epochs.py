@@ -1,4 +1,4 @@
-"""Which leader epoch wrote which offsets (KIP-101, KIP-320). Pure.
+"""The leader epochs of a log and their start offsets (KIP-101, KIP-320). Pure.
 
 ``entries`` are ``(epoch, start offset)``, both rising strictly: an epoch ends where the next one starts,
 the last one at the log's end.
@@ -17,7 +17,10 @@ _NO_LIMIT = 1 << 31
 
 
 class LeaderEpochCache:
-    """The epochs of one log. ``version`` counts changes, so that a writer knows what it has written."""
+    """The leader epochs of one log, as Kafka's ``LeaderEpochFileCache``.
+
+    :ivar version: counts changes.
+    """
 
     def __init__(self, entries: Iterable[tuple[int, int]] = ()) -> None:
         self.entries: list[tuple[int, int]] = []
@@ -32,7 +35,7 @@ class LeaderEpochCache:
         return self.entries[-1][0] if self.entries else NO_LEADER_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Note that *epoch* writes from *start_offset* on; an epoch that is not new changes nothing."""
+        """Add an epoch that begins at *start_offset*; one that is not newer than the latest is ignored."""
         if epoch <= self.latest:
             return
         while self.entries and self.entries[-1][1] >= start_offset:
@@ -41,15 +44,15 @@ class LeaderEpochCache:
         self.version += 1
 
     def at(self, offset: int) -> int:
-        """The epoch that wrote *offset*; -1 when it is from before the first."""
+        """Return the epoch that wrote *offset*; -1 if it is from before the first."""
         slot = bisect_right(self.entries, offset, key=_start) - 1
         return self.entries[slot][0] if slot >= 0 else NO_LEADER_EPOCH
 
     def end_of(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """(epoch, exclusive end offset) of the largest epoch not above *epoch*.
+        """Return (epoch, exclusive end offset) of the largest epoch not above *epoch*.
 
-        Of one from before all that are known, what it wrote is gone: it is said to end where those begin,
-        as Kafka's ``LeaderEpochFileCache`` does. (-1, -1) if none is known.
+        The records of an epoch from before the first known one are gone: it ends where the first one begins,
+        as in Kafka's ``LeaderEpochFileCache``. (-1, -1) if no epoch is known.
         """
         slot = bisect_right(self.entries, epoch, key=_epoch) - 1
         if slot < 0:
@@ -85,7 +88,7 @@ def _start(entry: tuple[int, int]) -> int:
 
 @attrs.define
 class _Run:
-    """Batches that lie one after the other and name the same epoch."""
+    """Consecutive batches with the same epoch in their headers."""
 
     epoch: int
     start_offset: int
@@ -93,12 +96,12 @@ class _Run:
 
 
 class EpochEvidence:
-    """What the batches of a log say of its leader epochs, weighed against ``leader-epoch-checkpoint``.
+    """The leader epochs in the batches of a log, compared with ``leader-epoch-checkpoint``.
 
-    No checksum covers the epoch in a batch's header, nor the checkpoint. The third witness is the order:
-    epochs never fall. No batch is cut for its epoch; the worst that a wrong one does is that the offsets of a
-    batch count as another epoch's. With *before* and *after* the epochs of the batches around it, and
-    *checkpoint* what a sound checkpoint says of its offset:
+    No checksum covers the epoch in a batch's header, nor the checkpoint. But epochs never decrease. No batch
+    is cut off for its epoch; the worst effect of a wrong epoch is that the offsets of one batch count as
+    another epoch's. *before* and *after* are the epochs of the batches around a batch, *checkpoint* is the
+    epoch that a valid checkpoint has for its offset:
 
     ============================  ====================================  =====================
     a batch names                 and the checkpoint                    its offsets belong to
@@ -109,15 +112,15 @@ class EpochEvidence:
     an epoch of its own, beyond   is missing, damaged, or does not fit  *before*
     ============================  ====================================  =====================
 
-    So one bit that flips, in a batch or in the checkpoint, changes nothing where two batches or more
-    were written in each epoch. Memory is bounded by the number of epochs, unless many are damaged.
+    So a single bit flip, in a batch or in the checkpoint, changes nothing if at least two batches were
+    written in each epoch. Memory is bounded by the number of epochs, unless many are damaged.
     """
 
     def __init__(self) -> None:
         self._runs: list[_Run] = []
 
     def note(self, epoch: int, base_offset: int) -> None:
-        """Add the next batch of the log; one without an epoch says nothing."""
+        """Add the next batch of the log; one without an epoch is ignored."""
         if epoch == NO_LEADER_EPOCH:
             return
         if self._runs and self._runs[-1].epoch == epoch:
@@ -128,8 +131,8 @@ class EpochEvidence:
     def entries(self, checkpoint: LeaderEpochCache, latest: int = NO_LEADER_EPOCH) -> list[tuple[int, int]]:
         """Return the epochs and their start offsets, by the table above.
 
-        :param checkpoint: a sound one, or an empty one.
-        :param latest: the epoch before the first batch that was noted.
+        :param checkpoint: a valid one, or an empty one.
+        :param latest: the epoch before the first batch that was added.
         """
         found: list[tuple[int, int]] = []
         for number, run in enumerate(self._runs):
@@ -147,7 +150,7 @@ class EpochEvidence:
         return found
 
     def _after(self, number: int) -> int:
-        """Return the epoch that follows a run, a single batch that names a lower one apart."""
+        """Return the epoch that follows a run, skipping a single batch with a lower epoch."""
         epoch = self._runs[number].epoch
         following = self._runs[number + 1 : number + 3]
         if len(following) == 2 and following[0].batches == 1 and following[0].epoch < epoch:
@@ -155,7 +158,7 @@ class EpochEvidence:
         return following[0].epoch if following else _NO_LIMIT
 
     def contradicts(self, checkpoint: LeaderEpochCache) -> bool:
-        """True if several batches in a row name another epoch than the checkpoint says."""
+        """Return True if several consecutive batches have another epoch than the checkpoint."""
         first_known = checkpoint.entries[0][1] if checkpoint.entries else 0
         return any(
             run.batches > 1

@@ -25,25 +25,25 @@ class MemoryStorage:
         self._batches: dict[int, bytes] = {}
 
     def load(self) -> Sequence[bytes]:
-        """As BatchStorage says."""
+        """See BatchStorage."""
         return ()
 
     def add(self, batches: Sequence[tuple[BatchInfo, bytes]]) -> None:
-        """As BatchStorage says; it cannot fail."""
+        """See BatchStorage; it cannot fail."""
         for written, data in batches:
             self._batches[written.base_offset] = data
 
     def get(self, batches: Sequence[BatchInfo]) -> bytes:
-        """As BatchStorage says."""
+        """See BatchStorage."""
         return b"".join([self._batches[written.base_offset] for written in batches])
 
     def drop(self, batches: Sequence[BatchInfo]) -> None:
-        """As BatchStorage says."""
+        """See BatchStorage."""
         for written in batches:
             del self._batches[written.base_offset]
 
     def sync(self) -> None:
-        """As BatchStorage says: there is no disk."""
+        """See BatchStorage: there is no disk."""
 
 
 class MemoryBatches:
@@ -52,21 +52,21 @@ class MemoryBatches:
     lasting = False
 
     def open(self) -> Sequence[FoundLog]:
-        """As Batches says."""
+        """See Batches."""
         return ()
 
     def storage(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> BatchStorage:
-        """As Batches says."""
+        """See Batches."""
         return MemoryStorage()
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """As Batches says: they go with the log."""
+        """See Batches: they go with the log."""
 
     def keep_log_start(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
-        """As Batches says: what is dropped is gone."""
+        """See Batches: what is dropped is gone."""
 
     def close(self) -> None:
-        """As Batches says."""
+        """See Batches."""
 
 
 class MemoryLogStore(BatchLogStore):

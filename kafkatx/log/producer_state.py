@@ -1,4 +1,4 @@
-"""What a partition knows of its idempotent producers (KIP-98): the last five batches of each.
+"""The state of a partition's idempotent producers (KIP-98): the last five batches of each.
 
 Pure: no I/O, no clock. A producer's state is an immutable value, so that a failed write is undone by
 putting the old value back.
@@ -19,9 +19,9 @@ Snapshot (``.snapshot``, big-endian, as Kafka's ``ProducerStateManager`` writes 
 crc-32c u32 of all that follows, count i32``, then entries ``producer_id i64, epoch i16, last_sequence i32,
 last_offset i64, offset_delta i32, timestamp i64, coordinator_epoch i32, current_txn_first_offset i64``.
 
-Kafka writes one entry per producer, with its last batch. Here each of the last five has its entry, the oldest
-first, so that all of them are known after a restart: a client has up to five in flight, and sends those again
-that it heard nothing of. Of several entries Kafka takes the last, which is its own.
+Kafka writes one entry per producer, for its last batch. Here each of the last five batches has an entry,
+oldest first, so that duplicates are found after a restart: a client has up to five requests in flight and
+repeats those without an answer. Of several entries Kafka takes the last, the only one that it would write.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _NO_BATCH = ProducerBatch(-1, -1, -1, -1)
 
 
 class ProducerState(NamedTuple):
-    """All that is known of one producer id; ``batches`` has at most five, oldest first."""
+    """The state of one producer id; ``batches`` has at most five, oldest first."""
 
     epoch: int
     batches: tuple[ProducerBatch, ...]
@@ -71,9 +71,9 @@ class ProducerState(NamedTuple):
 
 
 class ProducerStateManager:
-    """The states of all producers of one partition.
+    """The states of all producers of one partition, as Kafka's ``ProducerStateManager``.
 
-    :ivar states: by producer id; those that have not written for the longest time come first.
+    :ivar states: by producer id; the least recently active come first.
     """
 
     def __init__(self, states: Mapping[int, ProducerState] | None = None) -> None:
@@ -82,7 +82,7 @@ class ProducerStateManager:
     def check(
         self, producer_id: int, epoch: int, first_sequence: int, count: int
     ) -> ProducerBatch | ErrorCode | None:
-        """Judge a batch by the table above: None to append it, the original of a duplicate, or an error."""
+        """Check a batch by the table above; return None to append it, a duplicate's original, or an error."""
         state = self.states.get(producer_id)
         if state is None:
             return None
@@ -109,7 +109,7 @@ class ProducerStateManager:
         last_offset: int,
         now_ms: int,
     ) -> ProducerState | None:
-        """Take a batch in; return the producer's state from before, for :meth:`restore`."""
+        """Add a batch; return the producer's previous state, for :meth:`restore`."""
         old = self.states.pop(producer_id, None)
         batch = ProducerBatch(
             first_sequence,
@@ -133,7 +133,7 @@ class ProducerStateManager:
             self.states[producer_id] = state
 
     def truncate(self, offset: int) -> None:
-        """Forget the batches from *offset* on: all that can be done where no log can be read again."""
+        """Forget the batches from *offset* on: enough where the log cannot be read again."""
         for key, state in list(self.states.items()):
             kept = tuple(batch for batch in state.batches if batch.last_offset < offset)
             if kept:
@@ -142,15 +142,15 @@ class ProducerStateManager:
                 del self.states[key]
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget the producers that have not written for *expiration_ms*; the others are not looked at."""
+        """Forget the producers that have not written for *expiration_ms*."""
         idle = takewhile(lambda one: now_ms - one[1].last_used_ms >= expiration_ms, self.states.items())
         for key, _ in list(idle):
             del self.states[key]
 
     def forget_oldest(self) -> None:
-        """Forget those that have not written for the longest time: every twentieth, and one at least.
+        """Forget the least recently active producers: a twentieth of all, and one at least.
 
-        One at a time would be slow, for a dict finds its first entry behind all that were deleted.
+        One at a time would be slow: a dict finds its first entry by passing all deleted ones.
         """
         for key in list(islice(self.states, len(self.states) // 20 + 1)):
             del self.states[key]
@@ -161,7 +161,7 @@ def _last_used(entry: tuple[int, ProducerState]) -> int:
 
 
 def encode_snapshot(states: Mapping[int, ProducerState]) -> bytes:
-    """The content of a ``.snapshot`` file; of many producers it takes its time."""
+    """Return the content of a ``.snapshot`` file; slow for many producers, so call it in a worker."""
     entries = [
         _ENTRY.pack(
             producer_id,

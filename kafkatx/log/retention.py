@@ -16,7 +16,7 @@ class TimeRetention:
     """Segments whose latest record is older than ``retention.ms`` go, oldest first."""
 
     def expired(self, segments: Sequence[Any], config: LogConfig, now_ms: int) -> int:
-        """As IRetentionPolicy says."""
+        """See IRetentionPolicy."""
         if config.retention_ms < 0:
             return 0
         for count, segment in enumerate(segments):
@@ -30,7 +30,7 @@ class SizeRetention:
     """The oldest segments go as long as at least ``retention.bytes`` are left without them."""
 
     def expired(self, segments: Sequence[Any], config: LogConfig, now_ms: int) -> int:
-        """As IRetentionPolicy says."""
+        """See IRetentionPolicy."""
         if config.retention_bytes < 0:
             return 0
         excess = sum(segment.size_bytes for segment in segments) - config.retention_bytes
@@ -50,7 +50,7 @@ class TimeAndSizeRetention:
         self._size = SizeRetention()
 
     def expired(self, segments: Sequence[Any], config: LogConfig, now_ms: int) -> int:
-        """As IRetentionPolicy says."""
+        """See IRetentionPolicy."""
         old = self._time.expired(segments, config, now_ms)
         return old + self._size.expired(segments[old:], config, now_ms)
 
@@ -60,5 +60,5 @@ class KeepAll:
     """Nothing goes."""
 
     def expired(self, segments: Sequence[Any], config: LogConfig, now_ms: int) -> int:
-        """As IRetentionPolicy says."""
+        """See IRetentionPolicy."""
         return 0

@@ -1,4 +1,4 @@
-"""Work in a worker that ends early when nobody waits for it any more."""
+"""Work in a worker that ends early when its caller cancels it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Stop:
-    """Asked by the work, between its steps, whether to go on; set by the reactor thread."""
+    """A flag that the reactor thread sets to stop work in a worker."""
 
     __slots__ = ("_stopped",)
 
@@ -26,9 +26,9 @@ class Stop:
         self._stopped = True
 
     def check(self) -> None:
-        """Go on, or not.
+        """Check the flag; the work calls this between its steps.
 
-        :raises CancelledError: nobody waits for the work any more.
+        :raises CancelledError: the work was cancelled.
         """
         if self._stopped:
             raise CancelledError

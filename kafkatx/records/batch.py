@@ -100,7 +100,7 @@ class Record(NamedTuple):
 def payload(
     batch: bytes | memoryview, header: BatchHeader | None = None, limit_bytes: int = LIMIT_BYTES
 ) -> bytes:
-    """What stands after the header of the batch that *batch* begins with, decompressed.
+    """Return the decompressed records section of the batch at the start of *batch*.
 
     :raises CorruptRecords: it is cut off, or cannot be decompressed into *limit_bytes*.
     :raises UnsupportedCompression: the codec is unknown or not installed.

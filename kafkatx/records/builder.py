@@ -183,7 +183,7 @@ def encode_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes:
 
 
 class _Heads(dict[int, bytes]):
-    """What stands before the offset delta and before the value, by the value's size: made once, kept.
+    """Return the bytes before the offset delta and before the value, by the value's size; cached.
 
     A log's lines have some hundred sizes; the bound is for those who send every size there is.
     """

@@ -1,4 +1,4 @@
-"""What can be known of LZ4 and Zstandard frames without decompressing them.
+"""Facts about LZ4 and Zstandard frames that need no decompression.
 
 A frame does not have to say how large its content is, so a few bytes could ask for gigabytes. The
 block headers bound it, though, and are cheap to walk: the bound is what decompression may allocate.
@@ -37,7 +37,7 @@ _COMPRESSED = 2
 
 
 def lz4_bound(data: bytes | memoryview) -> int:
-    """An upper bound of the content's size of LZ4 frames, one after the other; 0 if they are not whole."""
+    """Return an upper bound of the content size of consecutive LZ4 frames; 0 if they are not whole."""
     total = at = 0
     try:
         while at < len(data):
@@ -62,7 +62,7 @@ def _lz4_frame(data: bytes | memoryview, at: int) -> tuple[int, int]:
 
 
 def zstd_bound(data: bytes | memoryview) -> int:
-    """An upper bound of the content's size of Zstandard frames; 0 if they are not whole."""
+    """Return an upper bound of the content size of Zstandard frames; 0 if they are not whole."""
     total = at = 0
     try:
         while at < len(data):

@@ -58,7 +58,7 @@ _BY_NAME = {codec.name.lower(): codec for codec in Codec} | {"uncompressed": Cod
 
 
 def codec_named(name: str) -> Codec:
-    """The codec that a setting names: none (or uncompressed), gzip, snappy, lz4, zstd, in any case.
+    """Return the codec that a setting names: none (or uncompressed), gzip, snappy, lz4, zstd, in any case.
 
     :raises UnsupportedCompression: there is none of this name.
     """
@@ -70,7 +70,7 @@ def codec_named(name: str) -> Codec:
 
 
 def codec_numbered(number: int) -> Codec:
-    """The codec of an attribute field, of which only the lowest three bits count.
+    """Return the codec in the lowest three bits of an attributes field.
 
     :raises UnsupportedCompression: 5, 6 and 7 are none.
     """

@@ -1,4 +1,4 @@
-"""What is common to all message formats, and the ways from one to another.
+"""Walks over batches of any message format, and conversion between formats.
 
 Every format begins with an i64 offset and an i32 length and has its magic at byte 16, so that a log of
 mixed formats can be walked without knowing them further.
@@ -236,7 +236,7 @@ def _lower(part: memoryview, magic: int, to_magic: int, start_offset: int, limit
 
 
 def up_convert(data: bytes | memoryview, limit_bytes: int = LIMIT_BYTES) -> list[Record]:
-    """The records of a message set (magic 0 and 1) as magic 2 has them: none compressed, offsets absolute.
+    """Yield the records of a message set (magic 0 and 1), decompressed, with absolute offsets.
 
     :raises CorruptRecords: a CRC does not match, a message is cut off, or the bytes are no message set.
     :raises UnsupportedCompression: a codec is unknown or not installed.

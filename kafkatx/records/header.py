@@ -75,7 +75,7 @@ class BatchHeader(NamedTuple):
     producer_id: int
     producer_epoch: int
     base_sequence: int
-    count: int  # type: ignore[assignment]  # Kafka's name for it; nobody needs tuple.count here
+    count: int  # type: ignore[assignment]  # Kafka's name for it; hides tuple.count
 
     @property
     def last_offset(self) -> int:
@@ -94,7 +94,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec(self) -> Codec:
-        """How the records are compressed.
+        """The codec of the records.
 
         :raises UnsupportedCompression: no codec has this number.
         """
@@ -102,17 +102,17 @@ class BatchHeader(NamedTuple):
 
     @property
     def log_append_time(self) -> bool:
-        """Whether max_timestamp is the timestamp of every record."""
+        """True if max_timestamp is the timestamp of every record."""
         return self.attributes & TIMESTAMP_TYPE != 0
 
     @property
     def transactional(self) -> bool:
-        """Whether the batch is part of a transaction."""
+        """True if the batch is part of a transaction."""
         return self.attributes & TRANSACTIONAL != 0
 
     @property
     def control(self) -> bool:
-        """Whether the batch ends a transaction and holds no data."""
+        """True if the batch ends a transaction and holds no data."""
         return self.attributes & CONTROL != 0
 
 

@@ -55,7 +55,7 @@ _new_tuple = tuple.__new__
 
 @implementer(IAppended)
 class Appended(NamedTuple):
-    """As IAppended says."""
+    """See IAppended."""
 
     error: int
     message: str | None
@@ -152,7 +152,7 @@ class Appender:
         one_batch: bool,
         validated: object = None,
     ) -> Appended | ValidationRequired:
-        """As IPartitionLog says. A plain batch costs one unpacking, one CRC and 16 new bytes."""
+        """See IPartitionLog. A plain batch costs one unpacking, one CRC and 16 new bytes."""
         size = len(records)
         if not self._plain or not one_batch or size < _START.size:
             return self._append_otherwise(records, leader_epoch, now_ms, one_batch, validated)

@@ -1,9 +1,9 @@
-"""What stands inside of a produced batch: inflated, counted, compressed anew. Pure, and bounded.
+"""Validation of the content of a produced batch: decompress, check records, recompress. Pure and bounded.
 
-Small batches are looked into where they are appended. A larger one would keep the reactor: appending it gives
+Small batches are validated during the append. A larger one would block the reactor: its append returns
 a :class:`ValidationRequired`. Its ``validate`` is called in a worker, the result goes to a second append.
-What one look may cost is bounded by the largest inflated batch (``kafkatx.records.max.inflated.bytes``): no
-more is inflated, and nothing that grows with the number of records is kept, but by what is compressed anew.
+The cost is bounded by ``kafkatx.records.max.inflated.bytes``: no more is decompressed, and memory does not
+grow with the number of records, except where a batch is recompressed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from kafkatx.records.legacy import message_sets
 from kafkatx.records.record_checks import check_fields
 
 CHECK_EVERY_MS = 10
-"""Where checks are bounded, so much of a log's time pays for one record."""
+"""With ``kafkatx.records.validation=bounded``: time (ms) that must pass for each record that is checked."""
 
 UNCHECKED_MOST_MS = 10_000
-"""What an idle log has saved up at most: 1,000 records' worth. What it owes at most is as much."""
+"""The most that an idle log saves up, or a busy one owes: enough for 1,000 records."""
 
 SMALL_BYTES = 16 << 10
 SMALL_INFLATED_BYTES = 64 << 10
@@ -45,7 +45,7 @@ class Refused(RequestError):
 
 
 class Refusal(NamedTuple):
-    """What an error says, without the frames that it was raised in and all that they hold."""
+    """The content of an error, without the traceback and the objects that it keeps alive."""
 
     code: ErrorCode
     message: str
@@ -54,19 +54,19 @@ class Refusal(NamedTuple):
 
     @classmethod
     def of(cls, error: RequestError) -> Refusal:
-        """The refusal that an error tells of."""
+        """Make a refusal of an error."""
         too_large = isinstance(error, InflatedTooLarge)
         return cls(error.code, str(error), getattr(error, "record_errors", ()), too_large)
 
 
 @attrs.frozen(eq=False)
 class ValidatedRecords:
-    """What a look into the records of one append has given.
+    """The result of validating the content of one append.
 
-    :ivar config: the settings it was done by; after a change of them it is done again.
-    :ivar records: as they are to be stored, but for what a header is stamped with; empty if refused.
-    :ivar info: what a message set holds, with offsets from ``base_offset`` on; None for magic 2.
-    :ivar refused: why they cannot be stored.
+    :ivar config: the settings that were applied; after a change the records are validated again.
+    :ivar records: the records to store, except for the fields that are stamped; empty if refused.
+    :ivar info: of a message set, with offsets from ``base_offset`` on; None for magic 2.
+    :ivar refused: why they cannot be stored; None if they can.
     """
 
     config: LogConfig
@@ -79,7 +79,7 @@ class ValidatedRecords:
 @implementer(IAppended)
 @attrs.frozen(eq=False)
 class ValidationRequired:
-    """As IAppended says: nothing is staged yet."""
+    """See IAppended: nothing is staged yet."""
 
     validate: Callable[[], ValidatedRecords]
     error: int = NEEDS_VALIDATION
@@ -91,16 +91,16 @@ class ValidationRequired:
 
 
 def must_look(header: v2.BatchHeader, config: LogConfig, codec: Codec | None) -> bool:
-    """True if the settings ask for a look into such a batch."""
+    """Return True if the content of such a batch must be validated."""
     if config.compacted or (codec is not None and header.codec != codec):
         return True
     return config.checks_records and (header.codec != Codec.NONE or config.records_validation == FULL)
 
 
 class Allowance:
-    """How many records of one log have every field checked where checks are bounded.
+    """Limits the records of one log that are checked field by field (``kafkatx.records.validation=bounded``).
 
-    :ivar open_ms: from this time on the next batch's have, however many there are.
+    :ivar open_ms: from this time on the next batch is checked, however many records it has.
     """
 
     __slots__ = ("open_ms",)
@@ -117,16 +117,16 @@ class Allowance:
         return True
 
     def give_back(self, count: int) -> None:
-        """Take a batch that was refused for none: who sends many of them is not to use the allowance up."""
+        """Do not count a batch that was refused: a client that sends many must not use up the allowance."""
         self.open_ms -= min(count * CHECK_EVERY_MS, 2 * UNCHECKED_MOST_MS)
 
 
 def validate_batch(
     records: memoryview, config: LogConfig, codec: Codec | None, thorough: bool
 ) -> ValidatedRecords:
-    """Look into a batch whose header is sound; for a worker.
+    """Validate the content of a batch with a valid header. Runs in a worker.
 
-    :param thorough: every field is checked, also where the settings ask for less.
+    :param thorough: check every field, even if the settings ask for less.
     """
     look = partial(looked_into, records, config, codec, thorough, config.inflated_limit_bytes)
     return _validated(config, look)
@@ -135,7 +135,7 @@ def validate_batch(
 def validate_small_batch(
     records: memoryview, config: LogConfig, codec: Codec | None, thorough: bool
 ) -> ValidatedRecords | None:
-    """As :func:`validate_batch` if that takes no time; else None."""
+    """Validate a batch like :func:`validate_batch` if it is small; otherwise return None."""
     header = v2.parse_header(records)
     plain = header.codec == Codec.NONE and codec in (None, Codec.NONE)
     if header.count > SMALL_RECORDS or (len(records) > SMALL_BYTES and not plain):
@@ -158,17 +158,17 @@ def _validated(config: LogConfig, look: Callable[[], bytes | memoryview]) -> Val
 
 
 def is_too_large(validated: ValidatedRecords) -> bool:
-    """True if it was refused because it inflates to more than was allowed."""
+    """Return True if the records were refused because they are larger, decompressed, than the limit."""
     return validated.refused is not None and validated.refused.inflated_too_large
 
 
 def looked_into(
     records: memoryview, config: LogConfig, codec: Codec | None, thorough: bool, limit_bytes: int
 ) -> bytes | memoryview:
-    """Inflate a batch and check its records as the settings say; return it as the topic's codec has it.
+    """Decompress a batch, check its records by the settings, return it in the topic's codec.
 
-    :raises InflatedTooLarge: it holds more than *limit_bytes*.
-    :raises RequestError: INVALID_RECORD: it does not inflate, its records are not what its header says, or
+    :raises InflatedTooLarge: it is larger, decompressed, than *limit_bytes*.
+    :raises RequestError: INVALID_RECORD: it cannot be decompressed, its records do not fit its header, or
         one lacks the key that a compacted topic needs.
     """
     header = v2.parse_header(records)
@@ -179,7 +179,7 @@ def looked_into(
     except InflatedTooLarge as error:
         raise InflatedTooLarge(f"{error} (kafkatx.records.max.inflated.bytes)") from None
     except CorruptRecords as error:
-        # The checksum is right, so that sending it again, as CORRUPT_MESSAGE asks for, would not help.
+        # The checksum is right: to send it again, which CORRUPT_MESSAGE asks for, would not help.
         raise Refused(ErrorCode.INVALID_RECORD, str(error)) from None
     if codec is None or header.codec == codec:
         return records

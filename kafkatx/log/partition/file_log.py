@@ -116,12 +116,12 @@ class FileLog:
 
     @property
     def size_bytes(self) -> int:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         return self._local.size_bytes
 
     @property
     def flushed_offset(self) -> int:
-        """As IPartitionLog says: Kafka's recovery point."""
+        """See IPartitionLog: Kafka's recovery point."""
         return self._syncer.flushed_offset
 
     @property
@@ -131,11 +131,11 @@ class FileLog:
 
     @property
     def cuts(self) -> int:
-        """How often the log was truncated at its end."""
+        """The number of times that the log was truncated at its end."""
         return self._local.cuts
 
     def configure(self, config: LogConfig) -> None:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         self.config = config
         self._retention = self._find_retention(config.retention_policy)
         self._appender.configure(config)
@@ -144,7 +144,7 @@ class FileLog:
     # --- writing
 
     def write(self) -> None:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         appender = self._appender
         staged = appender.staged
         if not staged.batches:
@@ -184,7 +184,7 @@ class FileLog:
         self.flush().addErrback(self._location.failed, "flushing")
 
     def roll_if_due(self, now_ms: int) -> None:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         active = self.segments[-1]
         if active.size and now_ms - active.created_ms > self.config.segment_ms:
             with self._location.reporting("rolling"):
@@ -201,7 +201,7 @@ class FileLog:
     # --- reading
 
     def read(self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Records:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         log_end_offset = self.log_end_offset
         if not self.log_start_offset <= offset <= log_end_offset:
             raise out_of_range(self.topic_partition, offset, self.log_start_offset, log_end_offset)
@@ -212,7 +212,7 @@ class FileLog:
         return self._reader.read(offset, max_bytes, end_offset, at_least_one, log_end_offset)
 
     def readable_bytes(self, offset: int, end_offset: int) -> int:
-        """As IPartitionLog says: exact between positions that were asked for, else to an index entry."""
+        """See IPartitionLog: exact between positions that were asked for, else to an index entry."""
         end_offset = min(end_offset, self.log_end_offset)
         offset = max(offset, self.log_start_offset)
         if offset >= end_offset:
@@ -220,19 +220,19 @@ class FileLog:
         return self._reader.readable_bytes(offset, end_offset, self.log_end_offset)
 
     def warm(self, offset: int, max_bytes: int) -> Deferred[None] | None:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         if not self.log_start_offset <= offset < self.log_end_offset:
             return None
         return self._reader.warm(offset, max_bytes)
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Deferred[tuple[int, int, int] | None]:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         return self._reader.first_at_or_after(
             timestamp_ms, self.log_start_offset, self.log_end_offset, self.config.inflated_limit_bytes
         ).addCallback(self._with_epoch)
 
     def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         return self._reader.newest(
             self.log_start_offset, self.log_end_offset, self.config.inflated_limit_bytes
         ).addCallback(self._with_epoch)
@@ -241,21 +241,21 @@ class FileLog:
         return None if record is None else (record.offset, record.timestamp, self.epoch_at(record.offset))
 
     def epoch_at(self, offset: int) -> int:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         return self._epochs.cache.at(offset)
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """As IPartitionLog says."""
+        """See IPartitionLog."""
         return self._epochs.cache.end_of(leader_epoch, self.log_end_offset)
 
     def active_producers(self) -> list[ActiveProducer]:
-        """As IPartitionLog says, of written records only."""
+        """See IPartitionLog, of written records only."""
         return self._appender.active_producers()
 
     # --- flushing
 
     def flush(self) -> Deferred[int]:
-        """As IPartitionLog says. Fails with OSError where a sync fails, and ever after."""
+        """See IPartitionLog. Fails with OSError where a sync fails, and ever after."""
         return self._syncer.flush()
 
     def hold_flushes(self) -> Deferred[None]:
@@ -269,7 +269,7 @@ class FileLog:
     # --- cutting
 
     def truncate_to(self, offset: int) -> None:
-        """As IPartitionLog says. An offset inside a batch takes the whole batch away."""
+        """See IPartitionLog. An offset inside a batch takes the whole batch away."""
         self._appender.discard()
         if offset >= self.log_end_offset:
             return
@@ -288,7 +288,7 @@ class FileLog:
         self._appender.restart_at(offset, producers)
 
     def advance_log_start(self, offset: int) -> None:
-        """As IPartitionLog says.
+        """See IPartitionLog.
 
         :raises RequestError: OFFSET_OUT_OF_RANGE: beyond the log's end.
         """
@@ -303,7 +303,7 @@ class FileLog:
             self._drop(number_of(self.segments, offset))
 
     def retain(self, now_ms: int) -> int:
-        """As IPartitionLog says. Idle producers are forgotten, too."""
+        """See IPartitionLog. Idle producers are forgotten, too."""
         self._appender.producers.expire(now_ms, self.config.producer_id_expiration_ms)
         if "delete" not in self.config.cleanup_policy:
             return 0
@@ -319,7 +319,7 @@ class FileLog:
         return dropped
 
     def _retire(self, count: int) -> None:
-        """Let the log start after its first *count* segments."""
+        """Move the log start behind the first *count* segments and drop those."""
         if count:
             self.log_start_offset = max(self.log_start_offset, self.segments[count].base_offset)
             self._drop(count)

@@ -79,7 +79,7 @@ class LocalLog:
             self._adopt(segment)
 
     def limit_open_files(self, descriptors: Descriptors) -> None:
-        """Have *descriptors* bound the number of files that segments keep open."""
+        """Bound the number of files that segments keep open."""
         self._descriptors = descriptors
         for segment in self.segments:
             self._adopt(segment)
@@ -207,7 +207,7 @@ class LocalLog:
         self.size_bytes = sum(segment.size for segment in segments)
 
     def _restart_at(self, offset: int, now_ms: int) -> None:
-        """Let the active segment begin at *offset*, at which no batch ends."""
+        """Start an active segment at *offset*, at which no batch ends."""
         last = self.segments[-1]
         if last.base_offset >= offset or not last.size:
             last.remove()

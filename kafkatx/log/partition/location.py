@@ -1,4 +1,4 @@
-"""Where a log in files is, shared by all of its parts: moving the log changes it in one place."""
+"""The location of a log in files. All parts of the log share it, so a move changes it in one place."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class LogReader:
     # --- the page cache
 
     def warm(self, offset: int, max_bytes: int) -> Deferred[None] | None:
-        """As IPartitionLog says, for an offset below the log's end.
+        """See IPartitionLog, for an offset below the log's end.
 
         For a consumer at the end of the log this looks only at numbers in memory.
         """

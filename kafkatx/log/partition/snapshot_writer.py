@@ -44,7 +44,7 @@ class SnapshotWriter:
         return offsets[-1:] if producers > MANY_PRODUCERS else offsets
 
     def write_later(self, snapshots: list[Snapshot]) -> None:
-        """Have snapshots written in the worker."""
+        """Write snapshots in the worker."""
         if snapshots and len(snapshots[-1].states) > MANY_PRODUCERS:
             self._waiting.clear()
         for offset, states in snapshots:

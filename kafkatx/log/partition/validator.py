@@ -1,13 +1,10 @@
-"""What a producer may append, validated in full and in words. Pure.
+"""Validation of the headers of produced batches, with a reason for each refusal. Pure.
 
-The log takes plain batches on a shorter way (:meth:`kafkatx.log.partition.appender.StagedLog.append`);
-whatever that
-one does not accept at a glance comes here, to be accepted after all or refused with the reason. Both ways
-must agree: a test holds it.
+``Appender.append`` accepts plain batches on a shorter path. All others come here, to be accepted or refused.
+Both paths must agree; a test checks it.
 
-Here stand the headers, of which every one is checked; what stands inside of batches is checked by
-:mod:`kafkatx.log.partition.content`. Timestamps of single records, which Apache Kafka's ``LogValidator``
-compares with the clock, are validated by the header's alone.
+:mod:`kafkatx.log.partition.content` validates the content of batches. Apache Kafka's ``LogValidator``
+compares the timestamp of every record with the clock; here only the timestamps in the header are compared.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ _KNOWN_ATTRIBUTES = v2.COMPRESSION_MASK | v2.TIMESTAMP_TYPE | v2.TRANSACTIONAL |
 
 
 def topic_codec(config: LogConfig) -> Codec | None:
-    """The codec that the topic's ``compression.type`` asks for; None where the producer chooses."""
+    """Return the codec of the topic's ``compression.type``; None if it is ``producer``."""
     if config.compression_type == "producer":
         return None
     if config.compression_type == "uncompressed":
@@ -68,8 +65,8 @@ def check_frame(records: memoryview, config: LogConfig, now_ms: int) -> v2.Batch
 def stamped(records: memoryview, config: LogConfig, now_ms: int) -> tuple[v2.BatchHeader, memoryview]:
     """Stamp a batch with the broker's time if the topic says so.
 
-    :return: the header as it is to be stored, base offset and leader epoch still the producer's, and what
-        follows the header.
+    :return: the header to store, in which base offset and leader epoch are still the producer's; and the
+        bytes that follow the header.
     :raises RequestError: it is too large, now that it is compressed as the topic says.
     """
     header = v2.parse_header(records)
@@ -91,7 +88,7 @@ def _one_header(records: memoryview) -> v2.BatchHeader:
 
 
 def too_large(size: int, config: LogConfig) -> Refused:
-    """The error for a batch of *size* bytes."""
+    """Return the error for a batch of *size* bytes."""
     return Refused(
         ErrorCode.MESSAGE_TOO_LARGE, f"{size} bytes, max.message.bytes is {config.max_message_bytes}"
     )
@@ -150,7 +147,7 @@ def _check_time(timestamp: int, config: LogConfig, now_ms: int) -> None:
 
 
 def _stamped(header: v2.BatchHeader, body: memoryview, now_ms: int) -> v2.BatchHeader:
-    """The header with the broker's time, and the CRC that this makes right."""
+    """Return the header with the broker's time and the CRC that fits it."""
     header = header._replace(attributes=header.attributes | v2.TIMESTAMP_TYPE, max_timestamp=now_ms)
     checked = v2.HEADER.pack(*header)[v2.ATTRIBUTES_AT :]
     return header._replace(crc=crc32c(body, crc32c(checked)))
@@ -169,7 +166,7 @@ def check_message_set(
 def check_small_message_set(
     records: memoryview, config: LogConfig, codec: Codec | None, base_offset: int, now_ms: int
 ) -> ValidatedRecords | None:
-    """As :func:`check_message_set` if that takes no time; else None."""
+    """Check a message set like :func:`check_message_set` if it is small; otherwise return None."""
     if len(records) > SMALL_BYTES:
         return None
     limit_bytes = min(SMALL_INFLATED_BYTES, config.inflated_limit_bytes)
@@ -200,7 +197,7 @@ def _assigned(
     now_ms: int,
     limit_bytes: int,
 ) -> tuple[bytes, message_sets.AssignedInfo]:
-    """Check a message set, of which all wrappers together may inflate to *limit_bytes*.
+    """Check a message set; all of its wrappers together may be *limit_bytes* large, decompressed.
 
     :raises RequestError: the set is refused.
     """
@@ -222,7 +219,7 @@ def _assigned(
 
 
 def span_codec(data: bytes, position: int) -> int:
-    """The codec in the attributes of the message of magic 0 or 1 at *position*."""
+    """Return the codec of the message of magic 0 or 1 at *position*."""
     return data[position + 17] & v2.COMPRESSION_MASK
 
 

@@ -1,8 +1,8 @@
-"""Bytes that recovery or a repair takes out of a log are kept beside it.
+"""Files with the bytes that recovery or a repair cuts off a log.
 
-What is cut off ``FILE`` at byte ``P`` is kept as ``FILE.cut-P``, a file that goes as a whole as
-``FILE.cut-0``; a number follows where that name is taken: ``FILE.cut-P-2``. No broker reads these files,
-retention does not touch them, and they go with the partition's directory when the topic is deleted.
+The bytes of ``FILE`` from position ``P`` on are kept as ``FILE.cut-P`` beside it, a whole file as
+``FILE.cut-0``; if the name is taken a number follows: ``FILE.cut-P-2``. No broker reads these files and
+retention does not remove them; they are removed with the partition's directory when the topic is deleted.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from kafkatx.log.files import Files
 
 _COPY_BYTES = 1 << 20
 _FEW_BYTES = 512
-"""A disk writes no less: fewer zeros may be the end of a batch."""
+"""The least that a disk writes: fewer zeros may be the end of a batch."""
 
 
 def free_name(files: Files, path: str, position: int) -> str:
-    """Return the name under which what follows *position* of a file is to be kept."""
+    """Return an unused name for the bytes of a file from *position* on."""
     kept = wanted = f"{path}.cut-{position}"
     number = 1
     while files.exists(kept):
@@ -37,7 +37,7 @@ def keep_whole(files: Files, path: str, kept: str) -> None:
 
 
 def keep_rest(files: Files, path: str, position: int, kept: str) -> None:
-    """Copy what follows *position* to the file *kept*, on the disk when this returns.
+    """Copy the bytes from *position* on to the file *kept*, and sync it.
 
     :raises OSError: it cannot be copied; nothing is left of *kept*.
     """
@@ -57,7 +57,7 @@ def keep_rest(files: Files, path: str, position: int, kept: str) -> None:
 
 
 def is_zero(files: Files, path: str, position: int) -> bool:
-    """True if nothing but many zeros follows *position*: room that a file system had made, and no data."""
+    """Return True if only zeros, 512 bytes or more, follow *position*: space allocated and never written."""
     file, size = files.open(path), files.size(path)
     if size - position < _FEW_BYTES:
         return False

@@ -1,7 +1,7 @@
-"""The leader epochs of a log that is opened: its checkpoint weighed against its batches.
+"""Recovery of a log's leader epochs: its checkpoint compared with its batches.
 
-The checkpoint is read, and believed where no batch that was seen says otherwise. Where it is missing, empty,
-damaged or contradicted, the epochs are built anew from the headers of all batches
+The checkpoint is used if no batch that was read contradicts it. If it is missing, empty, damaged or
+contradicted, the epochs are rebuilt from the headers of all batches
 (:class:`kafkatx.log.leader_epochs.EpochEvidence` has the rules).
 """
 
@@ -22,9 +22,9 @@ from kafkatx.types import NO_LEADER_EPOCH
 
 
 class EpochRecovery:
-    """The epochs of one log.
+    """Recovers the leader epochs of one log.
 
-    :param evidence: what the batches say that were scanned.
+    :param evidence: the epochs of the batches that were scanned.
     :param scanned_from: the offset of the first one; None if none was.
     """
 
@@ -45,9 +45,9 @@ class EpochRecovery:
         self._scanned_from = scanned_from
 
     def epochs(self, lasts: Iterable[Shallow], log_start_offset: int, end_offset: int) -> LeaderEpochCache:
-        """Return the epochs, and write them down if the checkpoint says others.
+        """Return the epochs; write the checkpoint if it has others.
 
-        :param lasts: batches that were seen beside the scan.
+        :param lasts: batches that were read outside of the scan.
         :raises OSError: a file cannot be read or written.
         """
         checkpoint = self._read()
@@ -58,7 +58,7 @@ class EpochRecovery:
             or self._contradicted(checkpoint, lasts)
         ):
             if entries:
-                self._log.warn("{path} is not what the batches say: built anew from them", path=self._path)
+                self._log.warn("{path} contradicts the batches; it is rebuilt from them", path=self._path)
             epochs = LeaderEpochCache(self._all_evidence().entries(checkpoint))
             epochs.cut_start(log_start_offset)
         elif self._scanned_from is None:
@@ -74,7 +74,7 @@ class EpochRecovery:
         return epochs
 
     def _read(self) -> LeaderEpochCache:
-        """What was written down; nothing if that cannot be read."""
+        """Return the epochs of the checkpoint; none if it cannot be read."""
         data = self._files.read(self._path)
         if data is None:
             return LeaderEpochCache()
@@ -82,12 +82,12 @@ class EpochRecovery:
             return LeaderEpochCache(decode_epochs(data))
         except CheckpointDamaged as error:
             self._log.warn(
-                "{path} cannot be read: {error}: built anew from the batches", path=self._path, error=error
+                "{path} cannot be read: {error}; it is rebuilt from the batches", path=self._path, error=error
             )
             return LeaderEpochCache()
 
     def _begins_late(self, first_known: int, log_start_offset: int) -> bool:
-        """True if the checkpoint lacks epochs of the first batches, which have some."""
+        """Return True if the first batches have epochs that the checkpoint lacks."""
         if first_known <= log_start_offset:
             return False
         try:
@@ -97,7 +97,7 @@ class EpochRecovery:
         return first is not None and first.leader_epoch != NO_LEADER_EPOCH
 
     def _contradicted(self, checkpoint: LeaderEpochCache, lasts: Iterable[Shallow]) -> bool:
-        # Below the log's start the epochs were forgotten.
+        # Epochs below the log start offset are not kept.
         first_known = checkpoint.entries[0][1]
         return self._evidence.contradicts(checkpoint) or any(
             batch.base_offset >= first_known and checkpoint.at(batch.base_offset) != batch.leader_epoch
@@ -106,7 +106,7 @@ class EpochRecovery:
         )
 
     def _all_evidence(self) -> EpochEvidence:
-        """Ask every batch of the log, by the headers; a segment of an old format has no epochs."""
+        """Read the headers of all batches; segments of an old format have no epochs."""
         evidence = EpochEvidence()
         for segment in self._segments:
             try:
@@ -115,5 +115,5 @@ class EpochRecovery:
                         break
                     evidence.note(batch.leader_epoch, batch.base_offset)
             except CorruptRecords:
-                continue  # its reader will be told
+                continue  # readers of the segment get CORRUPT_MESSAGE
         return evidence

@@ -1,7 +1,7 @@
-"""The segments of a log that is opened, by the names in its directory.
+"""The search for the segments of a log, by the names in its directory.
 
-What no segment can be is passed over with a warning. A segment that must be there and is not makes the
-partition unavailable; that is told by an index without its ``.log``, for every removal takes the index first.
+Files that cannot be segments are ignored with a warning. A missing segment makes the partition unavailable.
+An index without its ``.log`` shows that one is missing: every removal unlinks the index first.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def unavailable(directory: str, problem: str) -> PartitionUnavailable:
 
 
 def pass_over(path: str, why: str) -> None:
-    """Say that a file is left alone."""
-    _log.warn("{path}: passed over, {why}; move it away", path=path, why=why)
+    """Log that a file is ignored."""
+    _log.warn("{path}: ignored, {why}; move it away", path=path, why=why)
 
 
 def find_segments(files: Files, directory: str, sparse_below: int, recovery_point: int) -> list[LogSegment]:
-    """Return the segments in a directory, by base offset; swaps that a crash cut short are carried through.
+    """Return the segments in a directory, by base offset. Swaps that a crash has interrupted are completed.
 
-    An empty file that is not the last one is none of them, unless compaction has left nothing of it. Where it
-    stands for a segment that was truncated, offsets are missing between its neighbours.
+    An empty file that is not the last one is ignored, unless compaction may have emptied it. If it was a
+    segment that was truncated, offsets are missing between its neighbours.
 
     :param sparse_below: up to this offset compaction may have left gaps.
     :raises PartitionUnavailable: a segment is missing.

@@ -1,22 +1,22 @@
-"""Opening a log: its segments are found, checked as far as needed, and its state read or rebuilt.
+"""Loading of a log: finds and checks its segments, reads or rebuilds its state (Kafka's ``LogLoader``).
 
 After a clean shutdown nothing is scanned: the ends of segments and indexes must fit each other. After a crash
-everything from the recovery point on is read. There each batch must follow the one before:
+everything from the recovery point on is read. There each batch must follow the previous one:
 
 *   whole and with the right checksum;
 *   with the next offset (on a topic that is or was compacted: not below it), which no checksum protects.
 
-The log is cut before the first batch that does not follow, and later segments go; what is cut is kept
-(:mod:`kafkatx.log.recovery.cut_files`). No batch goes for its leader epoch
+The log is cut before the first batch that does not follow, and later segments are removed; what is cut off is
+kept (:mod:`kafkatx.log.recovery.cut_files`). No batch is cut off for its leader epoch
 (:class:`kafkatx.log.leader_epochs.EpochEvidence`).
 
-Below the recovery point everything was synced: a crash takes nothing of that, so what is missing there was
-lost otherwise, and cutting would only make it worse. (Only after a clean shutdown is the log sure to reach
-it: a log that was truncated on purpose may end below.) :class:`~kafkatx.errors.PartitionUnavailable` is
-raised, no ``.log`` is changed, and an operator decides:
+Everything below the recovery point was synced, so a crash cannot have lost it. If something is missing there,
+it was lost in another way, and cutting would make it worse. (A log is sure to reach its recovery point only
+after a clean shutdown: one that was truncated on purpose may end below.)
+:class:`~kafkatx.errors.PartitionUnavailable` is raised, no ``.log`` is changed, and an operator decides:
 
 =====================================================  ==========================================
-seen                                                   done
+found                                                  action
 =====================================================  ==========================================
 a batch does not follow, after a crash                 cut there, keep the rest
 offsets missing between segments, above it             cut there, keep the rest: a power cut does that
@@ -24,12 +24,12 @@ offsets missing between segments, below it             the partition is offline
 a segment's index without its ``.log``                 the partition is offline
 the log ends below it, after a clean shutdown          the partition is offline
 no segment at all, but a recovery point or an index    the partition is offline
-a name that no segment can have, no regular file       passed over with a warning
-an empty file that is not where the log ends           passed over with a warning
+a name that no segment can have, no regular file       ignored with a warning
+an empty file that is not where the log ends           ignored with a warning
 =====================================================  ==========================================
 
-Offsets may be missing on a topic that is or was compacted: there a segment that is lost with its indexes, and
-was neither the first nor the last, cannot be told from one that was compacted away.
+Offsets may be missing on a topic that is or was compacted: the loss of a segment with its indexes in the
+middle of such a log cannot be told from compaction.
 
 All functions block: they run in a worker. Logs are handed out only afterwards.
 """
@@ -65,7 +65,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @attrs.define
 class LoadedLog:
-    """A log's state as it was found."""
+    """The state of a log that was loaded."""
 
     segments: list[LogSegment]
     epochs: LeaderEpochCache
@@ -75,19 +75,19 @@ class LoadedLog:
     flushed_offset: int
     first_dirty_offset: int = 0
     created: bool = False
-    """Its directory is new: neither its files nor its own name have been brought to the disk."""
+    """The directory is new: neither its files nor its own name were synced."""
     clean: bool = True
-    """Whoever had it open before brought it to the disk; else names and epochs may be in memory only."""
+    """The previous shutdown was clean; otherwise names and epochs may not be on the disk."""
 
 
 def _nobody_counts(size: int) -> None:
-    """Where a log is opened by itself."""
+    """Do nothing."""
 
 
 class LogLoader:
-    """The log of one directory while it is being opened.
+    """Loads the log of one directory.
 
-    :ivar tails: the ends of segments that were not scanned, by base offset, as far as they can be told.
+    :ivar tails: the ends of segments that were not scanned, by base offset, as far as they are known.
     """
 
     log = Logger()
@@ -126,12 +126,12 @@ class LogLoader:
     # --- after a clean shutdown
 
     def check(self, segment: LogSegment) -> None:
-        """See that a segment's indexes can be its own; build them anew if not."""
+        """Check that a segment's indexes fit it; rebuild them otherwise."""
         tail: Tail | None = None
         with contextlib.suppress(IndexDamaged, CorruptRecords):
             tail = sound_tail(segment, self.config)
         if tail is None:
-            self.log.warn("{path}: indexes are damaged and built anew", path=segment.path(LOG))
+            self.log.warn("{path}: indexes are damaged and are rebuilt", path=segment.path(LOG))
             segment.reindex(self.config.index_interval_bytes)
             try:
                 tail = tail_of(segment)
@@ -143,12 +143,12 @@ class LogLoader:
     def check_all(self) -> int | None:
         """Check every segment and that each follows the one before.
 
-        :return: where the log ends; None if that must be found by a scan.
+        :return: the log end offset; None if a scan must find it.
         :raises PartitionUnavailable: offsets are missing.
         """
         last = self.segments[-1]
         if not last.size and 0 < self.recovery_point < last.base_offset and len(self.segments) > 1:
-            pass_over(last.path(LOG), f"it is empty, and the log ended at {self.recovery_point}")
+            pass_over(last.path(LOG), f"it is empty, but the log ended at {self.recovery_point}")
             self.segments.pop()
         for segment in self.segments:
             self.check(segment)
@@ -163,7 +163,7 @@ class LogLoader:
     def _check_follows(self, before: LogSegment, after: LogSegment) -> None:
         tail = self.tails.get(before.base_offset)
         if tail is None or (not after.size and after.base_offset == self.recovery_point):
-            return  # an empty one is where the log ended
+            return  # an empty segment at the end of the log
         if not self._continues(after.base_offset, tail.next_offset):
             raise self._gap(after, tail.next_offset)
 
@@ -180,9 +180,9 @@ class LogLoader:
     # --- after a crash
 
     def recover(self) -> int:
-        """Scan from the recovery point on, cut the log where it ceases to be valid; return its end.
+        """Scan from the recovery point on, cut the log at the first invalid batch; return its end.
 
-        :raises PartitionUnavailable: what was synced is missing, or what is to be cut cannot be kept.
+        :raises PartitionUnavailable: synced data is missing, or there is no room for what is cut off.
         """
         point = self.recovery_point
         first = max((i for i, s in enumerate(self.segments) if s.base_offset <= point), default=0)
@@ -218,7 +218,7 @@ class LogLoader:
             )
 
     def _cut(self, number: int, end_offset: int) -> None:
-        """Put the segments from *number* on aside, the last one first."""
+        """Rename the segments from *number* on, the last one first."""
         for segment in reversed(self.segments[number:]):
             path = segment.path(LOG)
             if segment.size:
@@ -268,7 +268,8 @@ class LogLoader:
     def _recover_segment(self, segment: LogSegment, start_offset: int) -> tuple[int, int | None]:
         """Scan one segment.
 
-        :return: the offset after its last valid batch; and where that ends if the file does not.
+        :return: the offset after its last valid batch; and the position where it ends, None if the file
+            ends there.
         """
         file_size = segment.size
         position, expected = self._scan_start(segment, start_offset)
@@ -294,7 +295,7 @@ class LogLoader:
         return expected, position if position < file_size else None
 
     def _scan_start(self, segment: LogSegment, offset: int) -> tuple[int, int]:
-        """Position and offset to scan from: *offset*'s batch, or the start where that cannot be trusted."""
+        """Return the position and offset to scan from: the start of the segment if *offset* is not found."""
         if offset > segment.base_offset:
             try:
                 segment.make_ready()
@@ -321,12 +322,11 @@ def load(
     first_dirty_offset: int = 0,
     checked: Callable[[int], None] = _nobody_counts,
 ) -> LoadedLog:
-    """Open the log in *directory*; an empty one gets its first segment.
+    """Load the log in *directory*; an empty one gets its first segment. Unfinished swaps are completed.
 
-    :param clean: the broker that had it open before shut down cleanly.
+    :param clean: the previous shutdown of the broker was clean.
     :param checked: called with the size of each batch that had to be read.
-    :param first_dirty_offset: what is below it was compacted; swaps of segments that a crash cut short are
-        carried through.
+    :param first_dirty_offset: the log was compacted up to here (exclusive).
     :raises OSError: files cannot be read or written.
     :raises PartitionUnavailable: files that were synced are missing or damaged; nothing was cut.
     """
@@ -345,7 +345,7 @@ def load(
         recovery.check_end(end_offset)
     segments = recovery.segments
     segments[-1].make_ready()
-    # Nothing was ever read below the log's start, nor can it begin beyond the end.
+    # The log cannot start before its first segment, nor beyond its end.
     start_offset = min(max(log_start_offset, segments[0].base_offset), end_offset)
     epochs = EpochRecovery(files, directory, segments, recovery.evidence, recovery.scanned_from).epochs(
         [tail.last for tail in recovery.tails.values() if tail.last is not None], start_offset, end_offset
@@ -372,7 +372,7 @@ def load(
 
 
 def _set_age(segment: LogSegment, now_ms: int) -> None:
-    """A segment is as old as its first batch, if that has a time that can be."""
+    """Set a segment's age by the timestamp of its first batch, if that is plausible."""
     try:
         first = next(segment.walk(), None)
     except CorruptRecords:

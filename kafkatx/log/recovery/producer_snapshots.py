@@ -1,4 +1,4 @@
-"""The producers' state of a log that is opened or cut: the latest snapshot, and the batches after it."""
+"""Recovery of the producers' state: the latest snapshot, and a replay of the batches after it. Blocks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _NAME = re.compile(r"(\d{20})\.snapshot")
 def load_producers(
     files: Files, directory: str, segments: list[LogSegment], end_offset: int, now_ms: int
 ) -> ProducerStateManager:
-    """The producers' state at *end_offset*: the latest snapshot, and the batches written after it.
+    """Return the producers' state at *end_offset*.
 
-    Snapshots beyond the end, those that are no snapshots, and older ones without a segment are removed.
+    Snapshots beyond the end, invalid ones, and older ones without a segment are removed.
     """
     states: dict[int, ProducerState] | None = None
     start_offset = segments[0].base_offset
@@ -38,8 +38,8 @@ def load_producers(
         elif states is None or offset not in bases:
             files.unlink(path)
     if start_offset < segments[0].base_offset:
-        # Between the two, records were deleted before the next snapshot was there: of a producer that wrote
-        # some of them the sequence would be wrong. All that is forgotten was deleted, too.
+        # Records after the snapshot were deleted before the next snapshot was written: the sequences of
+        # their producers would be wrong. Only producers of deleted records are forgotten.
         states, start_offset = None, segments[0].base_offset
     producers = ProducerStateManager(states)
     for number, segment in enumerate(segments):
@@ -48,7 +48,7 @@ def load_producers(
             try:
                 _replay(segment, start_offset, producers, now_ms)
             except CorruptRecords as error:
-                # A sequence gap is the worst that can come of it; a reader will be told of the damage.
+                # At worst a producer meets a sequence gap; readers get CORRUPT_MESSAGE.
                 _log.warn("{path}: {error}", path=segment.path(LOG), error=error)
     return producers
 
@@ -70,5 +70,5 @@ def _replay(segment: LogSegment, start_offset: int, producers: ProducerStateMana
 
 
 def _snapshots(names: list[str]) -> list[int]:
-    """The offsets in the names of the snapshots."""
+    """Return the offsets in the names of the snapshots."""
     return [int(match[1]) for match in map(_NAME.fullmatch, names) if match]

@@ -1,4 +1,4 @@
-"""Tells how far the opening of a log dir has come, when that takes long: a recovery may read gigabytes."""
+"""The progress of opening a log dir, which is logged if it takes long: a recovery may read gigabytes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ LOOK_EVERY_BYTES = 16 << 20
 
 
 class Progress:
-    """Counts logs and bytes; a line in the broker's log every ``SAY_EVERY_S`` seconds.
+    """Counts logs and bytes; logs a line every ``SAY_EVERY_S`` seconds, and one at the end after such a line.
 
-    :param path: the log dir's.
-    :param logs: how many logs are to be opened.
-    :param clock: seconds, from any start.
+    :param path: of the log dir.
+    :param logs: the number of logs to open.
+    :param clock: returns seconds, from any start.
     """
 
     log = Logger()
@@ -28,19 +28,31 @@ class Progress:
         self._opened = 0
         self._bytes = 0
         self._next_look = LOOK_EVERY_BYTES
-        self._said_s = clock()
+        self._began_s = self._said_s = clock()
 
     def read(self, size: int) -> None:
-        """So many bytes more were checked."""
+        """Add *size* to the number of bytes checked."""
         self._bytes += size
         if self._bytes >= self._next_look:
             self._next_look = self._bytes + LOOK_EVERY_BYTES
             self._say()
 
     def opened(self) -> None:
-        """One more log is open."""
+        """Count one more log as open."""
         self._opened += 1
         self._say()
+
+    def finished(self) -> None:
+        """Log the duration, if opening took long."""
+        seconds = self._clock() - self._began_s
+        if seconds >= SAY_EVERY_S:
+            self.log.info(
+                "{path}: all {logs} logs are open after {seconds:.1f} s, {mib} MiB were checked",
+                path=self._path,
+                logs=self._logs,
+                seconds=seconds,
+                mib=self._bytes >> 20,
+            )
 
     def _say(self) -> None:
         now_s = self._clock()

@@ -1,7 +1,7 @@
-"""A look at the end of a segment and of its two indexes: whether they fit, and where the segment ends.
+"""The check of the end of a segment and its two indexes: do they fit, and where does the segment end?
 
-This is all that a start after a clean shutdown reads of a segment. Entries in the middle of an index are
-checked when a lookup uses them (:mod:`kafkatx.log.segment.segment`).
+After a clean shutdown nothing else of a segment is read. Entries in the middle of an index are checked
+when a lookup uses them (:mod:`kafkatx.log.segment.segment`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafkatx.log.segment.segment import LogSegment
 from kafkatx.types import NO_TIMESTAMP
 
 _EVERY_HEADER_BYTES = 16 << 20
-"""How much of a segment is walked to see whether its time index is complete; beyond that, samples."""
+"""How much of a segment is walked to check that its time index is complete; of more, samples."""
 _SAMPLES = 256
 
 
@@ -62,7 +62,7 @@ def sound_tail(segment: LogSegment, config: LogConfig) -> Tail | None:
         position, offset = entry[1], segment.base_offset + entry[0]
         if not 0 < position < segment.size:
             return None
-    # A longer rest should have got an entry: the index is short, or older than the log.
+    # There should be an entry for a longer rest: the index is too short, or older than the log.
     longest = config.index_interval_bytes + 2 * max(config.max_message_bytes, 1 << 20)
     if segment.size - position > longest:
         return None
@@ -73,10 +73,10 @@ def sound_tail(segment: LogSegment, config: LogConfig) -> Tail | None:
 
 
 def _time_index_sound(segment: LogSegment, rest: Iterable[Shallow], offset: int) -> bool:
-    """True if the last time entry is the segment's newest batch.
+    """Return True if the last entry of the time index is the segment's newest batch.
 
-    :param rest: the batches from the last one in the offset index on.
-    :param offset: the last offset of that one.
+    :param rest: the batches from the last entry of the offset index on.
+    :param offset: the last offset of the first of them.
     """
     entry = segment.time_index.last_entry()
     timestamp, at = (NO_TIMESTAMP, segment.base_offset - 1)
@@ -97,7 +97,7 @@ def _time_index_sound(segment: LogSegment, rest: Iterable[Shallow], offset: int)
 
 
 def _early_newest(segment: LogSegment, offset: int) -> Iterator[Shallow]:
-    """The batch of the time index's last entry and those after it; in a long rest only samples of them."""
+    """Yield the batch of the time index's last entry and those after it; of many only samples."""
     holder = segment.find(max(offset, segment.base_offset))
     if holder is None:
         return

@@ -1,4 +1,4 @@
-"""A bound on the files that segments hold open: ten thousand busy partitions have thirty thousand files."""
+"""A bound on the open files of segments: ten thousand busy partitions have thirty thousand files."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 
 FILES_OF_SEGMENT = 3
-"""A segment that is written to has its log and both indexes open."""
+"""An active segment has its log and both indexes open."""
 
 FEWEST = 32
 
 
 class Holder(Protocol):
-    """Who holds files open and can open them again."""
+    """An object that holds files open and can open them again."""
 
     def release(self) -> None:
-        """Let the files go."""
+        """Close the files."""
 
 
 class Descriptors:
-    """Who holds files open, in the order of opening; beyond *limit* the first lets its files go.
+    """Holders of open files in the order of opening; above *limit* the first one closes its files.
 
-    Not in the order of use: that would cost something with every write, and opening again costs a few
-    microseconds. Replies that are under way keep their file (``types.SharedFile``). For the reactor thread.
+    Not in the order of use: that would add a cost to every write, and opening again costs only a few
+    microseconds. Replies under way keep their file open (``types.SharedFile``). Reactor thread only.
     """
 
     def __init__(self, limit: int) -> None:
@@ -34,7 +34,7 @@ class Descriptors:
         return len(self._holders)
 
     def opened(self, holder: Holder) -> None:
-        """Take note of one that opened files."""
+        """Add a holder that opened files."""
         self._holders[holder] = None
         while len(self._holders) > self.limit:
             first = next(iter(self._holders))
@@ -42,12 +42,12 @@ class Descriptors:
             first.release()
 
     def released(self, holder: Holder) -> None:
-        """One let its files go."""
+        """Remove a holder that closed its files."""
         self._holders.pop(holder, None)
 
 
 def affordable_segments() -> int:
-    """How many segments may have their files open: half of what the process may open is for them."""
+    """Return how many segments may have their files open: half of the process's limit is for them."""
     most = 1024
     with suppress(ImportError, OSError, ValueError):  # no such limits here
         import resource

@@ -1,7 +1,7 @@
-"""The files of one segment of a log: their names, their descriptors, and how they come and go.
+"""The files of one segment: names, descriptors, creation and removal.
 
-File names are the base offset in 20 digits. The files are opened when they are first used: ten thousand
-quiet partitions cost no descriptors.
+File names are the base offset in 20 digits. Files are opened when they are first used: ten thousand idle
+partitions need no descriptors.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from kafkatx.types import SharedFile
 
 LOG, INDEX, TIME_INDEX, SNAPSHOT, DELETED = ".log", ".index", ".timeindex", ".snapshot", ".deleted"
 _SUFFIXES = (LOG, INDEX, TIME_INDEX, SNAPSHOT, ".txnindex")
-"""All that a segment may have; the last one only where Apache Kafka wrote it."""
+"""All suffixes that a segment may have; only Apache Kafka writes the last one."""
 
 
 def file_name(base_offset: int, suffix: str) -> str:
-    """The name of one of a segment's files."""
+    """Return the name of one of a segment's files."""
     return f"{base_offset:020d}{suffix}"
 
 
 class SegmentFiles:
-    """A ``.log`` file, its two indexes, and what else has their name.
+    """A ``.log`` file, its two indexes, and the other files of the same name.
 
-    :ivar descriptors: where it tells that it opened a file; the reactor thread's segments have one.
-    :ivar unsynced: whether the ``.log`` file, or its entry in the directory, has what nobody has synced.
+    :ivar descriptors: is told of opened and closed files; only segments of the reactor thread have one.
+    :ivar unsynced: True if the ``.log`` file, or its entry in the directory, was not synced since a change.
     """
 
     __slots__ = (
@@ -57,7 +57,7 @@ class SegmentFiles:
     def make(self) -> None:
         """Make the three files, empty.
 
-        :raises OSError: one cannot be made; none is left, or a later start would take it for the active one.
+        :raises OSError: one cannot be made; none is left, for a later start would take it for the active one.
         """
         try:
             self._files.create(self.path(LOG))
@@ -71,7 +71,7 @@ class SegmentFiles:
         self.unsynced = True
 
     def path(self, suffix: str) -> str:
-        """The path of one of its files."""
+        """Return the path of one of its files."""
         return os.path.join(self.directory, file_name(self.base_offset, suffix))
 
     @property
@@ -93,7 +93,7 @@ class SegmentFiles:
         self.index.share(twin.index)
 
     def to_sync(self) -> list[SharedFile | str]:
-        """The files, or their paths, with bytes that nobody has synced; they count as synced from now on."""
+        """Return the files (or paths, if not open) that must be synced; they count as synced from now on."""
         found = [index for index in (self.index.to_sync(), self.time_index.to_sync()) if index]
         if self.unsynced:
             self.unsynced = False
@@ -101,7 +101,7 @@ class SegmentFiles:
         return found
 
     def release(self) -> None:
-        """Let go of all descriptors; what needs a file next opens it."""
+        """Close all files; the next use opens them again."""
         self._file = None
         self.index.release()
         self.time_index.release()
@@ -122,6 +122,6 @@ class SegmentFiles:
         return paths
 
     def remove(self) -> None:
-        """Unlink its files, the ``.log`` last: an index without one tells of a segment that is missing."""
+        """Unlink its files, the indexes after the ``.log``'s other files and the ``.log`` last."""
         for suffix in reversed(_SUFFIXES):
             self._files.unlink(self.path(suffix))

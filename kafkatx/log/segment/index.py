@@ -6,9 +6,9 @@ base offset + *relative offset*. Both rise strictly; *position* is never 0, for 
 ``.timeindex``: ``timestamp i64, relative offset u32``. No record up to the offset is later than
 *timestamp* (ms). Both rise; the last entry of a closed segment has the segment's largest timestamp.
 
-That of a segment which is written to is held as arrays, and each new entry goes to the file at once. That of
-a closed one is searched in its file: a gigabyte's would take 5 MiB of memory. A damaged one is never trusted:
-:class:`IndexDamaged` asks the segment to build it anew, and what an entry says is compared with the log.
+The index of the active segment is held in arrays, and each new entry is written to the file at once. That
+of a closed segment is searched in its file: for a gigabyte it would take 5 MiB of memory. A damaged index is
+never used: on :class:`IndexDamaged` the segment rebuilds it, and every entry is compared with the log.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ TIME_ENTRY = struct.Struct(">qI")
 
 
 class IndexDamaged(Exception):
-    """What the file holds cannot be an index of its segment."""
+    """The content of the file cannot be an index of its segment."""
 
 
 class _Index:
-    """What both have in common: two columns, written through to a file. :meth:`load` comes first."""
+    """The base of both indexes: two columns, written through to a file. Call :meth:`load` first."""
 
     entry: struct.Struct
     keys: array[int]
@@ -71,12 +71,12 @@ class _Index:
             raise IndexDamaged(self.path)
 
     def unload(self) -> None:
-        """Let the arrays go; the file has all that they had."""
+        """Free the arrays; the file has all entries."""
         self._fill(b"")
         self.loaded = False
 
     def entries_in_file(self) -> int:
-        """How many entries the file has.
+        """Return the number of entries in the file.
 
         :raises IndexDamaged: there is no file or it ends inside an entry.
         """
@@ -86,9 +86,9 @@ class _Index:
         return size // self.entry.size
 
     def entry_in_file(self, number: int, reads: Reads | None = None) -> tuple[int, int]:
-        """An entry as it is in the file.
+        """Return an entry, read from the file.
 
-        :param reads: who reads it, if not the files.
+        :param reads: reads it; by default the files.
         :raises IndexDamaged: there is no such entry.
         """
         data = (reads or self._files).pread(self.open(), self.entry.size, number * self.entry.size)
@@ -98,7 +98,7 @@ class _Index:
         return first, second
 
     def open(self) -> SharedFile:
-        """The file, opened if it is not.
+        """Return the file, opened if necessary.
 
         :raises IndexDamaged: there is none.
         """
@@ -112,7 +112,7 @@ class _Index:
 
     @property
     def is_open(self) -> bool:
-        """Whether the file is open."""
+        """True if the file is open."""
         return self._file is not None
 
     def share(self, other: _Index) -> None:
@@ -127,7 +127,7 @@ class _Index:
         self._file = self._files.create(self.path)
 
     def last_entry(self) -> tuple[int, int] | None:
-        """The last entry as it is in the file, without loading the rest.
+        """Return the last entry in the file, without loading the others; None if it is empty.
 
         :raises IndexDamaged: there is no file or it ends inside an entry.
         """
@@ -160,14 +160,14 @@ class _Index:
         self._files.truncate(self._file, entries * self.entry.size)
 
     def to_sync(self) -> SharedFile | str | None:
-        """The file, or its path, if it holds what no one has synced; it counts as synced from now on."""
+        """Return the file (if not open, its path) if it must be synced; it counts as synced from now on."""
         if not self.unsynced:
             return None
         self.unsynced = False
         return self._file or self.path
 
     def release(self) -> None:
-        """Let the descriptor go; the next append opens another."""
+        """Close the file; the next append opens it again."""
         self._file = None
 
 
@@ -184,7 +184,7 @@ class OffsetIndex(_Index):
         self._check(_rising(self.keys) and _rising(self.values) and (not data or self.values[0] > 0))
 
     def append(self, last_offset: int, position: int) -> None:
-        """Note that the batch at *position* ends with *last_offset*."""
+        """Add an entry: the batch at *position* ends with *last_offset*."""
         relative = last_offset - self.base_offset
         self._append(relative, position)
         self.keys.append(relative)
@@ -200,12 +200,12 @@ class OffsetIndex(_Index):
         return bisect_right(self.keys, most) - 1 if reads is None else self._number_in_file(0, most, reads)
 
     def last_until(self, position: int) -> tuple[int, int]:
-        """The last batch known to begin at or before *position*: its last offset, or more; its beginning."""
+        """Return last offset and position of the last entry until *position*; (-1, 0) if there is none."""
         slot = bisect_right(self.values, position) - 1
         return (self.base_offset + self.keys[slot], self.values[slot]) if slot >= 0 else (-1, 0)
 
     def last_until_in_file(self, position: int, reads: Reads) -> tuple[int, int]:
-        """As :meth:`last_until`, by a search in the file.
+        """Return the same as :meth:`last_until`, by a search in the file.
 
         :raises IndexDamaged: as :meth:`floor_in_file`.
         """
@@ -216,7 +216,7 @@ class OffsetIndex(_Index):
         return self.base_offset + relative, begins
 
     def _number_in_file(self, column: int, most: int, reads: Reads) -> int:
-        """The number of the last entry that has at most so much in a column."""
+        """Return the number of the last entry whose *column* is not above *most*."""
 
         def value(number: int) -> int:
             return self.entry_in_file(number, reads)[column]

@@ -23,7 +23,7 @@ _LEAST_BYTES = 16 << 10
 
 
 def load(files: Files, twin: LogSegment, offset: int, max_bytes: int) -> int:
-    """In a worker: find the batch that holds *offset* and load *max_bytes* from it on; return its position.
+    """Find the batch that holds *offset*, load *max_bytes* from it on, return its position. In a worker.
 
     :raises OSError: a file cannot be opened or read.
     :raises CorruptRecords: the segment is damaged there.
@@ -40,21 +40,21 @@ def load(files: Files, twin: LogSegment, offset: int, max_bytes: int) -> int:
 
 
 def wanted_bytes(segment: LogSegment, position: int, max_bytes: int) -> int:
-    """How much from *position* on is to be loaded before a read of *max_bytes*."""
+    """Return how many bytes from *position* on must be loaded before a read of *max_bytes*."""
     return min(max(max_bytes, _LEAST_BYTES), AT_ONCE_BYTES, segment.size - position)
 
 
 def is_hot(segment: LogSegment, position: int) -> bool:
-    """Whether this process wrote what is there, and not long ago."""
+    """Return True if this process has written the bytes there a short while ago."""
     return position >= segment.written_from and segment.size - position <= HOT_BYTES
 
 
 def load_ahead(files: Files, twin: LogSegment, position: int) -> None:
-    """In a worker: begin to read what comes after a reader's part, which ends at *position*."""
+    """Start to read ahead of a reader that is at *position*. In a worker."""
     files.load(twin.file, position, 0, min(AHEAD_BYTES, twin.size - position))
 
 
 def must_load_ahead(files: Files, segment: LogSegment, position: int) -> bool:
-    """Whether less than half of what should be read ahead of *position* is there."""
+    """Return True if less than half of the read-ahead from *position* on is cached."""
     middle = min(position + AHEAD_BYTES // 2, segment.size - 1)
     return position < segment.size and not files.is_cached(segment.file, middle, 1)

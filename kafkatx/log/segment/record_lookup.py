@@ -15,7 +15,7 @@ from kafkatx.records.conversion import stream_any
 def first_at_or_after(
     batch: memoryview, timestamp_ms: int, start_offset: int, limit_bytes: int = LIMIT_BYTES
 ) -> Record | None:
-    """The first record from *start_offset* on whose time is *timestamp_ms* or later."""
+    """Return the first record from *start_offset* on with a timestamp of *timestamp_ms* or later."""
     for record in stream_any(batch, True, limit_bytes):
         if record.offset >= start_offset and record.timestamp >= timestamp_ms:
             return record
@@ -23,14 +23,14 @@ def first_at_or_after(
 
 
 def newest(batch: memoryview, start_offset: int, limit_bytes: int = LIMIT_BYTES) -> Record | None:
-    """The first of the records from *start_offset* on that have the largest time."""
+    """Return the first record with the largest timestamp, of those from *start_offset* on."""
     return newest_of(
         record for record in stream_any(batch, True, limit_bytes) if record.offset >= start_offset
     )
 
 
 def newest_of(records: Iterable[Record | None]) -> Record | None:
-    """The first of those that have the largest time; None if there is no record."""
+    """Return the first record with the largest timestamp; None if there is no record."""
     return max((record for record in records if record is not None), key=_timestamp, default=None)
 
 

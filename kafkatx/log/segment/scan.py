@@ -91,7 +91,7 @@ def parse(buffer: bytes | memoryview, at: int, position: int) -> Shallow:
 
 
 def follows(batch: Shallow, expected: int, sparse_below: int) -> bool:
-    """True if a batch can follow one that ends before *expected*; no checksum covers its offset.
+    """Return True if a batch can follow one that ends before *expected*; no checksum covers its offset.
 
     :param sparse_below: up to this offset compaction may have left gaps.
     """
@@ -154,7 +154,7 @@ def _read(files: Files, file: SharedFile, size: int, position: int, end: int) ->
 
 
 def checksum_right(batch: Shallow, data: memoryview) -> bool:
-    """Whether the bytes under the batch's CRC are what it says."""
+    """Return True if the batch's CRC is right."""
     if batch.magic == 2:
         return crc32c(data[21:]) == batch.crc
     return zlib.crc32(data[16:]) == batch.crc

@@ -151,9 +151,9 @@ class SearchedSegment(SegmentFiles):
         return True
 
     def find_in_cache(self, offset: int) -> Shallow | None:
-        """As :meth:`find`, by what is in the page cache alone.
+        """Find the same as :meth:`find` without waiting for the disk.
 
-        :raises BlockingIOError: it is not.
+        :raises BlockingIOError: something is not in the page cache.
         :raises IndexDamaged: the index is wrong.
         """
         reads = self._files.cached
@@ -214,7 +214,10 @@ class SearchedSegment(SegmentFiles):
         return None, chained
 
     def _check_next(self, batch: Shallow, following: Iterator[Shallow]) -> None:
-        """Where gaps are right, only the batch behind one tells that its base offset is too high."""
+        """Check a batch's base offset by the batch after it, on a log that may have gaps.
+
+        :raises CorruptRecords: it is too high.
+        """
         try:
             behind = next(following, None)
         except CorruptRecords:
@@ -223,7 +226,10 @@ class SearchedSegment(SegmentFiles):
             raise CorruptRecords(self._misplaced(behind, batch.last_offset + 1))
 
     def _first(self, entry: Entry, batches: Iterator[Shallow]) -> Shallow:
-        """The batch that an index entry points to."""
+        """Return the batch that an index entry points to.
+
+        :raises IndexDamaged: there is none.
+        """
         try:
             first = next(batches, None)
         except CorruptRecords:
@@ -239,7 +245,7 @@ class SearchedSegment(SegmentFiles):
     # --- what a reader is sent
 
     def is_followed(self, position: int) -> bool:
-        """True if it is known how far a reader may be sent what lies from *position* on."""
+        """Return True if it is known how far batches follow each other from *position* on."""
         return position >= self.written_from or self.followed.position <= position < self.followed.end
 
     def follow(self, offset: int, position: int, size: int) -> int:

@@ -1,9 +1,9 @@
 """One segment of a log: a ``.log`` file and its two indexes.
 
-A segment knows nothing of the others; offsets in it may have gaps (compaction), batches lie one after the
-other from position 0.
+A segment knows no other segment. Batches follow each other from position 0; offsets may have gaps after
+compaction.
 
-Used from the reactor thread, or from a worker before the log is handed out; never from both.
+Used from the reactor thread, or from a worker while the log is loaded; never from both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KNOWN_POSITIONS = 64
 
 
 class Mark(NamedTuple):
-    """How far a segment was written: where :meth:`LogSegment.restore` goes back to."""
+    """The state of a segment before a write, for :meth:`LogSegment.restore`."""
 
     size: int
     since_index_bytes: int
@@ -43,8 +43,8 @@ class Mark(NamedTuple):
 class LogSegment(SearchedSegment):
     """One segment. Offsets are absolute, positions and sizes in bytes, times in ms.
 
-    ``known`` remembers positions of batch boundaries by the offset that follows them: a consumer's next
-    fetch begins where its last one ended.
+    :ivar known: positions of batch boundaries by the offset that follows them: a consumer's next fetch begins
+        where its previous one ended.
     """
 
     __slots__ = (
@@ -80,14 +80,14 @@ class LogSegment(SearchedSegment):
 
     @property
     def is_open(self) -> bool:
-        """Whether a lookup finds open all files that it needs."""
+        """True if all files that a lookup needs are open."""
         return self._file is not None and (self._ready or self.index.is_open)
 
     def twin(self) -> LogSegment:
-        """The same segment as it is now, for a worker to look into: this one stays the reactor thread's.
+        """Return a copy of the segment as it is now, for lookups in a worker.
 
-        The indexes that this one has loaded are shared: a worker that looks for what is there already
-        never comes upon what is being added. They are not the worker's to build anew.
+        Loaded indexes are shared: a worker looks for offsets that exist already, and never meets the entries
+        that are being added. It must not rebuild them.
         """
         twin = LogSegment(self._files, self.directory, self.base_offset, self.size, self.created_ms)
         twin.max_timestamp, twin.max_timestamp_offset = self.max_timestamp, self.max_timestamp_offset
@@ -101,12 +101,12 @@ class LogSegment(SearchedSegment):
 
     @property
     def size_bytes(self) -> int:
-        """As ISegmentFacts says."""
+        """See ISegmentFacts."""
         return self.size
 
     @property
     def max_timestamp_ms(self) -> int:
-        """As ISegmentFacts says: the largest timestamp, or when the file was last written."""
+        """See ISegmentFacts: the largest timestamp, or when the file was last written."""
         if self.max_timestamp >= 0:
             return self.max_timestamp
         return self._files.mtime_ms(self.path(LOG))
@@ -154,7 +154,7 @@ class LogSegment(SearchedSegment):
         self.size = position
 
     def mark(self) -> Mark:
-        """Where it stands now."""
+        """Return the current state, for :meth:`restore`."""
         self.make_ready()
         return Mark(
             self.size,
@@ -166,7 +166,7 @@ class LogSegment(SearchedSegment):
         )
 
     def restore(self, mark: Mark) -> None:
-        """Cut the files back to a mark; what a failing disk will not cut, the next write overwrites."""
+        """Cut the files back to a mark; if the disk refuses, the next write overwrites the rest."""
         self.size, self.since_index_bytes, self.max_timestamp, self.max_timestamp_offset, *entries = mark
         with contextlib.suppress(OSError):
             self.index.cut(entries[0])
@@ -176,7 +176,7 @@ class LogSegment(SearchedSegment):
             self._files.truncate(self.file, mark.size)
 
     def index_full(self, segment_index_bytes: int) -> bool:
-        """Whether an index has no room for another entry, one of the time index kept for :meth:`finish`."""
+        """Return True if an index has no room for another entry; one is reserved for :meth:`finish`."""
         if not self._ready:
             self.make_ready()
         return (
@@ -185,7 +185,7 @@ class LogSegment(SearchedSegment):
         )
 
     def finish(self) -> None:
-        """No more will be appended: the time index gets its last entry, the largest timestamp."""
+        """Close the segment to appends: add the largest timestamp as the last entry of the time index."""
         self.make_ready()
         if self.max_timestamp > NO_TIMESTAMP:
             self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
@@ -193,7 +193,7 @@ class LogSegment(SearchedSegment):
     # --- reading
 
     def position_of(self, offset: int) -> int:
-        """Where the first batch that ends at or beyond *offset* begins; the size if there is none."""
+        """Return the position of the first batch that ends at or after *offset*; the size if none does."""
         position = self.known.get(offset)
         if position is None:
             batch = self.find(offset, rebuild=False)
@@ -202,7 +202,7 @@ class LogSegment(SearchedSegment):
         return position
 
     def cached_position(self, offset: int) -> int | None:
-        """As :meth:`position_of`; None where that would wait for the disk, or fail."""
+        """Return the same as :meth:`position_of`; None if that would wait for the disk, or fail."""
         position = self.known.get(offset)
         if position is None and self.is_open:
             try:
@@ -214,10 +214,10 @@ class LogSegment(SearchedSegment):
         return position
 
     def whole_until(self, position: int, limit: int) -> int | None:
-        """Where the last batch ends of those that are whole between *position*, a batch's, and *limit*.
+        """Return the end of the last whole batch between *position*, where a batch begins, and *limit*.
 
-        That is *position* if none is; None where to tell would mean waiting for the disk, or fails. The
-        offset after that batch is what its reader asks for next: it is remembered.
+        It is *position* if no batch is whole; None if that would wait for the disk, or fails. The position is
+        remembered for the reader's next fetch.
         """
         reads, index = self._files.cached, self.index
         end, following = position, -1
@@ -240,13 +240,13 @@ class LogSegment(SearchedSegment):
         return end
 
     def remember(self, offset: int, position: int) -> None:
-        """Keep a position that will be asked for again."""
+        """Remember the position of *offset* for a later read."""
         if len(self.known) >= _KNOWN_POSITIONS:
             self.known.clear()
         self.known[offset] = position
 
     def floor(self, offset: int) -> int:
-        """A position not after that of *offset*, without a look at the log."""
+        """Return a position not after that of *offset*, without reading the log."""
         known = self.known.get(offset)
         if known is not None:
             return known
@@ -258,7 +258,7 @@ class LogSegment(SearchedSegment):
         return found.position if found else 0
 
     def next_offset(self) -> int:
-        """The offset after the last record's; the base offset when empty.
+        """Return the offset after the last record; the base offset if there is none.
 
         :raises CorruptRecords: the batches after the last index entry are damaged.
         """
@@ -271,7 +271,7 @@ class LogSegment(SearchedSegment):
     # --- indexes
 
     def make_ready(self) -> None:
-        """Load the indexes, building them anew where they are damaged."""
+        """Load the indexes; rebuild them if they are damaged."""
         if self._ready:
             return
         try:
@@ -282,15 +282,15 @@ class LogSegment(SearchedSegment):
         self._ready = True
 
     def unload(self) -> None:
-        """Let the indexes' arrays go: nothing more will be appended, lookups search the files."""
+        """Free the indexes' arrays of a closed segment; lookups search the files from now on."""
         self._ready = False
         self.index.unload()
         self.time_index.unload()
 
     def reindex(self, index_interval_bytes: int = 4096) -> None:
-        """Build both indexes from the log, up to where it is damaged if it is; wrong offsets are left out.
+        """Rebuild both indexes from the log, up to the first damaged batch; wrong offsets are left out.
 
-        :raises CorruptRecords: they are not this object's to write (see :meth:`twin`).
+        :raises CorruptRecords: this is a twin, which must not write them.
         :raises OSError: a file cannot be opened or written; FileNotFoundError where retention took it.
         """
         path = self.file.path
@@ -319,7 +319,7 @@ class LogSegment(SearchedSegment):
         self.finish()
 
     def note(self, batch: Shallow, index_interval_bytes: int) -> None:
-        """Enter a batch that is in the file already, the last one so far, in the indexes."""
+        """Add a batch that is in the file already, the last one so far, to the indexes."""
         if batch.max_timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, batch.last_offset
         if self.since_index_bytes > index_interval_bytes:
@@ -357,7 +357,7 @@ class LogSegment(SearchedSegment):
             self.max_timestamp_offset = self.base_offset + self.time_index.values[-1]
         start = self.index.values[-1] if len(self.index) else 0
         self.since_index_bytes = position - start
-        # Of what follows its last entry the time index knows nothing.
+        # The time index lacks what follows its last entry.
         for batch in self.walk(start):
             if batch.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, batch.last_offset

@@ -1,6 +1,6 @@
-"""Cleaned files in the place of the segments that they replace; a crash leaves the one or the other.
+"""Replacement of segments by compacted ones; after a crash either the old or the new ones are there.
 
-The names, and what is found after a crash between two of the steps::
+The steps, and what recovery does after a crash between two of them::
 
     1  X.index.P.cleaned -> X.index.swap, the time index alike     the old segments; the rest is removed
     2  X.log.P.cleaned   -> X.log.swap                             from here on the new segment
@@ -8,7 +8,7 @@ The names, and what is found after a crash between two of the steps::
     4  X.index.swap, X.timeindex.swap -> without .swap             taken up where it was left
     5  X.log.swap        -> X.log                                  done
 
-``.log.swap`` alone decides: it exists from step 2 to step 5, and while it does, the swap is carried through.
+``.log.swap`` alone decides: it exists from step 2 to step 5, and if it exists recovery completes the swap.
 All of its content was synced before. Renames in one directory reach the disk in their order on every file
 system with a journal; the directory is synced soon after, and before any old file is unlinked.
 
@@ -52,7 +52,7 @@ class Cleaned:
 
 
 class CleanedSegment(LogSegment):
-    """A segment in the making, under its other name."""
+    """A segment whose files still have another suffix."""
 
     __slots__ = ("suffix",)
 
@@ -63,20 +63,20 @@ class CleanedSegment(LogSegment):
         super().__init__(files, directory, base_offset, size, created_ms)
 
     def path(self, suffix: str) -> str:
-        """The path of one of its files."""
+        """Return the path of one of its files."""
         return super().path(suffix) + self.suffix
 
 
 def suffix_of(name: str) -> str:
-    """What the files of a pass have after a segment's name."""
+    """Return the suffix of the files of a pass."""
     return f".{name}{CLEANED}"
 
 
 def begin(files: Files, directory: str, cleaned: Cleaned, name: str) -> None:
-    """Steps 1 and 2.
+    """Do steps 1 and 2.
 
-    :param name: the pass's.
-    :raises OSError: the old segments hold.
+    :param name: of the pass.
+    :raises OSError: the old segments are kept.
     """
     suffix = suffix_of(name)
     for kind in (*_INDEXES, LOG):
@@ -85,11 +85,11 @@ def begin(files: Files, directory: str, cleaned: Cleaned, name: str) -> None:
 
 
 def finish(files: Files, directory: str, cleaned: Cleaned, old: Sequence[LogSegment]) -> list[str]:
-    """Steps 3 to 5; return the paths of the old files, to be unlinked later.
+    """Do steps 3 to 5; return the paths of the old files, to be unlinked later.
 
-    The first segment's producer snapshot stays: it tells of what is before it.
+    The first segment's producer snapshot stays: it is about the records before the segment.
 
-    :raises OSError: the log must be opened anew, which carries it through.
+    :raises OSError: the log must be loaded again, which completes the swap.
     """
     doomed = [path for segment in reversed(old[1:]) for path in segment.put_aside()]
     doomed += old[0].put_aside(keep=(SNAPSHOT,))
@@ -113,12 +113,12 @@ def discard(files: Files, directory: str, name: str) -> None:
 
 
 def recover(files: Files, directory: str, names: Sequence[str]) -> bool:
-    """Carry through the swaps that were begun, drop those that were not.
+    """Complete the swaps that were begun, remove the files of others.
 
-    For a log that is being opened, before its segments are looked for.
+    Called while a log is loaded, before its segments are searched for.
 
-    :param names: all in the directory.
-    :return: whether anything was done: the names are others then.
+    :param names: all names in the directory.
+    :return: True if names in the directory have changed.
     """
     leftovers = [name for name in names if name.endswith((SWAP, CLEANED))]
     if not leftovers:
@@ -151,7 +151,7 @@ def _carry_through(files: Files, directory: str, base_offset: int, names: Sequen
             next_offset = batch.last_offset + 1
     except CorruptRecords:
         if file_name(base_offset, LOG) in names:
-            return  # It was whole when it was renamed: the disk is at fault, and the old one is there.
+            return  # It was valid when it was renamed: the disk is at fault, and the old segment is there.
     for name in names:
         match = _FILE.fullmatch(name)
         if match and base_offset < int(match[1]) < next_offset:

@@ -28,7 +28,7 @@ def first_at_or_after(
     limit_bytes: int = LIMIT_BYTES,
     check: Callable[[], None] = go_on,
 ) -> Record | None:
-    """The first record, by offset, from *start_offset* on whose time is *timestamp_ms* or later.
+    """Return the first record, by offset, from *start_offset* on with a timestamp of *timestamp_ms* or later.
 
     :param segments: those that may have it, oldest first.
     :param check: called between two batches; what it raises ends the search.
@@ -70,7 +70,7 @@ def newest(
     limit_bytes: int = LIMIT_BYTES,
     check: Callable[[], None] = go_on,
 ) -> Record | None:
-    """The first of the records from *start_offset* on that have the largest time.
+    """Return the first record with the largest timestamp, of those from *start_offset* on.
 
     :param segments: those with such records, oldest first.
     :param check: called between two segments; what it raises ends the search.

@@ -1,7 +1,7 @@
-"""What ``kafkatx log adopt`` does: topics are rebuilt from the directories of their partitions.
+"""The work of ``kafkatx log adopt``: rebuilds topics from the directories of their partitions.
 
-:func:`look` reads a log dir, :func:`plan` says what the cluster's state should be; it is pure, and changes
-nothing. Directories that were put aside are taken only where their names are given.
+:func:`look` reads a log dir. :func:`plan` computes the cluster's state; it is pure and changes nothing.
+Directories that were put aside are taken only if their names are given.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kafkatx.names import CONSUMER_OFFSETS, INTERNAL_TOPICS, PARTITION_DIRECTORY
 from kafkatx.types import LogDirRecord, PartitionState, Placement, Topic, TopicPartition
 
 MOST_PARTITIONS = 100_000
-"""A directory with a higher number is not believed: each number below it would become a partition."""
+"""A directory with a higher number is ignored: each number below it would become a partition."""
 
 KRAFT_METADATA = "__cluster_metadata"
 """The topic in which Apache Kafka's controllers keep their state: it is none of the brokers'."""
@@ -56,7 +56,7 @@ class Candidate:
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """The path of the directory."""
         return os.path.join(self.log_dir, self.name)
 
     @property
@@ -67,7 +67,7 @@ class Candidate:
 
 @attrs.frozen
 class Facts:
-    """What a log dir says of itself.
+    """The facts in a log dir's own files.
 
     :ivar unnamed: directories that were put aside, and whose partition is not known any more.
     """
@@ -99,7 +99,7 @@ class Known:
 
 @attrs.define
 class Plan:
-    """What is to be done, in words and as values.
+    """The changes to make, in words and as values.
 
     :ivar problems: why nothing can be done.
     :ivar lines: what would be done.
@@ -149,7 +149,7 @@ def look(files: Files, path: str) -> Facts:
 
 
 def _was(files: Files, log_dir: str, name: str) -> str | None:
-    """The name of the partition that a directory is, or was before it was put aside."""
+    """Return the partition's name of a directory, or the name from before it was put aside."""
     aside = STRAY.fullmatch(name) or DOOMED.fullmatch(name)
     if aside is None:
         return name if PARTITION_DIRECTORY.fullmatch(name) else None
@@ -261,7 +261,7 @@ class _Planner:
                     )
 
     def _wanted(self) -> dict[TopicPartition, list[Candidate]]:
-        """The directories that are to be taken, by partition."""
+        """Return the directories to take, by partition."""
         wanted: dict[TopicPartition, list[Candidate]] = {}
         for one in (one for facts in self._dirs for one in facts.candidates):
             if not one.is_stray or self._is_chosen(one.name):
@@ -269,7 +269,7 @@ class _Planner:
         return wanted
 
     def _is_chosen(self, name: str) -> bool:
-        """True if a directory that was put aside is to be taken."""
+        """Return True if a directory that was put aside is to be taken."""
         return STRAY.fullmatch(name) is not None if self._strays is None else name in self._strays
 
     def _topic(self, name: str, found: Mapping[int, Candidate]) -> None:

@@ -1,4 +1,4 @@
-"""All logs under ``log.dirs``: found, locked and opened; made, deleted and closed.
+"""The store of all logs under ``log.dirs``: opens, creates, deletes, moves and closes them.
 
 A log dir holds one directory per partition, ``<topic>-<partition>``, and the files that
 :mod:`kafkatx.log.checkpoint` describes. ``.lock`` is held with ``flock`` by the broker that has the dir
@@ -108,28 +108,28 @@ class FileLogStore:
 
     @property
     def dirs(self) -> Sequence[LogDir]:
-        """As ILogStore says."""
+        """See ILogStore."""
         return self._log_dirs
 
     @property
     def logs(self) -> Mapping[TopicPartition, FileLog]:
-        """As ILogStore says."""
+        """See ILogStore."""
         return self._logs
 
     @property
     def unavailable(self) -> Mapping[TopicPartition, str]:
-        """As ILogStore says."""
+        """See ILogStore."""
         return self._unavailable.reasons
 
     def _now_ms(self) -> int:
         return int(self._clock.seconds() * 1000)
 
     def reconfigure(self, config: Any) -> None:
-        """As ILogStore says: the cleaner's next pass takes the memory that it may have now."""
+        """See ILogStore: the cleaner's next pass takes the memory that it may have now."""
         self._compaction.reconfigure(config)
 
     def check(self, config: LogConfig) -> None:
-        """As ILogStore says."""
+        """See ILogStore."""
         self._find_retention(config.retention_policy)
 
     # --- opening and closing
@@ -137,7 +137,7 @@ class FileLogStore:
     def open(
         self, log_config: Callable[[str], LogConfig], expected: Expected | None = None
     ) -> Deferred[None]:
-        """As ILogStore says."""
+        """See ILogStore."""
         return Deferred.fromCoroutine(self._open(log_config, expected))
 
     async def _open(self, log_config: Callable[[str], LogConfig], expected: Expected | None) -> None:
@@ -166,7 +166,7 @@ class FileLogStore:
             raise
 
     async def _finish_moves(self) -> dict[str, Survey]:
-        """Carry through or take back what a crash has left of moves between dirs; look at the dirs again."""
+        """Complete or undo moves that a crash has interrupted; survey the dirs again."""
         from kafkatx.log.store.relocation import settle
 
         await self._workers("relocation")(partial(settle, self._files, self._online()))
@@ -231,18 +231,18 @@ class FileLogStore:
         return log
 
     def checkpoint(self) -> Deferred[None]:
-        """As ILogStore says. Fails with OSError if one cannot be written."""
+        """See ILogStore. Fails with OSError if one cannot be written."""
         saves = [
             log_dir.run(saving(log_dir, self._expected), "writing checkpoints") for log_dir in self._online()
         ]
         return Deferred.fromCoroutine(settle_all(saves))
 
     def sync_directories(self) -> Deferred[DirectoryChanges]:
-        """As ILogStore says. Fails with OSError where a dir could not be synced."""
+        """See ILogStore. Fails with OSError where a dir could not be synced."""
         return Deferred.fromCoroutine(self._settling.settle(self._log_dirs))
 
     def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
-        """As ILogStore says."""
+        """See ILogStore."""
         return Deferred.fromCoroutine(self._checkpoint_log_start(topic_partition))
 
     async def _checkpoint_log_start(self, topic_partition: TopicPartition) -> None:
@@ -250,14 +250,14 @@ class FileLogStore:
         if entry is None:
             raise OSError(errno.EIO, "the log is not here any more", str(topic_partition))
         if entry.log.flushed_offset < entry.log.log_start_offset:
-            # else a power cut could leave a log that ends before its start
+            # otherwise a power cut could leave a log that ends before its start
             await entry.log.flush()
         await entry.log_dir.checkpoint_log_starts()
 
     # --- compaction
 
     def clean(self, now_ms: int) -> Deferred[bool]:
-        """As ILogStore says. Fails with OSError if the cleaner's checkpoint cannot be written."""
+        """See ILogStore. Fails with OSError if the cleaner's checkpoint cannot be written."""
         return Deferred.fromCoroutine(self._clean(now_ms))
 
     async def _clean(self, now_ms: int) -> bool:
@@ -275,7 +275,7 @@ class FileLogStore:
     # --- closing
 
     def close(self) -> Deferred[None]:
-        """As ILogStore says. A dir that fails gets no marker; the others do. Fails with the first OSError."""
+        """See ILogStore. A dir that fails gets no marker; the others do. Fails with the first OSError."""
         return Deferred.fromCoroutine(self._close())
 
     async def _close(self) -> None:
@@ -310,7 +310,7 @@ class FileLogStore:
     def create(
         self, topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig
     ) -> Deferred[IPartitionLog]:
-        """As ILogStore says. A log from before there were topic ids is given the id.
+        """See ILogStore. A log from before there were topic ids is given the id.
 
         Fails with OSError if its files cannot be made.
         """
@@ -337,7 +337,7 @@ class FileLogStore:
         return await self._create_somewhere(Found(topic_partition, topic_id), config)
 
     async def _create_somewhere(self, found: Found, config: LogConfig) -> FileLog:
-        """Make a log in the dir with the fewest; where that fails, in another.
+        """Make a log in the dir with the fewest logs; if that fails, in another one.
 
         :raises OSError: it cannot be made anywhere.
         """
@@ -356,7 +356,7 @@ class FileLogStore:
         raise error
 
     def relocate(self, topic_partition: TopicPartition, path: str) -> None:
-        """As ILogStore says."""
+        """See ILogStore."""
         if self._mover is None:
             from kafkatx.log.store.mover import Mover
 
@@ -366,20 +366,20 @@ class FileLogStore:
         self._mover.relocate(self._entries, topic_partition, self._log_dirs, path)
 
     def _arrived(self, topic_partition: TopicPartition) -> None:
-        """A log is in another dir now: have that written down."""
+        """Add a log that was moved to the changes to record."""
         entry = self._entries.get(topic_partition)
         if entry is not None:
             self._settling.made(entry.log_dir, Found(topic_partition, entry.topic_id))
 
     def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
-        """As ILogStore says; zero for a log from before there were topic ids.
+        """See ILogStore; zero for a log from before there were topic ids.
 
         :raises KeyError: no such log is open.
         """
         return self._entries[topic_partition].topic_id
 
     def delete(self, topic_partition: TopicPartition) -> Deferred[None]:
-        """As ILogStore says. Fires when the directory is renamed; fails with OSError if it cannot be."""
+        """See ILogStore. Fires when the directory is renamed; fails with OSError if it cannot be."""
         return self._changing.run(lambda: Deferred.fromCoroutine(self._delete(topic_partition)))
 
     async def _delete(self, topic_partition: TopicPartition) -> None:
@@ -400,7 +400,7 @@ class FileLogStore:
         )
 
     async def _doom(self, log_dir: LogDir, topic_id: uuid.UUID, name: TopicPartition, delay_ms: int) -> None:
-        """Take away the directory of a partition that a client has deleted; its files go after a delay."""
+        """Rename the directory of a partition that a client has deleted; remove it after a delay."""
         doomed = await log_dir.run(partial(log_dir.files.put_aside, name), f"deleting {name}")
         self._remove_later(log_dir, doomed, delay_ms / 1000, partial(self._settling.removed, topic_id))
 
@@ -411,7 +411,7 @@ class FileLogStore:
         self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
 
     def _forget(self, entry: _Entry) -> None:
-        """Take a log out of the store."""
+        """Remove a log from the store."""
         topic_partition = entry.log.topic_partition
         del self._entries[topic_partition]
         del self._logs[topic_partition]
@@ -419,7 +419,7 @@ class FileLogStore:
         del entry.log_dir.logs[topic_partition]
 
     async def _put_aside(self, entry: _Entry, topic_partition: TopicPartition) -> None:
-        """Make room for a log; what stands there was not deleted by anybody."""
+        """Put a log's directory aside as stray: no client has deleted it."""
         self._forget(entry)
         await self._set_stray(entry.log_dir, topic_partition)
 

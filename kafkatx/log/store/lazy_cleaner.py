@@ -1,4 +1,4 @@
-"""A store's cleaner, made with the first pass: a start need not wait for what it imports."""
+"""A store's cleaner, made before the first pass, so that a start does not import it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class LazyCleaner:
-    """Cleans one log after the other.
+    """Compacts one log after the other.
 
-    :param run_pass: makes the passes; None: a process of its own does.
+    :param run_pass: makes the passes; None: a separate process does.
     """
 
     def __init__(self, config: Any, workers: Workers, files: Files, run_pass: Run | None) -> None:
@@ -28,19 +28,19 @@ class LazyCleaner:
         self._cleaner: LogCleaner | None = None
 
     def reconfigure(self, config: Any) -> None:
-        """Let the next pass take the memory that it may have now."""
+        """Use the memory settings of *config* for the next pass."""
         self._config = config
         if self._cleaner is not None:
             self._cleaner.memory = self._memory()
 
     async def clean_one(self, logs: Sequence[FileLog], now_ms: int) -> FileLog | None:
-        """Clean the log that needs it most; return it, or None where none does."""
+        """Compact the log that needs it most; return it, None if no log needs it."""
         if self._cleaner is None:
             self._cleaner = self._make_cleaner()
         return await self._cleaner.clean_one(logs, now_ms)
 
     async def stop(self) -> None:
-        """End what is under way."""
+        """Stop the pass that is under way."""
         if self._cleaner is not None:
             await self._cleaner.stop()
 

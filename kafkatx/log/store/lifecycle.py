@@ -1,4 +1,4 @@
-"""The steps that a store takes with its log dirs when it opens, writes checkpoints and closes."""
+"""Steps of a store over all of its log dirs: opening, checkpoints, waiting for all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafkatx.types import Expected, TopicPartition
 
 
 def unless_failing(log_dir: LogDir, opening: Deferred[None]) -> Deferred[None]:
-    """Wait for a step of opening a dir; one that cannot be used is offline, for the others may do."""
+    """Take a log dir offline if a step of opening it fails with OSError; the others may be usable."""
 
     def failed(failure: Failure) -> None:
         failure.trap(OSError)
@@ -29,9 +29,9 @@ def unless_failing(log_dir: LogDir, opening: Deferred[None]) -> Deferred[None]:
 
 
 async def survey_all(log_dirs: Sequence[LogDir], expected: Expected | None) -> dict[str, Survey]:
-    """Judge whether the dirs are those of the expected state, and write down that they are.
+    """Check that the log dirs belong to the expected state, and write that to each of them.
 
-    :raises StateLost: they are not; nothing was changed.
+    :raises StateLost: they do not; nothing was changed.
     """
     surveys: dict[str, Survey] = {}
 
@@ -52,7 +52,7 @@ async def survey_all(log_dirs: Sequence[LogDir], expected: Expected | None) -> d
 
 
 def _claim(log_dir: LogDir, surveys: dict[str, Survey], expected: Expected | None) -> None:
-    """In the worker: write down whose dir it is.
+    """Write the owner of a log dir to its ``meta.properties``. In the worker.
 
     :raises OSError: it cannot be written.
     """
@@ -60,14 +60,14 @@ def _claim(log_dir: LogDir, surveys: dict[str, Survey], expected: Expected | Non
         log_dir.files.claim(None, None)
         return
     log_dir.files.claim(expected.cluster_id, ownership.known_directory_id(log_dir.path, surveys, expected))
-    with contextlib.suppress(OSError):  # of a full disk: the next checkpoint is another chance
+    with contextlib.suppress(OSError):  # a full disk: the next checkpoint tries again
         log_dir.files.note(expected.generation())
 
 
 def check_any_online(log_dirs: Sequence[LogDir]) -> None:
-    """Check that some dir can be used.
+    """Check that at least one log dir is online.
 
-    :raises SettingError: none can.
+    :raises SettingError: none is.
     """
     if not _online(log_dirs):
         log_dir = log_dirs[0]
@@ -80,7 +80,7 @@ def _online(log_dirs: Iterable[LogDir]) -> list[LogDir]:
 
 
 def saving(log_dir: LogDir, expected: Expected | None) -> Callable[[], None]:
-    """Return what writes a dir's checkpoints, as they are now."""
+    """Return a function that writes a log dir's checkpoints with the present offsets. It blocks."""
     save = partial(log_dir.files.save, *_offsets(log_dir))
     generation = expected.generation() if expected is not None else 0
 
@@ -92,7 +92,7 @@ def saving(log_dir: LogDir, expected: Expected | None) -> Callable[[], None]:
 
 
 def _offsets(log_dir: LogDir) -> tuple[dict[TopicPartition, int], ...]:
-    """Recovery points, log starts and ends of the logs in one dir."""
+    """Return recovery points, log start offsets and log end offsets of the logs in one dir."""
     logs = log_dir.logs.values()
     return (
         {log.topic_partition: log.flushed_offset for log in logs},

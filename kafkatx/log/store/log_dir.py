@@ -1,7 +1,7 @@
-"""One log dir while a store has it: its worker, its logs, and whether it can still be used.
+"""One log dir of an open store: its worker, its logs, and its state, online or offline.
 
-A dir whose disk fails goes offline: nothing more is read from or written to it until the broker is started
-again. A full disk is no failure: what does not fit is refused, and writing resumes when there is room.
+A dir whose disk fails goes offline: nothing is read from or written to it until the broker is restarted. A
+full disk is no failure: appends that do not fit are refused, and accepted again when there is room.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from kafkatx.types import TopicPartition
 T = TypeVar("T")
 
 SAY_FULL_EVERY_S = 60.0
-"""A full disk refuses every append: one line a minute says so."""
+"""A full disk refuses every append; one line a minute is logged."""
 
 
 @implementer(ILogDir)
 class LogDir:
     """One entry of ``log.dirs``.
 
-    :ivar logs: the logs in it; when it goes offline they stay here, and can be used no more.
-    :ivar error: why it is offline, or None.
-    :ivar arriving: logs that are about to be in it: checkpoints have them already.
+    :ivar logs: the logs in it; when it goes offline they stay here, and cannot be used any more.
+    :ivar error: why it is offline; None if it is online.
+    :ivar arriving: logs that are about to be moved here: checkpoints include them already.
     :ivar incoming: as ILogDir says.
     :param on_offline: called in the reactor thread, once.
     """
@@ -58,18 +58,18 @@ class LogDir:
 
     @property
     def path(self) -> str:
-        """As ILogDir says."""
+        """See ILogDir."""
         return self.files.path
 
     @property
     def directory_id(self) -> str:
-        """As ILogDir says."""
+        """See ILogDir."""
         return self.files.directory_id
 
     def run(self, function: Callable[[], T], doing: str) -> Deferred[T]:
-        """Call a function in the dir's worker; where it fails with OSError, judge the disk by that.
+        """Call a function in the dir's worker; :meth:`report` its OSError.
 
-        :param doing: what is done, for the log: "creating t-0".
+        :param doing: the action, for the broker's log: "creating t-0".
         """
 
         def failed(failure: Failure) -> Failure:
@@ -81,7 +81,7 @@ class LogDir:
         return done.addErrback(failed)
 
     def report(self, error: OSError, doing: str) -> None:
-        """Something failed: take the dir offline if the disk is at fault."""
+        """Take the dir offline if an error is the disk's; log it if the disk is full."""
         if self.error is not None:
             return
         if is_lasting(error):
@@ -90,7 +90,7 @@ class LogDir:
             self._say_full(error, doing)
 
     def take_offline(self, error: OSError, doing: str) -> None:
-        """Use the dir no more."""
+        """Stop using the dir; its partitions answer KAFKA_STORAGE_ERROR."""
         self.error = error
         self.log.critical(
             "log dir {path} is offline: {doing} failed: {error}; its {count} partitions answer"
@@ -118,7 +118,7 @@ class LogDir:
             )
 
     def offsets(self) -> tuple[dict[TopicPartition, int], ...]:
-        """Recovery points, log starts and ends of the logs that are in it, or arriving."""
+        """Return recovery points, log start and log end offsets of the logs in it, or arriving."""
         logs = (self.logs | self.arriving).values()
         return (
             {log.topic_partition: log.flushed_offset for log in logs},
@@ -127,12 +127,12 @@ class LogDir:
         )
 
     def cleaned(self) -> dict[TopicPartition, int]:
-        """Up to where each of them was compacted, if at all."""
+        """Return the offset up to which each of them is compacted, if it was compacted."""
         logs = self.logs | self.arriving
         return {name: log.first_dirty_offset for name, log in logs.items() if log.first_dirty_offset}
 
     def save_offsets(self) -> Deferred[None]:
-        """Write down all that the next start needs to know of them; fails with OSError."""
+        """Write all checkpoints; fails with OSError."""
         offsets, cleaned = self.offsets(), self.cleaned()
 
         def save() -> None:
@@ -142,9 +142,9 @@ class LogDir:
         return self.run(save, "writing checkpoints")
 
     def checkpoint_log_starts(self) -> Deferred[None]:
-        """Write down where the logs start; fails with OSError."""
+        """Write the log start offsets; fails with OSError."""
         return self._starts.join()
 
     def _save_log_starts(self) -> Deferred[None]:
         starts = {name: log.log_start_offset for name, log in (self.logs | self.arriving).items()}
-        return self.run(partial(self.files.save_log_starts, starts), "writing down where logs start")
+        return self.run(partial(self.files.save_log_starts, starts), "writing log start offsets")

@@ -1,4 +1,4 @@
-"""One log dir: its lock, its checkpoints, and the directories of its partitions.
+"""The files of one log dir: lock, checkpoints, and the directories of partitions.
 
 All methods but :meth:`LogDirFiles.unlock` block: they run in the dir's worker.
 """
@@ -56,7 +56,7 @@ MAX_NAME = 255
 class LogDirFiles:
     """One entry of ``log.dirs``.
 
-    :ivar unavailable: the partitions that could not be loaded: what the checkpoints say of them is kept.
+    :ivar unavailable: the partitions that could not be loaded; their entries in checkpoints are kept.
     """
 
     log = Logger()
@@ -81,7 +81,7 @@ class LogDirFiles:
     # --- the lock
 
     def lock(self) -> None:
-        """Make the dir if it is missing, and take it.
+        """Make the dir if it is missing, and lock it.
 
         :raises OSError: it cannot be written.
         :raises SettingError: another broker has it, it belongs to another id, or its lock file is a link.
@@ -94,11 +94,11 @@ class LogDirFiles:
 
     @property
     def locked(self) -> bool:
-        """Whether this broker has the dir."""
+        """True if this broker has locked the dir."""
         return self._lock is not None
 
     def unlock(self) -> None:
-        """Let go of the dir; the lock ends with the descriptor."""
+        """Unlock the dir; the lock ends with the descriptor."""
         self._lock = None
 
     def _check_owner(self) -> None:
@@ -113,7 +113,7 @@ class LogDirFiles:
             )
 
     def claim(self, cluster_id: str | None, directory_id: str | None) -> None:
-        """Write down whose dir it is, where that is not said already.
+        """Write the owner to ``meta.properties`` unless it is there.
 
         :param cluster_id: None: no cluster is known.
         :param directory_id: the dir's id where ``meta.properties`` has none; None: a new one.
@@ -129,12 +129,12 @@ class LogDirFiles:
             except OSError as error:
                 if error.errno not in FULL:
                     raise
-                return  # what is here can be read; the next start is another chance
+                return  # the logs can be read; the next start tries again
             self._meta = pairs
         self.directory_id = pairs.get("directory.id", "")
 
     def note(self, generation: int) -> None:
-        """Write down which change of the cluster's state was seen.
+        """Write the generation of the cluster's state that was seen last.
 
         :raises OSError: it cannot be written.
         """
@@ -144,7 +144,7 @@ class LogDirFiles:
     # --- opening
 
     def survey(self) -> Survey:
-        """Look at what is here; change nothing.
+        """Return what the dir holds; change nothing.
 
         :raises OSError: the dir cannot be read.
         """
@@ -163,10 +163,10 @@ class LogDirFiles:
         return self._survey
 
     def find(self, expected: Expected | None = None) -> list[Found]:
-        """The partitions that are here. Removes what deletion left; from now on a crash is a crash.
+        """Return the partitions that are here; remove deleted ones and the clean-shutdown marker.
 
-        :param expected: directories that are not of this state are put aside as stray, or removed where their
-            topic was deleted; None: all of them are good.
+        :param expected: directories that are not of this state are put aside as stray, or removed if their
+            topic was deleted; None: keep all.
         :raises OSError: the dir cannot be read.
         """
         survey = self._survey or self.survey()
@@ -202,7 +202,7 @@ class LogDirFiles:
         try:
             return decode_offsets(data) if data is not None else {}
         except CheckpointDamaged as error:
-            self.log.warn("{path} is damaged and passed over: {error}", path=self._join(name), error=error)
+            self.log.warn("{path} is damaged and is ignored: {error}", path=self._join(name), error=error)
             return {}
 
     def _read_topic_id(self, name: str) -> uuid.UUID:
@@ -211,13 +211,13 @@ class LogDirFiles:
         try:
             return decode_partition_metadata(data) if data is not None else NO_TOPIC_ID
         except CheckpointDamaged as error:
-            self.log.warn("{path} is damaged and passed over: {error}", path=path, error=error)
+            self.log.warn("{path} is damaged and is ignored: {error}", path=path, error=error)
             return NO_TOPIC_ID
 
     def load(
         self, found: Sequence[Found], configs: Sequence[LogConfig], now_ms: int
     ) -> list[LoadedLog | PartitionUnavailable]:
-        """Open the logs of these partitions; an error stands for one that cannot be used.
+        """Load the logs of these partitions; return an error for each one that cannot be used.
 
         :raises OSError: files cannot be read or written.
         """
@@ -234,6 +234,7 @@ class LogDirFiles:
                 self.unavailable.add(one.topic_partition)
                 loaded.append(error)
             progress.opened()
+        progress.finished()
         return loaded
 
     def _load(self, name: TopicPartition, config: LogConfig, now_ms: int, progress: Progress) -> LoadedLog:
@@ -259,7 +260,7 @@ class LogDirFiles:
     def _with_unavailable(
         self, new: Mapping[TopicPartition, int], old: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int]:
-        """Keep what a checkpoint said of the partitions that could not be loaded."""
+        """Add the old entries of the partitions that could not be loaded."""
         return {**{name: old[name] for name in self.unavailable if name in old}, **new}
 
     # --- checkpoints
@@ -280,7 +281,7 @@ class LogDirFiles:
         self._files.replace(self._join(HIGH_WATERMARKS), encode_offsets(high_watermarks))
 
     def save_log_starts(self, log_starts: Mapping[TopicPartition, int]) -> None:
-        """Write down where the logs start.
+        """Write the log start offsets.
 
         :raises OSError: it could not be written; it is as it was.
         """
@@ -288,7 +289,7 @@ class LogDirFiles:
         self._files.replace(self._join(LOG_STARTS), encode_offsets(starts))
 
     def save_cleaned(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Write down up to where each log was compacted.
+        """Write the offset up to which each log is compacted.
 
         :raises OSError: it could not be written; it is as it was, and too much will be compacted again.
         """
@@ -296,7 +297,7 @@ class LogDirFiles:
         self._files.replace(self._join(CLEANED_OFFSETS), encode_offsets(cleaned))
 
     def mark_clean(self) -> None:
-        """Say that all is on the disk, for the next start; not where a partition is still to be checked."""
+        """Write the clean-shutdown marker, unless a partition is unavailable and must be checked again."""
         if self.unavailable:
             return
         self._files.replace(self._join(CLEAN_SHUTDOWN), b"")
@@ -308,10 +309,10 @@ class LogDirFiles:
     ) -> LoadedLog:
         """Make a partition's directory; a directory in its place is put aside.
 
-        Nothing is brought to the disk here: a directory that a power cut takes, before the coordinator has on
-        record that it was made, is made again.
+        Nothing is synced: if a power cut loses the directory before the cluster's state has it on record, it
+        is made again.
 
-        :param is_deleted: tells whether a client asked to delete the topic of this id.
+        :param is_deleted: returns True if a client has deleted the topic of this id.
         :raises OSError: it cannot be made; nothing usable is left of it.
         """
         name = str(found.topic_partition)
@@ -331,26 +332,26 @@ class LogDirFiles:
         return loaded
 
     def adopt(self, topic_partition: TopicPartition, topic_id: uuid.UUID, sync: bool = True) -> None:
-        """Write down which topic a partition's directory belongs to."""
+        """Write the topic id of a partition's directory."""
         path = self._join(str(topic_partition), PARTITION_METADATA)
         self._files.replace(path, encode_partition_metadata(topic_id), sync)
 
     def put_aside(self, topic_partition: TopicPartition) -> str:
-        """Rename a deleted partition's directory so that no start takes it for one; return the new path."""
+        """Rename a deleted partition's directory to ``...-delete``; return the new path."""
         return self._rename(str(topic_partition), "delete")
 
     def set_moved(self, topic_partition: TopicPartition) -> str:
-        """Rename the directory of a partition that is in another log dir now; return the new path."""
+        """Rename the directory of a partition that was moved to ``...-moved``; return the new path."""
         return self._rename(str(topic_partition), "moved")
 
     def set_stray(self, name: str, why: str) -> None:
-        """Rename a directory that nobody asked to delete so that no start takes it for a partition's.
+        """Rename a directory that no client asked to delete to ``...-stray``.
 
         :raises OSError: it could not be renamed.
         """
         match = DOOMED.fullmatch(name)
         was = match[1] if match else name
-        with contextlib.suppress(OSError):  # the name alone says it, too, unless it is cut off
+        with contextlib.suppress(OSError):  # the new name says the same, unless it is shortened
             self._files.replace(self._join(name, STRAY_METADATA), encode_stray(was, why))
         stray = self._rename(name, "stray", was)
         self.log.warn(
@@ -370,13 +371,13 @@ class LogDirFiles:
         return path
 
     def sync(self) -> None:
-        """Bring the names in this dir to the disk.
+        """Sync the names in this dir.
 
-        :raises OSError: that failed.
+        :raises OSError: it failed.
         """
         self._files.sync_dir(self.path)
 
 
 def _new_directory_id() -> str:
-    """A random id as Kafka writes it."""
+    """Return a random id in Kafka's notation."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode("ascii")

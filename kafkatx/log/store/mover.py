@@ -37,11 +37,11 @@ RemoveLater = Callable[[LogDir, str, float], None]
 Arrived = Callable[[TopicPartition], None]
 
 RETRY_S = 1.0
-"""How long a log is left alone that grew too fast to be taken over."""
+"""Delay before the next attempt to switch a log that grew too fast."""
 
 
 class Entry(Protocol):
-    """What the store knows of an open log: where it is."""
+    """An open log and its log dir, in the store."""
 
     log: FileLog
     log_dir: LogDir
@@ -49,7 +49,7 @@ class Entry(Protocol):
 
 @attrs.define(eq=False)
 class Move:
-    """One log on its way; see ``ILogDir.incoming``."""
+    """The move of one log; see ``ILogDir.incoming``."""
 
     name: TopicPartition
     entries: Mapping[TopicPartition, Entry]
@@ -65,16 +65,16 @@ class Move:
 
     @property
     def offset_lag(self) -> int:
-        """How many offsets the copy lacks."""
+        """The number of offsets that the copy lacks."""
         return max(self.log.log_end_offset - max(self.copied_offset, self.log.log_start_offset), 0)
 
 
 class Mover:
-    """The moves that are under way or wait for their turn.
+    """Runs moves one after the other.
 
-    :ivar moves: by partition.
-    :ivar remove_later: has a directory that was put aside removed; the store sets it.
-    :ivar arrived: called when a log is in its new dir, on the disk; the store sets it.
+    :ivar moves: under way or waiting, by partition.
+    :ivar remove_later: removes a directory after a delay; the store sets it.
+    :ivar arrived: called when a log is in its new dir and synced there; the store sets it.
     :param changing: held while logs are made, deleted, or change their dir.
     """
 
@@ -107,7 +107,7 @@ class Mover:
         log_dirs: Sequence[LogDir],
         path: str,
     ) -> None:
-        """Have a log moved, as ILogStore says.
+        """Move a log; see ILogStore.
 
         :param entries: the open logs.
         :raises RequestError: LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR, REPLICA_NOT_AVAILABLE.
@@ -133,7 +133,7 @@ class Mover:
         running.addErrback(self._broken, move).addBoth(lambda _: self._running.discard(running))
 
     def stop(self, name: TopicPartition) -> None:
-        """Give a move up, if there is one; what was copied is removed."""
+        """Cancel a move, if there is one; its copy is removed."""
         move = self.moves.pop(name, None)
         if move is not None:
             move.stopped = True
@@ -142,7 +142,7 @@ class Mover:
                 move.waiting.cancel()
 
     async def stop_all(self) -> None:
-        """Give all moves up; returns when nothing is copied any more."""
+        """Cancel all moves; return when all have ended."""
         for name in list(self.moves):
             self.stop(name)
         for running in list(self._running):
@@ -160,9 +160,9 @@ class Mover:
         self.log.failure("moving {name} to {path} failed", failure, name=move.name, path=move.target.path)
 
     def _check(self, move: Move) -> None:
-        """Look whether to go on.
+        """Check that the move is to continue.
 
-        :raises Stopped: not.
+        :raises Stopped: it was cancelled.
         """
         if move.stopped or move.source.error is not None or move.target.error is not None:
             raise Stopped
@@ -223,13 +223,13 @@ class Mover:
             move.waiting = None
 
     def _forget_note(self, note: str) -> None:
-        """In the worker: what an earlier move of this log noted is of no use any more, but could mislead."""
+        """Remove the note of an earlier move of this log, which could mislead a start. In the worker."""
         if self._files.exists(note):
             self._files.unlink(note)
             self._files.sync_dir(os.path.dirname(note))
 
     async def _round(self, move: Move, copy: Copy) -> Shape:
-        """Copy until one round met no change of the log's files."""
+        """Copy until the log's files do not change during one round."""
         while True:
             self._check(move)
             shape = Shape.of(move.log)
@@ -247,7 +247,7 @@ class Mover:
             return shape
 
     async def _take_over(self, move: Move, copy: Copy) -> bool:
-        """Let the log go on in the copy; False if it does not keep still enough."""
+        """Switch the log to the copy; return False if the log grows too fast."""
         changing = self._changing
         await changing.acquire()
         try:
@@ -266,7 +266,9 @@ class Mover:
 
     async def _switch(self, move: Move, copy: Copy) -> bool:
         log, target = move.log, move.target
-        target.arriving[move.name] = log  # what a start must know of it is there before its name is
+        target.arriving[move.name] = (
+            log  # checkpoints in the target have it before the directory gets its name
+        )
         await target.save_offsets()
         for _ in range(HELD_ROUNDS):
             shape = await self._round(move, copy)
@@ -283,7 +285,7 @@ class Mover:
         return False
 
     async def _settle(self, move: Move) -> None:
-        """The log is in its new log dir: have it on the disk there, then put the old directory aside."""
+        """Sync the log in its new log dir, then put the old directory aside."""
         self._forget(move)
         try:
             await move.log.flush()

@@ -1,4 +1,4 @@
-"""Whether the log dirs and the cluster's state belong together, judged before anything is changed. Pure."""
+"""The check that log dirs and the cluster's state belong together, before anything is changed. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafkatx.types import Expected, TopicPartition
 
 @attrs.frozen
 class Found:
-    """A partition's directory and the topic that it says it belongs to."""
+    """A partition's directory and the topic id in it."""
 
     topic_partition: TopicPartition
     topic_id: uuid.UUID
@@ -23,7 +23,7 @@ class Found:
 
 @attrs.frozen
 class Survey:
-    """What a log dir holds.
+    """The content of a log dir.
 
     :ivar cluster_id: of ``meta.properties``; None if it names none.
     :ivar directory_id: the same.
@@ -42,7 +42,7 @@ class Survey:
 def check(surveys: Mapping[str, Survey], expected: Expected) -> None:
     """Check that these log dirs, by path, are those of the expected state.
 
-    :raises StateLost: they are not, and nobody said that they should be put aside.
+    :raises StateLost: they are not, and ``kafkatx.start.anew`` is not set.
     """
     ids: dict[str, str] = {}
     for path, survey in surveys.items():
@@ -71,7 +71,7 @@ def check(surveys: Mapping[str, Survey], expected: Expected) -> None:
 
 
 def _check_any_known(surveys: Mapping[str, Survey], expected: Expected) -> None:
-    """Check that an empty state, or log dirs that name no cluster, are not those of somebody else."""
+    """Check that an empty state, or log dirs without a cluster id, belong to this cluster."""
     if not expected.empty and all(survey.cluster_id for survey in surveys.values()):
         return
     unknown = 0
@@ -89,7 +89,7 @@ def _check_any_known(surveys: Mapping[str, Survey], expected: Expected) -> None:
 
 
 def problem(found: Found, expected: Expected) -> str | None:
-    """Why a partition's directory is not that of the expected state; None if it is."""
+    """Return why a partition's directory is not of the expected state; None if it is."""
     topic_id = expected.topic_id(found.topic_partition)
     if topic_id is None:
         return "the cluster has no such partition"
@@ -99,7 +99,7 @@ def problem(found: Found, expected: Expected) -> str | None:
 
 
 def lost(surveys: Mapping[str, Survey], expected: Expected) -> Iterator[tuple[str, str]]:
-    """Yield the log dirs that held partitions and are empty now, by path; and what to say of them."""
+    """Yield the path of each log dir that held partitions and is empty now, and a message."""
     present = {survey.directory_id for survey in surveys.values()}
     for path, survey in surveys.items():
         if survey.directory_id is not None or survey.found:
@@ -115,7 +115,7 @@ def lost(surveys: Mapping[str, Survey], expected: Expected) -> Iterator[tuple[st
 
 
 def known_directory_id(path: str, surveys: Mapping[str, Survey], expected: Expected) -> str | None:
-    """The id on record of the log dir at *path*, unless another dir has it now."""
+    """Return the id on record of the log dir at *path*; None if there is none, or another dir has it now."""
     present = {survey.directory_id for survey in surveys.values()}
     for directory_id, there in expected.recorded.log_dirs.items():
         if os.path.abspath(there) == path and directory_id not in present:
@@ -124,7 +124,7 @@ def known_directory_id(path: str, surveys: Mapping[str, Survey], expected: Expec
 
 
 def _counts(expected: Expected) -> dict[str, int]:
-    """The number of partitions that are on record for each log dir."""
+    """Return the number of partitions on record for each log dir."""
     counts: dict[str, int] = {}
     for placed in expected.recorded.placed.values():
         for directory_id in placed.values():

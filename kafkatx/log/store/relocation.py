@@ -46,13 +46,13 @@ MOVED_FROM = "moved-from"
 """The file in a copy that names the directory it is a copy of."""
 
 TAIL_BYTES = 1 << 20
-"""As much may be copied in the reactor thread: what one produce request may write there, too."""
+"""The most that is copied in the reactor thread, which writes as much for one produce request."""
 
 CHUNK_BYTES = 8 << 20
-"""How much is copied before it is looked whether to go on."""
+"""How much is copied between two checks for cancellation."""
 
 HELD_ROUNDS = 10
-"""How many rounds flushes are held for at most: a log that grows faster than it is copied must go on."""
+"""The most rounds for which flushes are held: a log may grow faster than it is copied."""
 
 _MOVED = re.compile(r"(.+)\.[0-9a-f]{32}-moved")
 _FUTURE = re.compile(r".+\.[0-9a-f]{32}-future")
@@ -67,7 +67,7 @@ class SourceFailed(OSError):
 
 
 class Stopped(Exception):
-    """The move was given up: the log was deleted, or is to go elsewhere, or a dir is offline."""
+    """The move was cancelled: the log was deleted, is to go elsewhere, or a dir is offline."""
 
 
 @attrs.frozen
@@ -86,7 +86,7 @@ class Part:
 
 @attrs.frozen
 class Shape:
-    """What a log consisted of at one moment."""
+    """The segments and files of a log at one moment."""
 
     segments: tuple[LogSegment, ...]
     parts: tuple[Part, ...]
@@ -95,14 +95,14 @@ class Shape:
 
     @classmethod
     def of(cls, log: FileLog) -> Shape:
-        """Of a log, now. Reactor thread."""
+        """Return the present shape of a log. Reactor thread."""
         segments = tuple(log.segments)
         parts = [part for segment in segments for part in _parts(segment)]
         return cls(segments, tuple(parts), log.cuts, log.log_end_offset)
 
 
 def _parts(segment: LogSegment) -> list[Part]:
-    """The files of a segment; one that is written to has its indexes in memory, others in their files."""
+    """Return the files of a segment; the size of an index that is not in memory is -1."""
     found = [Part(segment, LOG, segment.size)]
     for suffix, index in ((INDEX, segment.index), (TIME_INDEX, segment.time_index)):
         size = len(index) * index.entry.size if index.loaded else -1
@@ -145,19 +145,19 @@ class Copy:
         remove_copy(self._files, self.directory)
 
     def forget(self) -> None:
-        """The log was cut: what was copied may not be what is there now."""
+        """Forget what was copied: the log was truncated, and its files may differ now."""
         self._segments.clear()
         self.whole.clear()
 
     def is_whole(self, part: Part) -> bool:
-        """True if nothing of a file is missing, as far as can be told without a look at it."""
+        """Return True if nothing of a file is missing, as far as is known without a look at it."""
         if (part.segment, part.suffix) in self.whole:
             return True
         copied = self._copied.get((part.segment.base_offset, part.suffix))
         return part.segment in self._segments and copied == part.size
 
     def drop_old(self, shape: Shape) -> None:
-        """Remove what the log does not consist of any more."""
+        """Remove the copies of files that the log has no more."""
         for segment in self._segments - set(shape.segments):
             self._segments.discard(segment)
             self.whole -= {(segment, suffix) for suffix in (LOG, INDEX, TIME_INDEX)}
@@ -211,7 +211,7 @@ class Copy:
         return data
 
     def copy_others(self) -> None:
-        """Copy what else is in the directory: the epochs, the topic's id, states of producers."""
+        """Copy the other files of the directory: epochs, topic id, producer snapshots."""
         names = self._files.names(self.source)
         for name in self._files.names(self.directory):
             if name.endswith(SNAPSHOT) and name not in names:
@@ -230,7 +230,7 @@ class Copy:
         self._files.sync_dir(self.directory)
 
     def fits(self, shape: Shape, log: FileLog) -> bool:
-        """True if nothing but the end of the active segment, a short one, is missing. Reactor thread."""
+        """Return True if only a short end of the active segment is missing. Reactor thread."""
         if tuple(log.segments) != shape.segments or log.cuts != shape.cuts:
             return False
         if log.flushed_offset > shape.end_offset:
@@ -240,7 +240,7 @@ class Copy:
         return not tail or (active.index.loaded and active.time_index.loaded and tail <= TAIL_BYTES)
 
     def add_tail(self, log: FileLog) -> None:
-        """Copy what the active segment has got since. Reactor thread.
+        """Copy what was appended to the active segment since. Reactor thread.
 
         :raises OSError: it cannot be copied; nothing has changed for the log.
         """
@@ -255,17 +255,17 @@ class Copy:
             self._files.replace(os.path.join(self.directory, LEADER_EPOCHS), epochs, sync=False)
 
     def take_name(self) -> None:
-        """Become the partition's directory. Reactor thread.
+        """Rename the copy to the partition's name. Reactor thread.
 
-        :raises OSError: it keeps the name that it had.
+        :raises OSError: it keeps its old name.
         """
         self._files.rename(self.directory, self.final)
 
 
 def remove_copy(files: Files, directory: str) -> None:
-    """Remove a copy that is not wanted any more.
+    """Remove a copy.
 
-    It is renamed first: half of a copy, perhaps without the note, would not be known as one.
+    It is renamed first: a part of a copy, perhaps without the note, would not be recognised.
     """
     if files.exists(directory):
         doomed = directory.removesuffix("-future") + "-moved"
@@ -274,11 +274,10 @@ def remove_copy(files: Files, directory: str) -> None:
 
 
 def settle(files: Files, places: Sequence[ILogDir]) -> None:
-    """Carry through or take back what a crash has left of moves between dirs. Blocks.
+    """Complete or undo the moves between dirs that a crash has interrupted. Blocks.
 
-    Called before the dirs are opened. A copy is removed only where the directory that it is a copy of is
-    there.
-    What fails is told; who opens the dir finds it, too.
+    Called before the dirs are opened. A copy is removed only if its original is there. Errors are logged;
+    opening the dir meets them again.
     """
     names: dict[str, list[str]] = {}
     for place in places:

@@ -21,7 +21,7 @@ from kafkatx.types import TopicPartition
 
 
 class Whereabouts(NamedTuple):
-    """Where the directory of an unavailable partition is, and whose it is."""
+    """The log dir and the topic of an unavailable partition's directory."""
 
     log_dir: LogDir
     topic_id: uuid.UUID

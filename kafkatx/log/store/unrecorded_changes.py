@@ -1,4 +1,4 @@
-"""What a store has made and deleted and nobody has written down yet."""
+"""Partition directories made and deleted that the cluster's state does not record yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafkatx.types import DirectoryChanges, Expected, Placement, TopicPartition
 
 
 class UnrecordedChanges:
-    """The directories made, and the topics deleted, since the store was asked last.
+    """The directories made, and the topics deleted, since the last call of :meth:`settle`.
 
     :ivar deleted: ids of topics that a client asked to delete: their directories may be removed.
     """
@@ -27,7 +27,7 @@ class UnrecordedChanges:
         self._sees_all = True
 
     def opened(self, log_dirs: Iterable[tuple[LogDir, Survey]], expected: Expected) -> None:
-        """Compare what was found, and not put aside, with what is on record.
+        """Compare the directories that were found, and not put aside, with those on record.
 
         :param log_dirs: the log dirs that are online.
         """
@@ -53,16 +53,16 @@ class UnrecordedChanges:
             self._placed.append(Placement(topic_id, number, log_dir.directory_id))
 
     def made(self, log_dir: LogDir, found: Found) -> None:
-        """A partition's directory was made; it may not be on the disk yet."""
+        """Add a directory that was made; its name may not be synced yet."""
         self._made[found.topic_partition] = (found.topic_id, log_dir)
 
     def deleting(self, topic_id: uuid.UUID) -> None:
-        """A client wants a topic's partition deleted."""
+        """Add a partition that a client asked to delete."""
         self.deleted.add(topic_id)
         self._going[topic_id] += 1
 
     def removed(self, topic_id: uuid.UUID) -> None:
-        """A deleted partition's directory is gone."""
+        """Note that the directory of a deleted partition was removed."""
         self._going[topic_id] -= 1
         if not self._going[topic_id]:
             del self._going[topic_id]
@@ -70,9 +70,9 @@ class UnrecordedChanges:
             self._gone.append(topic_id)
 
     async def settle(self, log_dirs: Iterable[LogDir]) -> DirectoryChanges:
-        """Bring the names of new directories to the disk; return what can be written down.
+        """Sync the names of new directories; return the changes to record.
 
-        :raises OSError: that failed.
+        :raises OSError: a sync failed.
         """
         made, self._made = self._made, {}
         for log_dir in {log_dir for _, log_dir in made.values()}:

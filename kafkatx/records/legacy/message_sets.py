@@ -119,7 +119,7 @@ def build(
 
 
 class AssignedPosition(NamedTuple):
-    """Where an outer message stands in the set as stored: what an offset index and a time index need."""
+    """The position of an outer message in the set as stored, for the offset index and the time index."""
 
     position: int
     last_offset: int
@@ -127,14 +127,14 @@ class AssignedPosition(NamedTuple):
 
 
 class AssignedInfo(NamedTuple):
-    """What a log must know of a message set that has got its offsets.
+    """The facts that a log needs of a message set with assigned offsets.
 
     ``count`` records, of which the last has ``last_offset`` (base_offset - 1 if there are none);
     ``max_timestamp`` in ms, -1 where no message has a time, and the offset of the first that has it
     (-1 likewise; within a wrapper of LogAppendTime it is the last inner message's, as in Apache Kafka).
     """
 
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    count: int  # type: ignore[assignment]  # hides tuple.count
     last_offset: int
     max_timestamp: int
     offset_of_max_timestamp: int

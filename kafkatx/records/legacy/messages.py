@@ -67,7 +67,7 @@ class LegacyMessage(NamedTuple):
 
     @property
     def codec(self) -> Codec:
-        """How the value, a message set, is compressed; NONE: it is not one.
+        """The codec of the value if it is a message set; otherwise NONE.
 
         :raises UnsupportedCompression: no codec has this number.
         """
@@ -75,7 +75,7 @@ class LegacyMessage(NamedTuple):
 
     @property
     def log_append_time(self) -> bool:
-        """Whether the broker's clock gave the timestamp."""
+        """True if the timestamp is from the broker's clock."""
         return self.magic > 0 and self.attributes & TIMESTAMP_TYPE != 0
 
 
@@ -137,7 +137,7 @@ def check(data: bytes | memoryview, message: LegacyMessage) -> None:
 
 @attrs.frozen
 class Inner:
-    """What a wrapper holds: the inner message set, and what one walk through it has found.
+    """The content of a wrapper: the inner message set and the result of one walk through it.
 
     ``dense``: the offsets, as they stand, follow each other without gaps. ``newest`` is the largest
     timestamp, ``index_of_newest`` the place of the first message that has it.

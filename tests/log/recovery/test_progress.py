@@ -11,12 +11,12 @@ from kafkatx.log.recovery.progress import LOOK_EVERY_BYTES, SAY_EVERY_S, Progres
 
 class ProgressTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two logs are to be opened."""
+        """Make a progress of two logs."""
         self.clock = Clock()
         self.progress = Progress("/logs", 2, self.clock.seconds)
 
     def test_long(self) -> None:
-        """Reading that takes long is told of, every few seconds."""
+        """A long read is logged every few seconds."""
         with capturedLogs() as events:
             for _ in range(4):
                 self.clock.advance(SAY_EVERY_S / 2)
@@ -26,16 +26,28 @@ class ProgressTests(SynchronousTestCase):
         self.assertEqual(said, [expected.format(32), expected.format(64)])
 
     def test_many(self) -> None:
-        """So are many small logs, but not the last: that the broker is ready comes next."""
+        """Many small logs are logged, too, but not the last one."""
         with capturedLogs() as events:
             for _ in range(2):
                 self.clock.advance(SAY_EVERY_S)
                 self.progress.opened()
         self.assertEqual(len(events), 1)
 
+    def test_finished(self) -> None:
+        """The end of a long recovery is logged with its duration."""
+        self.progress.read(LOOK_EVERY_BYTES)
+        self.clock.advance(SAY_EVERY_S)
+        with capturedLogs() as events:
+            self.progress.finished()
+        self.assertEqual(
+            [formatEvent(event) for event in events],
+            [f"/logs: all 2 logs are open after {SAY_EVERY_S} s, {LOOK_EVERY_BYTES >> 20} MiB were checked"],
+        )
+
     def test_short(self) -> None:
-        """What is done soon is not told of."""
+        """A short recovery is not logged."""
         with capturedLogs() as events:
             self.progress.read(LOOK_EVERY_BYTES * 100)
             self.progress.opened()
+            self.progress.finished()
         self.assertEqual(events, [])

@@ -1,8 +1,8 @@
-"""Every interface of the house: what a part promises to the floors above it, and to third parties.
+"""The interfaces of kafkatx's parts, for the parts that use them and for plugins of third parties.
 
-Contract tests that any implementation can run stand in :mod:`kafkatx.testing.contracts`. How an
-implementation is made known stands in :mod:`kafkatx.extension`; the arguments its factory is called with
-stand here, under "Factory".
+:mod:`kafkatx.testing.contracts` has contract tests that any implementation can run.
+:mod:`kafkatx.extension` describes how an implementation is installed as a plugin. "Factory" in an interface's
+docstring gives the arguments of a plugin's factory.
 """
 
 from kafkatx.interfaces.client import IAssignor, IBalancer, IEventHandler, IProducerCallbacks
@@ -10,8 +10,10 @@ from kafkatx.interfaces.coordination import ConfigChange, ICoordinator
 from kafkatx.interfaces.serialization import IConfigurable, IDecoder, IEncoder, IPartitioner, IRowDecoder
 from kafkatx.interfaces.storage import (
     IAppended,
+    IIncomingLog,
     ILogDir,
     ILogStore,
+    INeedsValidation,
     IPartitionLog,
     IRetentionPolicy,
     ISegmentFacts,
@@ -28,8 +30,10 @@ __all__ = [
     "IDecoder",
     "IEncoder",
     "IEventHandler",
+    "IIncomingLog",
     "ILogDir",
     "ILogStore",
+    "INeedsValidation",
     "IPartitionLog",
     "IPartitioner",
     "IProducerCallbacks",

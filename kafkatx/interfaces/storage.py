@@ -1,60 +1,89 @@
-"""What a partition's log, the store of all logs and a retention policy promise."""
+"""Interfaces of storage: a partition's log, the store of all logs, and retention policies.
+
+A Deferred must not be cancelled unless its method says what cancelling does. The attributes are annotated
+with their types, which mypy checks where an interface is used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from zope.interface import Attribute, Interface
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred  # Spark's workers know no Twisted
 
+    from kafkatx.config.broker_config import BrokerConfig
+    from kafkatx.config.log_config import LogConfig
+    from kafkatx.types import ActiveProducer, DirectoryChanges, Expected, Records, TopicPartition
+
 
 NEEDS_VALIDATION = -2
-"""The ``error`` of an append whose records must be looked into first, which takes its time."""
-
+"""The ``error`` of an append whose records must be validated in a worker first."""
 
 TRUSTED = object()
-"""Given as ``validated``: the records are the broker's own, and nobody looks into them."""
+"""Passed as ``validated``: the records are the broker's own and are not validated."""
 
 DEFER_VALIDATION = object()
-"""Given as ``validated``: nothing that takes time is to be done at once, for the request has more of it."""
+"""Passed as ``validated``: validate nothing at once, not even small batches; the request has more of them."""
 
 
 class IAppended(Interface):
-    """What became of one call to :meth:`IPartitionLog.append`.
+    """The result of one call of :meth:`IPartitionLog.append`.
 
-    If ``error`` is :data:`NEEDS_VALIDATION` nothing was staged. Such a result has one more attribute,
-    ``validate``: call it in a worker without arguments, and pass what it returns to a second append.
+    If ``error`` is :data:`NEEDS_VALIDATION` nothing was staged and the result provides
+    :class:`INeedsValidation`.
     """
 
-    error = Attribute("0, or the protocol's error code (int); then nothing was staged.")
-    message = Attribute("str or None: why, for a person.")
-    base_offset = Attribute("int: offset of the first record; for a duplicate the original's; -1 on error.")
-    last_offset = Attribute("int: offset of the last record, inclusive; -1 on error.")
-    log_append_time_ms = Attribute("int: the broker's time if the topic says LogAppendTime, else -1.")
-    record_errors = Attribute("Sequence of (index in the batch, message): the records at fault, if known.")
+    error: int = Attribute("0, or the protocol's error code; then nothing was staged.")
+    message: str | None = Attribute("The reason of the error, for people.")
+    base_offset: int = Attribute("Offset of the first record; for a duplicate the original's; -1 on error.")
+    last_offset: int = Attribute("Offset of the last record, inclusive; -1 on error.")
+    log_append_time_ms: int = Attribute("The broker's time if the topic has LogAppendTime, else -1.")
+    record_errors: Sequence[tuple[int, str]] = Attribute(
+        "(index in the batch, message) of the records at fault, if known."
+    )
+
+
+class INeedsValidation(IAppended):
+    """The result of an append with the error :data:`NEEDS_VALIDATION`.
+
+    Call ``validate`` in a worker and pass its result to a second append.
+    """
+
+    validate: Callable[[], object] = Attribute("Validates the records; blocks, so it is called in a worker.")
+
+
+class ISegmentFacts(Interface):
+    """The facts about a segment that a retention policy may use."""
+
+    base_offset: int = Attribute("Offset of the first record that the segment may hold.")
+    size_bytes: int = Attribute("Size of the segment's records.")
+    max_timestamp_ms: int = Attribute(
+        "The largest timestamp of its records, or the file's modification time if no record has one."
+    )
 
 
 class IPartitionLog(Interface):
-    """One partition's records.
+    """The records of one partition.
 
-    Offsets are dense and increasing. ``append`` stages, ``write`` makes it so: several appends between
-    two writes cost one system call. Nothing staged is visible to ``read`` or in ``log_end_offset``.
-    Used from the reactor thread only; what blocks runs in the store's workers.
+    Offsets are dense and increasing. ``append`` stages records and ``write`` writes them: several appends
+    before one write cost one system call. Staged records are neither visible to ``read`` nor counted in
+    ``log_end_offset``. A log is used from the reactor thread only; blocking calls run in the store's workers.
     """
 
-    topic_partition = Attribute("types.TopicPartition")
-    config = Attribute("config.log_config.LogConfig; replaced by configure().")
-    log_start_offset = Attribute("int: the first offset that can be read.")
-    log_end_offset = Attribute("int: the offset that the next record gets, counting written records only.")
-    flushed_offset = Attribute("int: all below it has been synced to the disk, as far as is known.")
-    size_bytes = Attribute("int: bytes of all segments.")
-    segments = Attribute("Sequence of ISegmentFacts, oldest first; the last is the active one.")
-    on_flushed = Attribute(
-        "Callable[[], None] or None: called after a sync moved flushed_offset; not where write() moves it at "
-        "once. Whoever owns the log sets it."
+    topic_partition: TopicPartition = Attribute("The partition.")
+    config: LogConfig = Attribute("The settings; replaced by configure().")
+    log_start_offset: int = Attribute("The first offset that can be read.")
+    log_end_offset: int = Attribute("The offset of the next record; only written records count.")
+    flushed_offset: int = Attribute("All records below it are known to be synced to the disk.")
+    size_bytes: int = Attribute("Size of all segments.")
+    segments: Sequence[ISegmentFacts] = Attribute("The segments, oldest first; the last is the active one.")
+    on_flushed: Callable[[], None] | None = Attribute(
+        "Called after a sync has moved flushed_offset, but not if write() itself moves it. The owner of the "
+        "log sets it."
     )
 
     def append(
@@ -62,222 +91,240 @@ class IPartitionLog(Interface):
         leader_epoch: int,
         now_ms: int,
         one_batch: bool,
-        validated: Any = None,
+        validated: object = None,
     ) -> IAppended:
         """Validate and stage the records of one produce request for this partition.
 
-        Offsets and leader epoch are stamped without copying the records; *records* must stay unchanged
-        until :meth:`write`. Records are not decoded, except where the format forces it: magic 0 and 1,
-        a compacted topic (keys), a topic whose compression.type differs from the batch's, and where
-        kafkatx.records.validation asks for it.
+        Offsets and leader epoch are set without copying the records: *records* must not change until
+        :meth:`write`. Records are not decoded, except where the format requires it: magic 0 and 1, a
+        compacted topic (keys), a topic whose compression.type differs from the batch's, and where
+        kafkatx.records.validation demands it.
 
-        :param validated: what ``validate`` of an earlier append of the same records returned (the result may
-            be NEEDS_VALIDATION again if the log has changed since), :data:`TRUSTED` or
+        :param one_batch: True for Produce v3+: exactly one magic-2 batch, else INVALID_RECORD. False for
+            Produce v0-2: one or more messages of magic 0 or 1, stored unchanged but for their offsets.
+        :param validated: the value that ``validate`` of an earlier append of the same records returned (the
+            result may be NEEDS_VALIDATION again if the log has changed since), :data:`TRUSTED` or
             :data:`DEFER_VALIDATION`.
-        :param one_batch: Produce v3+: exactly one magic-2 batch, else INVALID_RECORD. False (Produce
-            v0-2): one or more messages of magic 0 or 1, stored as they came with offsets assigned.
         :return: :class:`IAppended`. Errors of the input are codes in it, never exceptions:
             CORRUPT_MESSAGE, INVALID_RECORD, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP,
             OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNSUPPORTED_COMPRESSION_TYPE.
-            A duplicate of one of the producer's last five batches is success with the original offsets
-            and stages nothing.
+            A duplicate of one of the producer's last five batches succeeds with the original offsets and
+            stages nothing.
         """
 
     def write() -> None:
-        """Write all that is staged, with one ``writev`` where a log is a file.
+        """Write all staged records, with one ``writev`` if the log is a file.
 
-        :raises OSError: nothing of it is in the log (it was cut back), the staged appends are gone and
-            the producers' state is what it was before them. The caller answers KAFKA_STORAGE_ERROR.
+        :raises OSError: none of them is in the log (it was cut back), the staged appends are dropped, and the
+            state of the producers is as before them. The caller answers KAFKA_STORAGE_ERROR.
         """
 
-    def read(offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Any:
-        """Return batches from the one that holds *offset* on, as ``types.Records``; empty at the end.
+    def read(offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Records:
+        """Return batches, starting with the one that holds *offset*; empty at the end of the log.
 
-        :param max_bytes: not more than this, except as *at_least_one* says. Only whole batches: the last
-            may be cut off only where to find its end would mean waiting for the disk.
+        :param max_bytes: the maximum size, except for *at_least_one*. All batches are whole; the last one may
+            be cut off only if finding its end would mean waiting for the disk.
         :param end_offset: exclusive; no batch with an offset at or above it is returned.
-        :param at_least_one: the first batch is returned whole, however large.
+        :param at_least_one: return the first batch whole, however large it is.
         :raises RequestError: OFFSET_OUT_OF_RANGE unless log_start_offset <= offset <= log_end_offset.
         """
 
     def readable_bytes(offset: int, end_offset: int) -> int:
-        """About how many bytes lie from *offset* to *end_offset* (exclusive); cheap, for min_bytes."""
+        """Return the approximate size of the records from *offset* to *end_offset* (exclusive); cheap."""
 
     def warm(offset: int, max_bytes: int) -> Deferred[None] | None:
-        """See to it that a read of *max_bytes* at *offset* does not wait for the disk.
+        """Load records into the page cache, so that a read of *max_bytes* at *offset* does not block.
 
-        :return: None: it would not. Else fires when it would not any more; what fails meanwhile the read
-            will tell. Cancelling it ends the waiting only.
+        :return: None if such a read does not block now. Otherwise a Deferred that fires with None when it
+            does not block any more. It never fails: the read reports errors. Cancelling it ends the waiting
+            only.
         """
 
     def offset_for_timestamp(timestamp_ms: int) -> Deferred[tuple[int, int, int] | None]:
-        """Find the first record, by offset, at or after a time.
+        """Find the first record, by offset, with this timestamp or a later one.
 
         :return: fires with its (offset, timestamp, leader epoch), or None if there is none; fails with
-            OSError, and with CorruptRecords where a batch that may hold it is damaged.
+            OSError, and with CorruptRecords if a batch that may hold it is damaged. Cancelling it ends the
+            search.
         """
 
     def max_timestamp() -> Deferred[tuple[int, int, int] | None]:
-        """Find the record with the largest timestamp; as :meth:`offset_for_timestamp`, None when empty."""
+        """Find the record with the largest timestamp.
 
-    def epoch_at(offset: int) -> int:
-        """The leader epoch that wrote *offset*; for the log end the latest; -1 when there is none."""
-
-    def end_offset_for_epoch(leader_epoch: int) -> tuple[int, int]:
-        """(epoch, exclusive end offset) of the largest epoch not above *leader_epoch*; (-1, -1) if none.
-
-        One from before the first epoch that is known ends where that begins (KIP-320).
+        :return: as :meth:`offset_for_timestamp`; None if the log is empty.
         """
 
-    def active_producers() -> Any:
-        """Sequence of ``types.ActiveProducer``: the idempotent producers that the log knows of."""
+    def epoch_at(offset: int) -> int:
+        """Return the leader epoch that wrote *offset*; for the log end the latest; -1 if there is none."""
 
-    def configure(config: Any) -> None:
-        """Use another ``LogConfig`` from now on."""
+    def end_offset_for_epoch(leader_epoch: int) -> tuple[int, int]:
+        """Return (epoch, exclusive end offset) of the largest epoch not above *leader_epoch*.
+
+        (-1, -1) if there is none. An epoch before the first known one ends where that begins (KIP-320).
+        """
+
+    def active_producers() -> Sequence[ActiveProducer]:
+        """Return the idempotent producers that the log knows."""
+
+    def configure(config: LogConfig) -> None:
+        """Replace the settings."""
 
     def flush() -> Deferred[int]:
-        """Sync to the disk in a worker; fires with the offset up to which (exclusive) all is synced.
+        """Sync the log to the disk in a worker.
 
-        Those who ask while a sync is under way share the one that follows it (group commit).
+        Calls during a sync share the next one (group commit).
+
+        :return: fires with the offset up to which (exclusive) all records are synced; fails with OSError.
         """
 
     def truncate_to(offset: int) -> None:
-        """Cut the log so that *offset* is the next to be appended."""
+        """Cut the log, so that *offset* is the next one to be appended."""
 
     def advance_log_start(offset: int) -> None:
-        """Let no reader see what is below *offset*; whole segments below it go."""
+        """Hide the records below *offset* from readers, and delete whole segments below it."""
 
     def retain(now_ms: int) -> int:
-        """Let whole segments go as the log's ``IRetentionPolicy`` says; return how many went.
+        """Delete segments by the log's ``IRetentionPolicy``; return their number.
 
-        Files are renamed at once and unlinked later, in a worker.
+        Their files are renamed at once and unlinked later, in a worker.
         """
 
     def roll_if_due(now_ms: int) -> None:
-        """Start a new segment if the active one is older than segment.ms."""
+        """Roll to a new segment if the active one is older than segment.ms."""
+
+
+class IIncomingLog(Interface):
+    """A log that is being moved into a log dir."""
+
+    size_bytes: int = Attribute("Size of the part that is copied.")
+    offset_lag: int = Attribute("Number of offsets that the copy lacks.")
 
 
 class ILogDir(Interface):
-    """One of the directories that a store keeps its logs in."""
+    """One of the directories in which a store keeps its logs."""
 
-    path = Attribute("str: the absolute path, as DescribeLogDirs tells it.")
-    directory_id = Attribute("str: its lasting id, by which it is known at another path, too (KIP-858).")
-    error = Attribute("OSError or None: why the dir is offline; nothing in it can be used until a restart.")
-    logs = Attribute("Mapping[TopicPartition, IPartitionLog]: the logs that are, or were, in it.")
-    incoming = Attribute(
-        "Mapping[TopicPartition, Any]: the logs that are on their way into it: objects with size_bytes, of "
-        "what is copied, and offset_lag, how many offsets the copy lacks."
+    path: str = Attribute("The absolute path, as in DescribeLogDirs.")
+    directory_id: str = Attribute("Its lasting id, which does not change with the path (KIP-858).")
+    error: OSError | None = Attribute(
+        "The reason why the dir is offline; nothing in it can be used until a restart."
     )
+    logs: Mapping[TopicPartition, IPartitionLog] = Attribute("The logs that are, or were, in it.")
+    incoming: Mapping[TopicPartition, IIncomingLog] = Attribute("The logs that are being moved into it.")
 
 
 class ILogStore(Interface):
     """All partition logs of one broker.
 
     Factory: ``factory(config, workers, clock, find_retention)``: a ``config.BrokerConfig``,
-    :data:`Workers`, an ``IReactorTime`` and a callable from a policy's name to an
-    :class:`IRetentionPolicy`. The clock's ``seconds()`` are those of the wall clock, for timestamps of
-    segments; its delayed calls come when they are due also if the wall clock is set meanwhile.
+    :data:`Workers`, an ``IReactorTime`` and a callable that returns the :class:`IRetentionPolicy` of a name.
+    The clock's ``seconds()`` are those of the wall clock, for timestamps of segments; its delayed calls are
+    not affected by changes of the wall clock.
     """
 
-    logs = Attribute("Mapping[TopicPartition, IPartitionLog]: every open log; none of a dir that is offline.")
-    durable = Attribute("bool: records outlive the process, and so must what the cluster knows of topics.")
-    unavailable = Attribute(
-        "Mapping[TopicPartition, str]: the partitions whose files cannot be used, and why; they are not in "
-        "logs. create() fails with OSError for one of them, delete() takes it away."
+    logs: Mapping[TopicPartition, IPartitionLog] = Attribute(
+        "Every open log, without those of a dir that is offline."
     )
-    dirs = Attribute("Sequence of ILogDir, in the order of log.dirs; empty where there are none.")
-    on_offline = Attribute(
-        "Callable[[ILogDir], None] or None: called in the reactor thread when a dir has gone offline while "
-        "the store is open. Whoever owns the store sets it."
+    durable: bool = Attribute(
+        "True if records outlive the process; the cluster's knowledge of topics must outlive it, too."
+    )
+    unavailable: Mapping[TopicPartition, str] = Attribute(
+        "The partitions whose files cannot be used, with the reason; they are not in logs. create() fails "
+        "with OSError for them, delete() removes them."
+    )
+    dirs: Sequence[ILogDir] = Attribute("The log dirs, in the order of log.dirs; empty if there are none.")
+    on_offline: Callable[[ILogDir], None] | None = Attribute(
+        "Called in the reactor thread when a dir has gone offline while the store is open. The owner of the "
+        "store sets it."
     )
 
-    def open(log_config: Callable[[str], Any], expected: Any = None) -> Deferred[None]:
+    def open(log_config: Callable[[str], LogConfig], expected: Expected | None = None) -> Deferred[None]:
         """Lock the directories, recover every log and open it.
 
-        :param log_config: gives the ``LogConfig`` of a topic's name.
-        :param expected: a ``types.Expected``. A log that it does not know is put aside and never removed; one
-            of a topic in ``recorded.deleted`` is removed. None: every log that is there is good.
-        :return: fails with StateLost where the directories are not those of the expected state, and with
-            SettingError where a directory is locked by another broker, or none can be used. One that cannot
-            be used is offline if others can.
+        :param log_config: returns the ``LogConfig`` of a topic's name.
+        :param expected: the expected logs. A log that is not among them is put aside and never removed; one
+            of a topic in ``recorded.deleted`` is removed. None: every log found is expected.
+        :return: fires with None; fails with StateLost if the directories are not those of the expected state,
+            and with SettingError if a directory is locked by another broker, or none can be used. A directory
+            that cannot be used is offline if others can.
         """
 
-    def reconfigure(config: Any) -> None:
-        """Use another ``BrokerConfig`` from now on, for what is not a log's own."""
+    def reconfigure(config: BrokerConfig) -> None:
+        """Replace the settings of the store itself; those of logs are replaced by their ``configure``."""
 
-    def check(config: Any) -> None:
-        """See whether a log could have a ``LogConfig``.
+    def check(config: LogConfig) -> None:
+        """Check the settings of a log.
 
-        :raises SettingError: it names a part that there is not (``kafkatx.retention``).
+        :raises SettingError: they name a plugin that does not exist (``kafkatx.retention``).
         """
 
-    def create(topic_partition: Any, topic_id: Any, config: Any) -> Deferred[IPartitionLog]:
-        """Make the log of a partition, or give the one that is there for this topic id.
+    def create(
+        topic_partition: TopicPartition, topic_id: uuid.UUID, config: LogConfig
+    ) -> Deferred[IPartitionLog]:
+        """Create the log of a partition.
 
-        What stands in its place from another topic id is put aside first. It is removed only where
-        :meth:`delete` was called for a log of that id.
+        A log of another topic id in its place is put aside first. That is removed only if :meth:`delete` was
+        called for it.
+
+        :return: fires with the new log, or with the existing one of this topic id; fails with OSError.
         """
 
-    def sync_directories() -> Deferred[Any]:
-        """Sync the directories of new and removed logs; fires with the new ``types.DirectoryChanges``.
+    def sync_directories() -> Deferred[DirectoryChanges]:
+        """Sync the directories of new and removed logs to the disk.
 
-        After it is written down, a log that is missing at a start was lost, and is not made anew.
+        After the result is stored elsewhere, a log that is missing at a start is lost, and is not created
+        again.
+
+        :return: fires with the changes since the last call; fails with OSError.
         """
 
-    def topic_id(topic_partition: Any) -> Any:
-        """The ``uuid.UUID`` that an open log was created with."""
+    def topic_id(topic_partition: TopicPartition) -> uuid.UUID:
+        """Return the topic id with which an open log was created."""
 
-    def delete(topic_partition: Any) -> Deferred[None]:
-        """Take a log away at once; its files go in a worker. Nothing happens if there is none."""
+    def delete(topic_partition: TopicPartition) -> Deferred[None]:
+        """Remove a log at once, and its files in a worker. Do nothing if there is none.
 
-    def relocate(topic_partition: Any, path: str) -> None:
-        """Begin to move a log into the dir with this path; it is read and written meanwhile.
+        :return: fires with None when the files are removed or renamed for removal.
+        """
 
-        A log that is on its way to another dir goes to this one instead; one that is in this dir stays.
+    def relocate(topic_partition: TopicPartition, path: str) -> None:
+        """Start to move a log into the dir with this path; it can be read and written meanwhile.
 
-        :raises RequestError: LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR: the dir is offline;
+        A log that is being moved to another dir goes to this one instead; one that is in this dir stays.
+
+        :raises RequestError: LOG_DIR_NOT_FOUND; KAFKA_STORAGE_ERROR: the dir is offline;
             REPLICA_NOT_AVAILABLE: there is no such log.
         """
 
     def clean(now_ms: int) -> Deferred[bool]:
         """Compact the log that needs it most, of those with ``cleanup.policy=compact``.
 
-        Fires with whether one was compacted: there may be more to do then. What is wrong with a log is told
-        in the broker's log.
+        :return: fires with True if a log was compacted: then there may be more to do. It does not fail for a
+            damaged log: that is written to the broker's log.
         """
 
     def checkpoint() -> Deferred[None]:
-        """Write the recovery points and log starts down, in a worker."""
+        """Write the recovery points and log start offsets, in a worker; fires with None."""
 
-    def checkpoint_log_start(topic_partition: Any) -> Deferred[None]:
-        """Write down where a log starts: after this fires, what lies before never comes back.
+    def checkpoint_log_start(topic_partition: TopicPartition) -> Deferred[None]:
+        """Write the log start offset of one log.
 
-        Fails with OSError where that cannot be done, or there is no such log any more.
+        :return: fires with None when records before that offset cannot reappear; fails with OSError if it
+            cannot be written, or there is no such log any more.
         """
 
     def close() -> Deferred[None]:
-        """Flush every log, write the clean-shutdown markers and unlock the directories."""
-
-
-class ISegmentFacts(Interface):
-    """What a retention policy may look at."""
-
-    base_offset = Attribute("int")
-    size_bytes = Attribute("int")
-    max_timestamp_ms = Attribute(
-        "int: the largest timestamp of its records, or the file's mtime if none has one."
-    )
+        """Flush every log, write the clean-shutdown markers and unlock the directories; fires with None."""
 
 
 class IRetentionPolicy(Interface):
-    """Which of a log's old segments may go (``log.cleanup.policy``, ``kafkatx.retention``).
+    """Chooses the old segments of a log to delete (``log.cleanup.policy``, ``kafkatx.retention``).
 
     Factory: ``factory()``. Pure: no I/O, no clock of its own.
     """
 
-    def expired(segments: Any, config: Any, now_ms: int) -> int:
-        """How many of *segments*, counted from the oldest, may go.
+    def expired(segments: Sequence[ISegmentFacts], config: LogConfig, now_ms: int) -> int:
+        """Return the number of *segments*, counted from the oldest, to delete.
 
-        :param segments: sequence of :class:`ISegmentFacts`, oldest first; the last one is the active one.
-        :param config: the log's ``LogConfig``.
+        :param segments: the segments, oldest first; the last one is the active one.
+        :param config: the log's settings.
         """

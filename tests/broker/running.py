@@ -32,6 +32,7 @@ from kafkatx.wire.messages.produce import (
     TopicProduceData,
 )
 from kafkatx.wire.schema import Message
+from tests.broker.stored import in_memory
 
 NOW_MS = 1_700_000_000_000
 NODE = BrokerNode(0, "127.0.0.1", 9092, "rack a")
@@ -184,7 +185,7 @@ class BrokerTestCase(SynchronousTestCase):
             more = found.log.read(next_offset, 1 << 30, end, True)
             if not more:
                 return [record.value for record in iter_any(memoryview(data))]
-            data += more
+            data += in_memory(more)
 
 
 def produce_request(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kafkatx.errors import ErrorCode
 from kafkatx.names import CONSUMER_OFFSETS
-from kafkatx.types import TopicPartition
+from kafkatx.types import FileSlice, TopicPartition
 from kafkatx.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -138,8 +138,9 @@ class RestartTests(RestartTestCase):
         whole = log.size_bytes
         self.commit("a", "t", {0: (6, "second"), 1: (6, "second")})
         name: TopicPartition = log.topic_partition
-        (segment,) = log.segments
-        path, data = segment.file.path, log.read(0, 1 << 20, 3, True).tobytes()
+        records, segments = log.read(0, 1 << 20, 3, True), list[Any](log.segments)
+        assert isinstance(records, FileSlice)
+        path, data = segments[0].file.path, records.tobytes()
         for size in range(whole, len(data), 7):
             self.restart_with(path, data[:size])
             self.assertEqual(self.broker.topics.find(*name).log.log_end_offset, 1)  # type: ignore[union-attr]

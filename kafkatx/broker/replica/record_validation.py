@@ -12,7 +12,7 @@ are refused with an error that producers retry. It touches logs and the workers 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -99,7 +99,7 @@ class RecordValidator:
         """
         wanted: list[Callable[[], T]] = [check]
 
-        def run() -> T | None:
+        def run() -> Any:
             return wanted[0]() if wanted else None
 
         def finished(result: T | Failure) -> None:

@@ -17,7 +17,7 @@ from zope.interface import implementer
 
 from kafkatx.config.log_config import FULL, LogConfig
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
-from kafkatx.interfaces import IAppended
+from kafkatx.interfaces import INeedsValidation
 from kafkatx.interfaces.storage import NEEDS_VALIDATION
 from kafkatx.records import batch as v2
 from kafkatx.records import conversion
@@ -76,7 +76,7 @@ class ValidatedRecords:
     refused: Refusal | None = None
 
 
-@implementer(IAppended)
+@implementer(INeedsValidation)
 @attrs.frozen(eq=False)
 class ValidationRequired:
     """See IAppended: nothing is staged yet."""

@@ -85,7 +85,7 @@ class RoundTestCase(CommitTestCase):
 
     def batches(self, group: str) -> list[int]:
         """How many records the batches of a group's partition have."""
-        segments = self.broker.groups.topic.find(group).log.segments
+        segments: Any = self.broker.groups.topic.find(group).log.segments
         return [w.last_offset - w.base_offset + 1 for segment in segments for w in segment.written]
 
 

@@ -15,6 +15,7 @@ from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.records.conversion import iter_any
 from tests.broker.handlers.test_offset_commit import CommitTestCase, commit
 from tests.broker.running import NOW_MS
+from tests.broker.stored import in_memory
 
 RETENTION_MS = 10_080 * MINUTE_MS
 
@@ -61,7 +62,7 @@ class ExpiryTestCase(CommitTestCase):
         keys = []
         for partition in self.broker.groups.topic.partitions:
             log = partition.log
-            data = memoryview(log.read(0, 1 << 30, log.log_end_offset, True))
+            data = in_memory(log.read(0, 1 << 30, log.log_end_offset, True))
             keys += [record.key for record in iter_any(data) if record.value is None]
         return keys
 
@@ -75,7 +76,8 @@ class ExpireTests(ExpiryTestCase):
         self.assertEqual(self.broker.groups.offsets.groups(), [])
         keys = [encode_key("g", "t", 0), encode_key("g", "t", 1), b"\0\2g"]
         self.assertEqual(self.tombstones(), keys)
-        self.assertEqual(len(self.broker.groups.topic.find("g").log.segments[0].written), 2)
+        segments: Any = self.broker.groups.topic.find("g").log.segments
+        self.assertEqual(len(segments[0].written), 2)
 
     def test_not_yet(self) -> None:
         """A moment before its time nothing of it goes."""

@@ -18,6 +18,7 @@ from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.records.batch import parse_header
 from kafkatx.records.conversion import iter_any
 from tests.broker.running import BrokerTestCase, Held
+from tests.broker.stored import in_memory
 
 RECORDS = [Record(b"\0\2key", b"value"), Record(b"\0\2other", None)]
 
@@ -51,7 +52,7 @@ class TopicTestCase(BrokerTestCase):
     def read(self, group_id: str = "g") -> list[tuple[bytes | None, bytes | None]]:
         """Keys and values of the group's partition."""
         log = self.topic.find(group_id).log
-        data = memoryview(log.read(0, 1 << 30, log.log_end_offset, True))
+        data = in_memory(log.read(0, 1 << 30, log.log_end_offset, True))
         return [(record.key, record.value) for record in iter_any(data)]
 
     def assertRefused(self, code: ErrorCode, group_id: str = "g", records: Any = RECORDS) -> None:
@@ -163,7 +164,7 @@ class AppendTests(TopicTestCase):
         self.assertEqual(self.read(), RECORDS)
         partition = self.topic.find("g")
         self.assertEqual(partition.high_watermark, 2)
-        header = parse_header(bytes(partition.log.read(0, 1 << 20, 2, True)))
+        header = parse_header(bytes(in_memory(partition.log.read(0, 1 << 20, 2, True))))
         self.assertEqual((header.count, header.base_timestamp), (2, self.now_ms))
         others = [p for p in self.topic.partitions if p is not partition]
         self.assertEqual([p.log.log_end_offset for p in others], [0, 0])

@@ -98,7 +98,8 @@ class AlterReplicaLogDirsTests(FileBrokerTestCase):
     def test_offline(self) -> None:
         """A dir that is offline takes nothing."""
         with capturedLogs():
-            self.broker.store.dirs[0].take_offline(OSError(errno.EIO, "Input/output error"), "testing")
+            log_dir: Any = self.broker.store.dirs[0]
+            log_dir.take_offline(OSError(errno.EIO, "Input/output error"), "testing")
         self.assertEqual(self.move(self.dirs[0], 1), {1: ErrorCode.KAFKA_STORAGE_ERROR})
         self.assertEqual(self.move(self.dirs[1], 0), {0: ErrorCode.REPLICA_NOT_AVAILABLE})
 

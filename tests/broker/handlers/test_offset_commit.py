@@ -17,6 +17,7 @@ from kafkatx.wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from tests.broker.running import NOW_MS, BrokerTestCase, Held
+from tests.broker.stored import in_memory
 
 KEY = 8
 VERSIONS = range(10)
@@ -72,7 +73,7 @@ class CommitTestCase(BrokerTestCase):
         """What stands in the log, all partitions of it together."""
         found = []
         for partition in self.broker.topics.partitions[CONSUMER_OFFSETS]:
-            data = memoryview(partition.log.read(0, 1 << 30, partition.log.log_end_offset, True))
+            data = in_memory(partition.log.read(0, 1 << 30, partition.log.log_end_offset, True))
             for record in iter_any(data):
                 assert record.key is not None and record.value is not None
                 found.append((decode_key(record.key), decode_value(record.value)))
@@ -131,8 +132,8 @@ class StoringTests(CommitTestCase):
         request = commit(1, 2)
         request.topics.append(commit(3, 4, 5, topic="u").topics[0])
         self.assertEqual(self.codes(request), [0] * 5)
-        log = self.broker.groups.topic.find("g").log
-        self.assertEqual(len(log.segments[0].written), 1)
+        segments: Any = self.broker.groups.topic.find("g").log.segments
+        self.assertEqual(len(segments[0].written), 1)
         self.assertEqual(self.committed(2, topic="u"), Committed(5, 7, "m", NOW_MS))
 
     def test_first_of_all(self) -> None:

@@ -16,6 +16,7 @@ from kafkatx.wire.messages.offset_delete import (
     OffsetDeleteResponse,
 )
 from tests.broker.handlers.test_offset_commit import CommitTestCase, commit
+from tests.broker.stored import in_memory
 
 KEY = 47
 
@@ -55,7 +56,7 @@ class OffsetDeleteTests(CommitTestCase):
     def tombstones(self) -> list[bytes | None]:
         """The keys without value in the log, in order."""
         log = self.broker.groups.topic.find("g").log
-        data = memoryview(log.read(0, 1 << 20, log.log_end_offset, True))
+        data = in_memory(log.read(0, 1 << 20, log.log_end_offset, True))
         return [record.key for record in iter_any(data) if record.value is None]
 
     def test_delete(self) -> None:

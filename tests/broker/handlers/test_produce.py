@@ -16,6 +16,7 @@ from kafkatx.records.compression import Codec
 from kafkatx.records.legacy import message_sets
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.broker.running import NOW_MS, BrokerTestCase, codes, produce_request
+from tests.broker.stored import in_memory
 
 
 def message_set(magic: int, *values: bytes, codec: Codec = Codec.NONE) -> bytes:
@@ -187,7 +188,7 @@ class ProduceTests(BrokerTestCase):
         self.now_ms = NOW_MS + 5
         result = self.produce(batch(b"v"), topic="stamped")
         self.assertEqual((result.error_code, result.log_append_time_ms), (0, NOW_MS + 5))
-        stored = memoryview(partition.log.read(0, 1 << 20, 1, True))
+        stored = in_memory(partition.log.read(0, 1 << 20, 1, True))
         header = parse_header(stored)
         check(stored, 0, header)
         self.assertTrue(header.log_append_time)
@@ -198,7 +199,7 @@ class ProduceTests(BrokerTestCase):
         partition = self.broker.topics.partitions["t"][0]
         partition.leader_epoch = 7
         self.produce(batch(b"v"))
-        stored = memoryview(partition.log.read(0, 1 << 20, 1, True))
+        stored = in_memory(partition.log.read(0, 1 << 20, 1, True))
         self.assertEqual(parse_header(stored).partition_leader_epoch, 7)
 
     # --- idempotence

@@ -11,6 +11,7 @@ from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.topics import MOST_PARTITIONS
+from kafkatx.config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.builder import build_values
 from kafkatx.testing.contracts.partition_log import batch
@@ -108,7 +109,7 @@ class TopicsTests(TopicsTestCase):
         """Where a log cannot be made, the topic is not there at all, and can be created later."""
         create = self.broker.store.create
 
-        def failing(name: TopicPartition, topic_id: uuid.UUID, config: object) -> Any:
+        def failing(name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> Any:
             if name.partition == 1:
                 return fail(OSError(errno.EMFILE, "Too many open files"))
             return create(name, topic_id, config)
@@ -153,7 +154,7 @@ class GrowthTests(TopicsTestCase):
         self.make_topic("t", 1)
         create = self.broker.store.create
 
-        def failing(name: TopicPartition, topic_id: uuid.UUID, config: object) -> Any:
+        def failing(name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> Any:
             if name.partition == 2:
                 return fail(OSError(errno.EMFILE, "Too many open files"))
             return create(name, topic_id, config)

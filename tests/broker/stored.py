@@ -1,0 +1,11 @@
+"""Records of a log in memory, as bytes: for tests."""
+
+from __future__ import annotations
+
+from kafkatx.types import FileSlice, Records
+
+
+def in_memory(records: Records) -> memoryview:
+    """Return the bytes that a log in memory has read."""
+    assert not isinstance(records, FileSlice)
+    return memoryview(records)

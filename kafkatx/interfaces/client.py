@@ -76,7 +76,7 @@ class IProducerCallbacks(Interface):
         """Observe a batch that leaves the queue, before it is sent the first time. Exceptions are logged."""
 
     def before_sending(node_id: int, batches: Sequence[Any]) -> None:
-        """Observe the batches of a request before it is sent, also when they are retried. Exceptions are logged."""
+        """Observe the batches of a request before it is sent, or sent again. Exceptions are logged."""
 
     def before_close() -> Iterable[Any]:
         """Return records to send before the producer closes; called when it closes."""

@@ -1,1 +1,4 @@
-"""What the Twisted client and the blocking client share: no Twisted, no sockets, no threads."""
+"""The pure core of all clients: settings, errors, metadata, requests and replies.
+
+It imports neither Twisted nor sockets nor threads, so that both the Twisted and the blocking client use it.
+"""

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt."""
+"""Exponential backoff with jitter. Pure but for the random source."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator
 import attrs
 
 JITTER = 0.2
-"""How far Apache Kafka's clients let a pause stray from its length, either way (KIP-580)."""
+"""The jitter of Apache Kafka's clients, as a fraction of a pause, in both directions (KIP-580)."""
 
 
 @attrs.frozen
 class Backoff:
-    """Pauses that double from ``first_ms`` up to ``longest_ms``; ``retries`` of them.
+    """Pauses that double from ``first_ms`` up to ``longest_ms``; there are ``retries`` of them.
 
-    The default waits 100, 200, 400, 800 ms and then 1 s each time: 9.5 s in all, longer than a broker
-    takes to restart.
+    The defaults are 100, 200, 400, 800 ms and then 1 s each: 9.5 s in all, longer than a broker takes to
+    restart.
 
-    :ivar jitter: by which part of its length a pause may be shorter or longer, so that clients that failed
-        together do not come back together.
+    :ivar jitter: the fraction by which a pause is randomly shortened or extended, so that clients that failed
+        together do not retry together.
     """
 
     retries: int = 12
@@ -29,11 +29,11 @@ class Backoff:
     draw: Callable[[float, float], float] = random.uniform
 
     def pauses_s(self) -> Iterator[float]:
-        """Each pause in seconds, in order."""
+        """Iterate over all pauses, in seconds."""
         return map(self.pause_s, range(self.retries))
 
     def pause_s(self, failures: int) -> float:
-        """The pause in seconds after that many failures have been followed by one more."""
+        """Return the pause in seconds after a failure that had *failures* others before it."""
         longest_ms = max(self.longest_ms, self.first_ms)
         pause_ms: float = min(self.first_ms << min(failures, 30), longest_ms)
         if self.jitter:

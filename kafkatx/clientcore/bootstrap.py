@@ -1,4 +1,4 @@
-"""Where to find the first broker: the text of ``bootstrap.servers``."""
+"""Parses and formats broker addresses (``bootstrap.servers``). Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def parse_bootstrap(bootstrap: str | Iterable[str]) -> list[Address]:
     entries = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
     addresses = [_address(entry.strip()) for entry in entries if entry.strip()]
     if not addresses:
-        raise SettingError("bootstrap servers: none is named; give HOST:PORT, for example 127.0.0.1:9092")
+        raise SettingError("bootstrap.servers is empty: give HOST:PORT, for example 127.0.0.1:9092")
     return addresses
 
 
 def format_address(address: Address) -> str:
-    """An address as a person writes it: an IPv6 address has brackets."""
+    """Return ``host:port``, with brackets around an IPv6 address."""
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 

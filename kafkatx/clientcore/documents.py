@@ -1,4 +1,4 @@
-"""The page that comes from the tables of the clients' settings.
+"""Generates ``docs/client-settings.md`` from the tables of client settings.
 
 ``python -m kafkatx.clientcore.documents docs/client-settings.md`` writes it.
 """
@@ -26,13 +26,13 @@ _OTHER_DEFAULTS = "Of those of every client, these have another default here: "
 
 
 def page() -> str:
-    """The text of the page, in Markdown."""
+    """Return the text of the page, in Markdown."""
     parts = [_HEAD, "## Every client\n", *_sections(common.SECTIONS)]
     for kind, table in KINDS.items():
         parts.append(f"## {'An' if kind == 'admin' else 'A'} {kind}\n")
         if table.DEFAULTS:
-            told = ", ".join(f"`{name}`: `{value}`" for name, value in table.DEFAULTS.items())
-            parts.append(f"{_OTHER_DEFAULTS}{told}.\n")
+            defaults = ", ".join(f"`{name}`: `{value}`" for name, value in table.DEFAULTS.items())
+            parts.append(f"{_OTHER_DEFAULTS}{defaults}.\n")
         parts += _sections(table.SECTIONS)
     parts += ["## Taken and not used\n", f"{common.KEPT.doc}\n"]
     kept = {row.name: row for each in (common, *KINDS.values()) for row in each.KEPT.settings}
@@ -49,7 +49,7 @@ def _sections(sections: tuple[Section, ...]) -> list[str]:
 
 
 def main(path: str) -> None:
-    """Write the page."""
+    """Write the page to *path*."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(page())
 

@@ -1,4 +1,4 @@
-"""What a client raises besides the errors that every floor shares."""
+"""The exceptions of clients, besides those of :mod:`kafkatx.errors`; and which of them are retriable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ START_OR_NAME_A_BROKER = "start one with `kafkatx up`, or name another with -b H
 
 
 class ConnectionFailed(KafkaTXError):
-    """A broker cannot be reached, closed the connection, kept silent, or does not speak Kafka's protocol.
+    """A broker cannot be reached, closed the connection, did not answer, or does not speak Kafka's protocol.
 
     The message names host and port and says what to do.
     """
@@ -23,11 +23,11 @@ class ClosedByPeer(ConnectionFailed):
 
 
 class RequestTimedOut(ConnectionFailed):
-    """No reply came in time; the request may have been carried out nevertheless."""
+    """No reply came in time; the broker may have acted on the request nevertheless."""
 
 
 class ClientClosed(KafkaTXError):
-    """The client was closed before this was done, or is used after it was closed."""
+    """The client was closed before the call was done, or is used after it was closed."""
 
 
 class ForkedClient(KafkaTXError):
@@ -41,11 +41,11 @@ class ForkedClient(KafkaTXError):
 
 
 class BufferExhausted(KafkaTXError):
-    """A producer had no room (``buffer.memory``) within ``max.block.ms``: more comes than leaves."""
+    """``buffer.memory`` was used up for ``max.block.ms``: records come faster than they are sent."""
 
 
 class ProduceFailed(RequestError):
-    """A batch was refused, or could not be delivered in time; it is not in the log as far as is known."""
+    """A batch was refused, or not delivered in time; as far as is known it is not in the log."""
 
     def __init__(self, code: ErrorCode, topic: str, partition: int, message: str = "") -> None:
         super().__init__(code, f"{topic} [{partition}]: {message or describe(code)}")
@@ -54,10 +54,10 @@ class ProduceFailed(RequestError):
 
 
 class RecordsLost(KafkaTXError):
-    """Records that ``produce`` was given, without a callback, are not in the log as far as is known.
+    """Records of ``produce`` without a callback have failed; as far as is known they are not in the log.
 
-    :ivar count: how many since the last flush.
-    :ivar first: why the first of them is not; also the ``__cause__``.
+    :ivar count: the number of such records since the last flush.
+    :ivar first: the error of the first of them; also the ``__cause__``.
     """
 
     def __init__(self, count: int, first: BaseException) -> None:
@@ -70,9 +70,9 @@ class RecordsLost(KafkaTXError):
 
 
 class OffsetOutOfRange(RequestError):
-    """A reader asked for an offset that the log no longer has, or does not have yet.
+    """A fetch for an offset that the log no longer has, or does not have yet.
 
-    ``earliest`` and ``latest`` are what the log has (latest is exclusive); -1 if the broker did not say.
+    ``earliest`` is the log start offset, ``latest`` the log end offset (exclusive); -1 if not known.
     """
 
     def __init__(self, topic: str, partition: int, offset: int, earliest: int, latest: int) -> None:
@@ -88,34 +88,37 @@ class OffsetOutOfRange(RequestError):
 
 
 class LogTruncation(OffsetOutOfRange):
-    """What was read last is not in the log of the partition's new leader (KIP-320).
+    """The new leader of a partition does not have all records that the consumer has read (KIP-320).
 
-    ``auto.offset.reset`` is none, so the application has to seek. ``offset`` is where it was, ``latest``
-    where the logs part, as far as is known: from there on it has read what there is no more. -1: not known.
+    ``auto.offset.reset`` is none, so the application has to seek. ``offset`` is the consumer's position,
+    ``latest`` the offset at which the logs diverge (-1: not known); later records that it has read do not
+    exist any more.
     """
 
     def __init__(self, topic: str, partition: int, offset: int, latest: int) -> None:
         super().__init__(topic, partition, offset, -1, latest)
-        where = f"at {latest}" if latest >= 0 else "at an offset that is not known"
-        words = f"{topic} [{partition}]: the log of the new leader has not all that was read up to {offset}"
-        self.args = (f"{words}: they part {where}",)
+        where = f"at {latest}" if latest >= 0 else "at an unknown offset"
+        self.args = (
+            f"{topic} [{partition}]: the new leader does not have all records that were read up to {offset}:"
+            f" the logs diverge {where}",
+        )
 
 
 class NoOffset(KafkaTXError):
-    """A partition has no committed offset, and ``auto.offset.reset=none`` says that this is an error."""
+    """A partition has no committed offset, and ``auto.offset.reset`` is none."""
 
     def __init__(self, topic: str, partition: int) -> None:
         super().__init__(
-            f"{topic} [{partition}] has no committed offset, and auto.offset.reset is none: seek to one"
+            f"{topic} [{partition}] has no committed offset, and auto.offset.reset is none: seek to an offset"
         )
         self.topic = topic
         self.partition = partition
 
 
 class Undecodable(KafkaTXError):
-    """A key or value is not what ``key.deserializer`` or ``value.deserializer`` reads; seek past it to go on.
+    """``key.deserializer`` or ``value.deserializer`` cannot decode a record; seek past it to continue.
 
-    :ivar records: those of its batch that stand before it.
+    :ivar records: the records of its batch that precede it.
     """
 
     def __init__(
@@ -129,13 +132,12 @@ class Undecodable(KafkaTXError):
 
 
 class UnreadableBatch(RequestError):
-    """A batch of a reply that no record can be read from; ``seek(partition, next_offset)`` goes on behind it.
+    """A fetched batch cannot be read; ``seek(partition, next_offset)`` continues after it.
 
     It is a :class:`CorruptBatch` or an :class:`UnsupportedBatch`.
 
-    :ivar topic: where it is; *partition* likewise.
-    :ivar offset: the first offset that was wanted of it.
-    :ivar next_offset: the offset behind it, as far as can be told: its header may be what is damaged.
+    :ivar offset: the first offset in the batch that was to be read.
+    :ivar next_offset: the offset after the batch, as far as is known: its header may be damaged.
     """
 
     topic: str
@@ -148,7 +150,7 @@ class UnreadableBatch(RequestError):
         self.offset, self.next_offset = offset, max(next_offset, offset + 1)
         self.args = (
             f"{topic} [{partition}] offset {offset}: the batch cannot be read: {why};"
-            f" seek to {self.next_offset} to go on behind it",
+            f" seek to {self.next_offset} to continue after it",
         )
 
 
@@ -161,7 +163,7 @@ class CorruptBatch(CorruptRecords, UnreadableBatch):
 
 
 class UnsupportedBatch(UnsupportedCompression, UnreadableBatch):
-    """A batch is compressed by a codec that is unknown or not installed."""
+    """A batch is compressed with a codec that is unknown or not installed."""
 
     def __init__(self, topic: str, partition: int, offset: int, next_offset: int, why: str) -> None:
         super().__init__(why)
@@ -169,7 +171,7 @@ class UnsupportedBatch(UnsupportedCompression, UnreadableBatch):
 
 
 class UnknownTopic(RequestError):
-    """The cluster does not have the topic, and was not asked to create it: trying again will not help."""
+    """The topic does not exist and is not created automatically; a retry will not help."""
 
     def __init__(self, topic: str, advice: str = ": create it with `kafkatx topics create NAME`") -> None:
         super().__init__(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic!r}{advice}")
@@ -177,11 +179,11 @@ class UnknownTopic(RequestError):
 
 
 class CommitFailed(RequestError):
-    """Offsets were not committed, for the group has given the partitions to others since they were read."""
+    """Offsets were not committed, because the partitions were assigned to other members meanwhile."""
 
 
 class NotAssigned(KafkaTXError):
-    """A partition was named that the consumer does not have, or no longer."""
+    """A method was called for a partition that is not, or no longer, assigned to the consumer."""
 
     def __init__(self, topic: str, partition: int) -> None:
         super().__init__(f"{topic} [{partition}] is not assigned to this consumer")
@@ -190,7 +192,7 @@ class NotAssigned(KafkaTXError):
 
 
 def describe(code: ErrorCode) -> str:
-    """A code in words, for messages where the broker sent none: ``message too large``."""
+    """Return a code in words, for example ``message too large``, for replies without a message."""
     return code.name.lower().replace("_", " ")
 
 
@@ -209,7 +211,7 @@ _FATAL = frozenset(
 
 
 def retriable(error: BaseException) -> bool:
-    """Whether the same call may succeed later, perhaps at another broker."""
+    """Return True if the same call may succeed later, perhaps at another broker."""
     if isinstance(error, (ProduceFailed, UnknownTopic, CommitFailed)):
         return False
     if isinstance(error, (ConnectionFailed, BufferExhausted)):
@@ -218,14 +220,14 @@ def retriable(error: BaseException) -> bool:
 
 
 def fatal(error: BaseException) -> bool:
-    """Whether the client is of no use any more: another must take its place, or a person must help."""
+    """Return True if no later call of the client can succeed: it has to be replaced, or reconfigured."""
     return isinstance(error, ClientClosed) or (isinstance(error, RequestError) and error.code in _FATAL)
 
 
 def check(error_code: int, subject: str, message: str | None = None) -> None:
-    """Raise the :class:`RequestError` of a reply's error code; 0 passes.
+    """Raise the :class:`RequestError` of a reply's error code, unless it is 0.
 
-    :param subject: what the request was about (``topic 'x'``), for the error's message.
+    :param subject: the subject of the request (``topic 'x'``), for the error's message.
     """
     if error_code:
         code = ErrorCode.of(error_code)

@@ -1,4 +1,4 @@
-"""ListOffsets requests and replies, as offsets and timestamps by partition."""
+"""ListOffsets: requests, and offsets and timestamps by partition from replies. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_OFFSET = (-1, -1)
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """A record's offset, time and leader epoch; -1 each where there is none, or the broker does not say."""
+    """A record's offset, timestamp and leader epoch; -1 each if there is none, or it is not known."""
 
     offset: int
     timestamp_ms: int
@@ -29,7 +29,7 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 def request(timestamps: Mapping[TopicPartition, int], isolation_level: int) -> ListOffsetsRequest:
-    """The request for these partitions of one leader."""
+    """Return the request for these partitions of one leader."""
     topics: defaultdict[str, list[ListOffsetsPartition]] = defaultdict(list)
     for (topic, partition), timestamp in timestamps.items():
         topics[topic].append(
@@ -43,9 +43,9 @@ def request(timestamps: Mapping[TopicPartition, int], isolation_level: int) -> L
 
 
 def answers(response: ListOffsetsResponse) -> dict[TopicPartition, tuple[int, int]]:
-    """The offset and timestamp of each partition.
+    """Return the offset and timestamp of each partition.
 
-    :raises RequestError: a partition's error.
+    :raises RequestError: the first partition's error.
     """
     found = {}
     for place, outcome in results(response).items():
@@ -56,7 +56,7 @@ def answers(response: ListOffsetsResponse) -> dict[TopicPartition, tuple[int, in
 
 
 def results(response: ListOffsetsResponse) -> dict[TopicPartition, OffsetAndTimestamp | RequestError]:
-    """What each partition has, or its error; version 0 answers a list of offsets and no timestamp."""
+    """Return the result or error of each partition; version 0 has a list of offsets and no timestamp."""
     found: dict[TopicPartition, OffsetAndTimestamp | RequestError] = {}
     for topic in response.topics:
         for partition in topic.partitions:

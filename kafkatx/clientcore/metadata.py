@@ -1,4 +1,4 @@
-"""What a Metadata reply says of the cluster, as values."""
+"""A cluster's metadata as values: brokers, topics, partitions and leaders. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_TOPIC_ID = uuid.UUID(int=0)
 
 @attrs.frozen
 class PartitionMetadata:
-    """Who leads a partition and who holds its replicas; ``leader`` is -1 while there is none."""
+    """A partition with its leader and replicas; ``leader`` is -1 while there is none."""
 
     partition: int
     leader: int
@@ -46,11 +46,11 @@ class TopicMetadata:
 
     @property
     def usable(self) -> bool:
-        """Whether there is a topic to speak of; single partitions may still lack a leader."""
+        """True if the topic exists; some of its partitions may lack a leader."""
         return not self.error and bool(self.partitions)
 
     def following(self, older: TopicMetadata | None) -> TopicMetadata:
-        """This one, with those partitions of *older* that are of a later epoch; of the same topic id only."""
+        """Return this topic, with the partitions of *older* that have a later epoch, if the ids match."""
         if older is None or older.topic_id != self.topic_id:
             return self
         ahead = {
@@ -63,7 +63,7 @@ class TopicMetadata:
 
 @attrs.frozen
 class ClusterMetadata:
-    """The brokers by id and the topics by name, as one broker saw them when it was asked."""
+    """The brokers by id and the topics by name, as one broker saw them."""
 
     brokers: Mapping[int, BrokerNode] = MappingProxyType({})
     controller_id: int = -1
@@ -71,21 +71,21 @@ class ClusterMetadata:
     topics: Mapping[str, TopicMetadata] = MappingProxyType({})
 
     def merged(self, older: ClusterMetadata) -> ClusterMetadata:
-        """This one, with the topics that only *older* knows added."""
+        """Return this metadata plus the topics that only *older* has."""
         return attrs.evolve(self, topics={**older.topics, **self.topics})
 
     def following(self, older: ClusterMetadata, kept: Mapping[str, TopicMetadata]) -> ClusterMetadata:
-        """This one with the topics *kept* added, and without going back where *older* was further.
+        """Return this metadata plus the topics *kept*, without going back to older leaders.
 
-        A broker may be behind the one that was asked before: where its leader of a partition is of an earlier
-        epoch, the leader that was known stays (KIP-320).
+        A broker may be behind the one that was asked before: where its leader epoch of a partition is
+        earlier, the known leader stays (KIP-320).
         """
         topics = {name: topic.following(older.topics.get(name)) for name, topic in self.topics.items()}
         return attrs.evolve(self, topics={**kept, **topics})
 
 
 def from_response(response: MetadataResponse) -> ClusterMetadata:
-    """Turn a reply of any version into values; what the version lacks is ``-1`` or ``None``."""
+    """Convert a reply of any version; fields that the version lacks are ``-1`` or ``None``."""
     brokers = {b.node_id: BrokerNode(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
     topics = {topic.name or "": _topic(topic) for topic in response.topics}
     return ClusterMetadata(brokers, response.controller_id, response.cluster_id, topics)

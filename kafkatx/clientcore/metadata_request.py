@@ -1,4 +1,4 @@
-"""What a client asks about topics, and what it makes of the answer."""
+"""Metadata requests, and errors of topics in their replies. Pure."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 
 def metadata_request(topics: Iterable[str] | None, version: int, auto_create: bool) -> MetadataRequest:
-    """The request for the brokers and these topics; ``None`` asks for all topics."""
+    """Return the request for the brokers and these topics; ``None`` asks for all topics."""
     wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
     if version == 0 and wanted is None:
-        wanted = []  # in version 0 an empty list means all topics, and null cannot be said
+        wanted = []  # in version 0 an empty list means all topics, and null is not allowed
     return MetadataRequest(topics=wanted, allow_auto_topic_creation=auto_create)
 
 
 def require_topic(name: str, answer: ClusterMetadata) -> TopicMetadata:
-    """The topic in a reply to a request that named it.
+    """Return a topic of a reply.
 
-    :raises UnknownTopic: there is none of this name (yet: asking may create it).
+    :raises UnknownTopic: the topic does not exist (yet: the request may have created it).
     :raises RequestError: LEADER_NOT_AVAILABLE while it is being created; INVALID_TOPIC_EXCEPTION, ...
     """
     topic = answer.topics.get(name)

@@ -1,4 +1,4 @@
-"""A client's settings: names checked, values made of text or Python's own."""
+"""The settings of a client: checks names, and parses values that are text or Python objects. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REFUSED = {
     "assigns: set partition.assignment.strategy",
     "ssl.": "for TLS give kafkatx.endpoint a callable that makes a TLS endpoint",
 }
-"""Names, or beginnings of names, that cannot be taken and ignored."""
+"""Names, or prefixes of names, that are refused because ignoring them would be wrong."""
 
 
 @attrs.frozen(eq=False)
@@ -43,9 +43,9 @@ class ClientSettings:
     """The settings of one client: ``settings[common.CLIENT_ID]``.
 
     :ivar kind: ``producer``, ``consumer`` or ``admin``.
-    :ivar explicit: what was set, as text, by Kafka's names; without what was set to an object.
-    :ivar objects: values that are objects: a partitioner, a callback; by Kafka's names. The setting's own
-        value is then its default.
+    :ivar explicit: the settings that were set to text, a number or the like: text by Kafka's names.
+    :ivar objects: the settings that were set to an object (a partitioner, a callback), by Kafka's names;
+        ``settings[...]`` is then the default.
     """
 
     kind: str
@@ -55,12 +55,11 @@ class ClientSettings:
 
     @classmethod
     def load(cls, kind: str, values: Mapping[str, Any] = MappingProxyType({})) -> ClientSettings:
-        """Read settings.
+        """Check and parse settings.
 
         :param kind: ``producer``, ``consumer`` or ``admin``.
-        :param values: by Kafka's names, with dots or with underscores. Text as in a file of settings, or a
-            bool, a number, a list of texts; where a part of the program is named, the part itself. None is
-            "not set".
+        :param values: by Kafka's names, with dots or underscores. A value is text as in a properties file, a
+            bool, a number or a list of texts; for a plugin also an object. None means "not set".
         :raises SettingError: a name is unknown (the nearest is suggested), or a value is not allowed.
         """
         table: _Table = KINDS[kind]
@@ -88,20 +87,20 @@ class ClientSettings:
         return value
 
     def is_set(self, setting: Setting[object]) -> bool:
-        """Whether somebody chose the value; else it is the default."""
+        """Return True if the value was set; False if it is the default."""
         return setting.name in self.objects or any(
             name in self.explicit for name in (setting.name, *setting.aliases)
         )
 
     def part(self, setting: Setting[str]) -> Any:
-        """What a setting that names a part of the program was set to: the object, or else the name."""
+        """Return the object that a plugin setting was set to, or else the plugin's name."""
         return self.objects.get(setting.name, self[setting])
 
 
 def _named(values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """The values by names with dots.
+    """Yield the values by names with dots.
 
-    :raises SettingError: a name is there in both ways of writing.
+    :raises SettingError: a name is given both with dots and with underscores.
     """
     seen: set[str] = set()
     for given, value in values.items():
@@ -125,11 +124,11 @@ def _row(kind: str, name: str, rows: Mapping[str, Setting[object]]) -> Setting[o
     known = {name for row in rows.values() for name in (row.name, *row.aliases)}
     near = difflib.get_close_matches(name, sorted(known), 1)
     advice = f"did you mean {near[0]}?" if near else "see docs/client-settings.md for those that there are"
-    raise SettingError(f"{name} is no setting of a {kind}; {advice}")
+    raise SettingError(f"{name} is not a setting of a {kind}; {advice}")
 
 
 def _text(value: Any) -> str | None:
-    """A value as it would stand in a file of settings; None if it could not stand there."""
+    """Return a value as text, as in a properties file; None if it has no such form."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -86,7 +86,7 @@ class SettingsTests(SynchronousTestCase):
     def test_unknown(self) -> None:
         """An unknown name is refused, and the nearest is suggested."""
         self.refused("producer", {"linger_sm": 1}, "linger.sm", "did you mean linger.ms?")
-        self.refused("consumer", {"qqqqqqq": 1}, "no setting of a consumer", "docs/client-settings.md")
+        self.refused("consumer", {"qqqqqqq": 1}, "not a setting of a consumer", "docs/client-settings.md")
 
     def test_of_another_kind(self) -> None:
         """A setting of another kind of client is called that."""

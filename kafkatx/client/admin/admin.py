@@ -1,12 +1,12 @@
-"""Administration: topics, records, log dirs; groups, settings and quotas as its parts."""
+"""The admin client: topics, records and log dirs; groups, configs and quotas are parts of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.client.admin.configs import Configs
 from kafkatx.client.admin.destinations import Destinations
@@ -27,7 +27,7 @@ from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 
 
 class Admin:
-    """Looks after a cluster::
+    """Administers a cluster::
 
         admin = Admin(bootstrap_servers="127.0.0.1:9092")
         await admin.start()
@@ -36,29 +36,29 @@ class Admin:
         for group in await admin.groups.listings(): ...
         await admin.close()
 
-    What may pass is tried again until ``default.api.timeout.ms`` is over. Besides what each call says, each
-    fails with ConnectionFailed: nobody to ask answers; RequestTimedOut: it was not done in time;
+    Retriable errors are retried until ``default.api.timeout.ms`` is over. Besides the errors that a method
+    names, each fails with ConnectionFailed: no broker answers; RequestTimedOut: it was not done in time;
     RequestError UNSUPPORTED_VERSION: the brokers are too old for it; ClientClosed. Cancelling a call drops
-    its answer; what was asked for may be done nevertheless.
+    its result; the broker may do what was requested nevertheless.
 
     :ivar groups: consumer groups and their offsets.
     :ivar configs: settings of topics and brokers.
-    :ivar quotas: how much clients may do.
+    :ivar quotas: client quotas.
     """
 
     def __init__(
         self,
-        settings: Mapping[str, Any] = MappingProxyType({}),
+        settings: Mapping[str, object] = MappingProxyType({}),
         *,
-        reactor: Any = None,
+        reactor: IReactorTime | None = None,
         cluster: Cluster | None = None,
-        **more: Any,
+        **more: object,
     ) -> None:
-        """Make it; :meth:`start` connects.
+        """Make an admin client; :meth:`start` connects.
 
         :param settings: by Kafka's names, with dots or underscores; *more* likewise.
-        :param reactor: None: the cluster's, or the one that is installed.
-        :param cluster: one to share, whose settings hold; it is not closed with this.
+        :param reactor: None: the cluster's, or the installed one.
+        :param cluster: a cluster to share, with its settings; it is not closed with the admin client.
         :raises SettingError: a setting is unknown or has a bad value.
         """
         self.settings, self.cluster = client_cluster("admin", {**settings, **more}, reactor, cluster)
@@ -70,7 +70,7 @@ class Admin:
 
     @deferred
     async def start(self) -> Admin:
-        """Connect; fires with this. Fails with ConnectionFailed if no bootstrap server answers."""
+        """Connect; fires with this client. Fails with ConnectionFailed if no bootstrap server answers."""
         await self.cluster.start()
         return self
 
@@ -89,10 +89,11 @@ class Admin:
         configs: Mapping[str, str] = MappingProxyType({}),
         validate_only: bool = False,
     ) -> None:
-        """Create a topic, and wait until the cluster knows it.
+        """Create a topic, and wait until the brokers know it.
 
-        :param partitions: -1 for the broker's ``num.partitions``; *replication* likewise.
-        :param validate_only: only have the broker judge whether it could be created.
+        :param partitions: -1: the broker's ``num.partitions``.
+        :param replication: the replication factor; -1: the broker's ``default.replication.factor``.
+        :param validate_only: only check whether it could be created.
 
         Fails with RequestError TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_CONFIG, ...
         """
@@ -128,7 +129,7 @@ class Admin:
 
     @deferred
     async def create_partitions(self, name: str, count: int) -> None:
-        """Let a topic have *count* partitions in all; records stay where they are.
+        """Increase a topic's number of partitions to *count*; records stay where they are.
 
         Fails with UnknownTopic, or RequestError INVALID_PARTITIONS (it has as many or more), ...
         """
@@ -142,17 +143,17 @@ class Admin:
 
     @deferred
     async def metadata(self) -> ClusterMetadata:
-        """Every broker and every topic, as one broker sees them now."""
+        """Describe all brokers and all topics, as one broker sees them now."""
         return await self._destinations.describe(None)
 
     @deferred
     async def list_topics(self, internal: bool = False) -> list[TopicMetadata]:
-        """Every topic by name; those that the cluster keeps for itself only with *internal*."""
+        """List all topics by name; internal topics only with *internal*."""
         return messages.topics_listed(await self._destinations.describe(None), internal)
 
     @deferred
     async def describe_topic(self, name: str) -> TopicDescription:
-        """A topic with its partitions, their offsets, and its settings; of no partition without a leader.
+        """Describe a topic: its partitions, their offsets (of those with a leader), and its configs.
 
         Fails with UnknownTopic.
         """
@@ -171,7 +172,7 @@ class Admin:
         return messages.topic_description(topic, earliest, latest, await self._configs(name))
 
     async def _configs(self, topic: str) -> dict[str, ConfigEntry]:
-        """A topic's settings; none where the broker is too old to tell."""
+        """Return a topic's configs; none if the broker is too old for DescribeConfigs."""
         try:
             return await self.configs.describe(Resource(ResourceType.TOPIC, topic))
         except RequestError as error:
@@ -187,22 +188,22 @@ class Admin:
     ) -> dict[TopicPartition, tuple[int, int]]:
         """Look offsets up by time.
 
-        :param timestamps: for each partition a time in ms, or -1 latest (the offset that the next record
-            gets), -2 earliest, -3 the record with the largest timestamp.
+        :param timestamps: for each partition a time in ms, or -1: latest (the offset of the next record), -2:
+            earliest, -3: the record with the largest timestamp.
         :param isolation_level: 1: latest is the last stable offset.
-        :return: fires with the offset of the first record at or after the time, and that record's
-            timestamp; -1 and -1 where there is none. Fails with UnknownTopic, or RequestError: a partition
-            does not exist.
+        :return: fires with the offset of the first record at or after the time, and that record's timestamp;
+            -1 and -1 where there is none. Fails with UnknownTopic, or RequestError: a partition does not
+            exist.
         """
         return await self._destinations.offsets(timestamps, isolation_level)
 
     @deferred
     async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Delete the records before an offset from each of some partitions.
+        """Delete the records before an offset in each partition.
 
-        :param offsets: for each partition the first offset that is to stay; -1: delete all there is.
-        :return: fires with where each partition starts now. Fails with UnknownTopic, or RequestError
-            OFFSET_OUT_OF_RANGE, POLICY_VIOLATION, ...; others may have been done.
+        :param offsets: for each partition the first offset to keep; -1: delete all records.
+        :return: fires with the log start offset of each partition. Fails with UnknownTopic, or RequestError
+            OFFSET_OUT_OF_RANGE, POLICY_VIOLATION, ...; other partitions may have been truncated.
         """
 
         async def delete(at: TopicPartition) -> int:
@@ -220,7 +221,7 @@ class Admin:
 
     @deferred
     async def describe_log_dirs(self, node_ids: Iterable[int] | None = None) -> dict[int, list[LogDir]]:
-        """What each of these brokers, or each that there is, has in its log dirs."""
+        """Describe the log dirs of these brokers, or of all brokers."""
 
         async def describe(node_id: int) -> list[LogDir]:
             async def attempt() -> list[LogDir]:

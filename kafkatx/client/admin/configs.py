@@ -1,4 +1,4 @@
-"""The settings of topics and brokers: read them, change some of them."""
+"""Configs of topics and brokers: describe and alter."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
 
 
 class Configs:
-    """Administration of settings: :attr:`kafkatx.client.admin.admin.Admin.configs`."""
+    """The configs part of an admin client: :attr:`kafkatx.client.admin.admin.Admin.configs`."""
 
     def __init__(self, destinations: Destinations) -> None:
         self._destinations = destinations
 
     @deferred
     async def describe(self, resource: Resource, synonyms: bool = False) -> dict[str, ConfigEntry]:
-        """Every setting of a topic or broker, by name; of the defaults of all brokers those that are set.
+        """Describe all configs of a topic or broker, by name; of all brokers' defaults those that are set.
 
         Fails with UnknownTopic, or RequestError INVALID_REQUEST: there is no such broker.
         """
@@ -43,7 +43,7 @@ class Configs:
         deleted: Collection[str] = (),
         validate_only: bool = False,
     ) -> None:
-        """Set *values* and take *deleted* back to what they would be: all of them or, on an error, none.
+        """Set *values* and reset *deleted* to their defaults: all of them or, on an error, none.
 
         Fails with UnknownTopic, or RequestError INVALID_CONFIG, INVALID_REQUEST (one is read-only), ...;
         UNSUPPORTED_VERSION from a broker older than Kafka 2.3.
@@ -57,7 +57,7 @@ class Configs:
         await self._destinations.cluster.retrying(attempt)
 
     async def _node(self, resource: Resource) -> int:
-        """Only a broker itself knows its settings; what is the cluster's, any broker knows."""
+        """Return the broker to ask: a broker for its own configs, any broker for all others."""
         brokers = (await self._destinations.cluster.describe([])).brokers
         node_id = resource.broker_id
         return node_id if node_id is not None and node_id in brokers else self._destinations.some(brokers)

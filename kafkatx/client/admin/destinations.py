@@ -1,4 +1,7 @@
-"""Whom administration asks: the controller, leaders, coordinators, all brokers."""
+"""The brokers that admin requests go to: any broker, the controller, leaders, coordinators.
+
+The requests and replies are :mod:`kafkatx.clientcore.admin`'s.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,15 @@ from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.networkclient.offsets import all_found, look_up_at
 from kafkatx.types import TopicPartition
+from kafkatx.wire.schema import Message
 
 T = TypeVar("T")
 
 
 class Destinations:
-    """Asks a cluster over connections of its own lane.
+    """Sends the requests of an admin client over connections of one lane.
 
-    Metadata is asked for anew with each call: a person who looks wants to see what is, not what was.
+    Metadata is requested again for each call, so that answers show the present state.
     """
 
     def __init__(self, cluster: Cluster, lane: str) -> None:
@@ -30,57 +34,57 @@ class Destinations:
 
     @property
     def timeout_ms(self) -> int:
-        """How long a broker may take for what others in the cluster must hear of, too."""
+        """The time that a request gives the broker for changes that other brokers have to take over."""
         return self.cluster.settings[common.REQUEST_TIMEOUT_MS]
 
-    # -- once
+    # -- without retries
 
-    async def node(self, node_id: int, request: Any, version: int | None = None) -> Any:
-        """Ask one broker, once."""
+    async def node(self, node_id: int, request: Message, version: int | None = None) -> Any:
+        """Send a request to one broker; return the reply."""
         return await self.cluster.request(node_id, request, version=version, lane=self._lane)
 
-    async def any(self, request: Any) -> Any:
-        """Ask whichever broker answers, once."""
+    async def any(self, request: Message) -> Any:
+        """Send a request to any broker that answers; return the reply."""
         return await self.cluster.request_any(request, lane=self._lane)
 
-    async def controller(self, request: Any) -> Any:
-        """Ask the broker that creates and deletes topics, once."""
+    async def controller(self, request: Message) -> Any:
+        """Send a request to the controller; return the reply."""
         return await self.cluster.request_controller(request, lane=self._lane)
 
-    async def version(self, node_id: int, request_type: type[Any]) -> int:
-        """The version in which a broker is asked."""
+    async def version(self, node_id: int, request_type: type[Message]) -> int:
+        """Return the version of a request for one broker."""
         return await self.cluster.version_for(node_id, request_type, lane=self._lane)
 
-    async def controller_version(self, request_type: type[Any]) -> int:
-        """The version in which the controller is asked; some broker's while there is none."""
+    async def controller_version(self, request_type: type[Message]) -> int:
+        """Return the version of a request for the controller, or for some broker while there is none."""
         metadata = self.cluster.metadata
         known = metadata.controller_id in metadata.brokers
         node_id = metadata.controller_id if known else self.some(metadata.brokers)
         return await self.version(node_id, request_type)
 
     def some(self, brokers: Collection[int]) -> int:
-        """One of the brokers, perhaps another with each call: one that is down costs an attempt only.
+        """Return one of the brokers at random, so that a broker that is down costs one attempt only.
 
         :raises ConnectionFailed: there are none.
         """
         if not brokers:
-            raise ConnectionFailed("no broker of the cluster is known: start() comes first")
+            raise ConnectionFailed("no broker of the cluster is known: call start() first")
         return random.choice(list(brokers))
 
     async def leaders(self, partitions: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
-        """The partitions by the node ids of their leaders, asked for once.
+        """Group partitions by the node ids of their leaders.
 
-        :raises UnknownTopic: a topic is not there.
-        :raises RequestError: a partition is not there, or has no leader.
+        :raises UnknownTopic: a topic does not exist.
+        :raises RequestError: a partition does not exist, or has no leader.
         """
         wanted = list(partitions)
         metadata = await self.cluster.describe(sorted({at.topic for at in wanted}))
         return messages.by_leader(wanted, metadata)
 
-    # -- until it succeeds or fails for good
+    # -- with retries
 
     async def describe(self, topics: list[str] | None) -> ClusterMetadata:
-        """What a broker says of these topics now, or of all."""
+        """Request the metadata of these topics, or of all."""
 
         async def attempt() -> ClusterMetadata:
             return await self.cluster.describe(topics)
@@ -90,7 +94,7 @@ class Destinations:
     async def offsets(
         self, timestamps: Mapping[TopicPartition, int], isolation_level: int = 0
     ) -> dict[TopicPartition, tuple[int, int]]:
-        """Offset and timestamp by time, of the leaders; -1 and -1 where there is none."""
+        """Look up offset and timestamp by time at the leaders; -1 and -1 where there is none."""
 
         async def attempt() -> dict[TopicPartition, tuple[int, int]]:
             leaders = await self.leaders(timestamps)
@@ -100,10 +104,9 @@ class Destinations:
         return await self.cluster.retrying(attempt) if timestamps else {}
 
     async def coordinator(self, group_id: str, call: Callable[[int], Awaitable[T]]) -> T:
-        """Call with the node id of a group's coordinator.
+        """Call a function with the node id of a group's coordinator.
 
-        After COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR and the like, and after a lost connection, the
-        coordinator is looked up anew.
+        After a retriable error (NOT_COORDINATOR, a lost connection, ...) the coordinator is looked up again.
         """
 
         async def attempt() -> T:

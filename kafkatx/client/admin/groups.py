@@ -1,4 +1,4 @@
-"""Consumer groups: list, describe, delete; read, set and delete the offsets that they committed."""
+"""Consumer groups: list, describe, delete; read, set and delete their committed offsets."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest
 
 
 class Groups:
-    """Administration of groups: :attr:`kafkatx.client.admin.admin.Admin.groups`."""
+    """The groups part of an admin client: :attr:`kafkatx.client.admin.admin.Admin.groups`."""
 
     def __init__(self, destinations: Destinations) -> None:
         self._destinations = destinations
 
     @deferred
     async def listings(self) -> list[GroupListing]:
-        """Every group of every broker, by name.
+        """List all groups of all brokers, by name.
 
-        Fails with ConnectionFailed if a broker does not answer: its groups cannot be known.
+        Fails with ConnectionFailed if a broker does not answer, because its groups are not known then.
         """
 
         async def ask(node_id: int) -> list[GroupListing]:
@@ -46,11 +46,10 @@ class Groups:
 
     @deferred
     async def describe(self, group_id: str) -> GroupDescription:
-        """A group with its members; ``Dead`` if there is none of this name.
+        """Describe a group and its members; its state is ``Dead`` if there is none of this name.
 
-        The type of a group is not known beforehand: it is looked for among the consumer groups of KIP-848
-        first, if the broker has such. Fails with RequestError INVALID_GROUP_ID,
-        GROUP_AUTHORIZATION_FAILED, ...
+        The type of a group is not known beforehand: ConsumerGroupDescribe (KIP-848) is tried first, then
+        DescribeGroups. Fails with RequestError INVALID_GROUP_ID, GROUP_AUTHORIZATION_FAILED, ...
         """
         return await self._describe(group_id)
 
@@ -83,7 +82,7 @@ class Groups:
 
     @deferred
     async def offsets(self, group_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
-        """All that a group has committed, in order of topics; nothing if there is no such group.
+        """Return all committed offsets of a group, in order of topics; none if there is no such group.
 
         Fails with RequestError UNSUPPORTED_VERSION (a broker older than Kafka 0.10.2), ...
         """
@@ -99,7 +98,7 @@ class Groups:
 
     @deferred
     async def commit(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Set offsets of a group without members; a group that is not there comes into being.
+        """Set committed offsets of a group without members; the group is created if it does not exist.
 
         Fails with GroupInUse: it has members, nothing was set; or RequestError: a partition was refused,
         others may have been set.
@@ -113,10 +112,10 @@ class Groups:
 
     @deferred
     async def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Delete what a group has committed for some partitions; it keeps the others.
+        """Delete the committed offsets of some partitions.
 
-        Fails with UnknownGroup, or GroupInUse: it consumes one of these topics now, others may have been
-        deleted.
+        Fails with UnknownGroup, or GroupInUse: the group consumes one of these topics; offsets of others may
+        have been deleted.
         """
         request = messages.delete_offsets_request(group_id, partitions)
 
@@ -127,8 +126,9 @@ class Groups:
 
     @deferred
     async def progress(self, group_id: str) -> list[Progress]:
-        """How far the group has come, and how far it could go, in every partition that it has an offset for
-        or that a member of it has; in order.
+        """Return committed offset, end offset and lag of each partition of a group, in order.
+
+        These are the partitions with a committed offset, and those assigned to a member.
         """
         group = await self._describe(group_id)
         committed = await self._offsets(group_id)

@@ -1,4 +1,4 @@
-"""Client quotas (KIP-546): how much users, client ids and addresses may do."""
+"""Client quotas (KIP-546): limits of users, client ids and addresses; describe and alter."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kafkatx.clientcore.admin.quotas import Entity, EntityQuotas
 
 
 class Quotas:
-    """Administration of quotas: :attr:`kafkatx.client.admin.admin.Admin.quotas`."""
+    """The quotas part of an admin client: :attr:`kafkatx.client.admin.admin.Admin.quotas`."""
 
     def __init__(self, destinations: Destinations) -> None:
         self._destinations = destinations
 
     @deferred
     async def describe(self, entity: Entity | None = None) -> list[EntityQuotas]:
-        """The quotas of exactly this entity; without one those of all entities.
+        """Describe the quotas of exactly this entity, or of all entities.
 
         Fails with RequestError UNSUPPORTED_VERSION (a broker older than Kafka 2.6), ...
         """

@@ -1,1 +1,1 @@
-"""Administration: requests made and responses read."""
+"""The pure core of admin clients: their requests, and the values read from replies."""

@@ -1,4 +1,4 @@
-"""The settings of topics and brokers: what is asked and changed, and what the answers say."""
+"""DescribeConfigs and IncrementalAlterConfigs: requests, and values from replies. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _E = TypeVar("_E", bound=enum.IntEnum)
 
 
 class ResourceType(enum.IntEnum):
-    """What has settings, by Kafka's number."""
+    """The type of a resource with configs, by Kafka's number."""
 
     TOPIC = 2
     BROKER = 4
@@ -36,14 +36,14 @@ class ResourceType(enum.IntEnum):
 
 @attrs.frozen
 class Resource:
-    """A topic by name, or a broker by id; a broker without a name stands for the defaults of all brokers."""
+    """A topic by name, or a broker by id; a broker with an empty name is the defaults of all brokers."""
 
     type: ResourceType
     name: str
 
     @property
     def broker_id(self) -> int | None:
-        """The one broker that knows these settings; what is the cluster's, any broker knows."""
+        """The broker that has to be asked for these configs; None: any broker."""
         return int(self.name) if self.type is ResourceType.BROKER and self.name.isdecimal() else None
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Resource:
 
 
 class Source(enum.IntEnum):
-    """Where a setting's value comes from, nearest first, by Kafka's number (KIP-226)."""
+    """The origin of a config's value, in order of precedence, by Kafka's number (KIP-226)."""
 
     UNKNOWN = 0
     TOPIC = 1
@@ -67,7 +67,7 @@ class Source(enum.IntEnum):
 
 
 class ConfigType(enum.IntEnum):
-    """What a setting's value is, by Kafka's number (KIP-569)."""
+    """The type of a config's value, by Kafka's number (KIP-569)."""
 
     UNKNOWN = 0
     BOOLEAN = 1
@@ -83,7 +83,7 @@ class ConfigType(enum.IntEnum):
 
 @attrs.frozen
 class Synonym:
-    """A setting that gives the value where no nearer one is set."""
+    """A config that supplies the value if none of higher precedence is set."""
 
     name: str
     value: str | None
@@ -92,10 +92,7 @@ class Synonym:
 
 @attrs.frozen
 class ConfigEntry:
-    """One setting. The value of a sensitive one is never told: it is None.
-
-    ``overridden`` says that it was set for this very topic.
-    """
+    """One config. The value of a sensitive one is always None."""
 
     name: str
     value: str | None
@@ -107,22 +104,22 @@ class ConfigEntry:
 
     @property
     def overridden(self) -> bool:
-        """Whether it was set for this very topic."""
+        """True if it was set for the topic itself."""
         return self.source is Source.TOPIC
 
 
 def describe_request(resource: Resource, synonyms: bool) -> DescribeConfigsRequest:
-    """The request for every setting of a topic or broker."""
+    """Return the request for all configs of a topic or broker."""
     asked = DescribeConfigsResource(resource.type, resource.name, configuration_keys=None)
     return DescribeConfigsRequest([asked], include_synonyms=synonyms)
 
 
 def entries(response: DescribeConfigsResponse, resource: Resource, version: int) -> dict[str, ConfigEntry]:
-    """The settings by name, in order.
+    """Return the configs by name, in order.
 
-    :param version: that of the response.
+    :param version: the version of the response.
     :raises UnknownTopic: there is no such topic.
-    :raises RequestError: any other reason.
+    :raises RequestError: any other error.
     """
     found: dict[str, ConfigEntry] = {}
     for result in response.results:
@@ -135,7 +132,7 @@ def entries(response: DescribeConfigsResponse, resource: Resource, version: int)
 def alter_request(
     resource: Resource, values: Mapping[str, str], deleted: Collection[str], validate_only: bool
 ) -> IncrementalAlterConfigsRequest:
-    """The request that sets *values* and takes *deleted* back to what they would be."""
+    """Return the request that sets *values* and resets *deleted* to their defaults."""
     changes = [AlterableConfig(name, _SET, value) for name, value in values.items()]
     changes += [AlterableConfig(name, _DELETE, None) for name in deleted]
     altered = AlterConfigsResource(resource.type, resource.name, changes)
@@ -143,17 +140,17 @@ def alter_request(
 
 
 def check_altered(response: IncrementalAlterConfigsResponse, resource: Resource) -> None:
-    """Raise what the change was refused with.
+    """Raise the error of a reply, if any.
 
     :raises UnknownTopic: there is no such topic.
-    :raises RequestError: any other reason.
+    :raises RequestError: any other error.
     """
     for result in response.responses:
         _check(resource, result.error_code, result.error_message)
 
 
 def _check(resource: Resource, error_code: int, message: str | None) -> None:
-    """Raise a result's error; that a topic is not there will not pass."""
+    """Raise the error of one result, if any; for a topic that does not exist one that is not retriable."""
     if resource.type is ResourceType.TOPIC and error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         raise UnknownTopic(resource.name, advice="")
     check(error_code, f"settings of {resource}", message)
@@ -172,7 +169,7 @@ def _entry(entry: DescribeConfigsResourceResult, resource_type: ResourceType, ve
 
 
 def _source(entry: DescribeConfigsResourceResult, resource_type: ResourceType, version: int) -> Source:
-    """Version 0 tells only whether it is the default."""
+    """Return the origin of a value; version 0 tells only whether it is the default."""
     if version > 0:
         return _known(Source, entry.config_source)
     if entry.is_default:
@@ -181,5 +178,5 @@ def _source(entry: DescribeConfigsResourceResult, resource_type: ResourceType, v
 
 
 def _known(numbers: type[_E], number: int) -> _E:
-    """The member with this number; one that is newer than these tables is UNKNOWN."""
+    """Return the member with this number, or UNKNOWN for a newer one."""
     return numbers(number) if number in numbers._value2member_map_ else numbers(0)

@@ -1,4 +1,4 @@
-"""What brokers tell of a group and its members, of either protocol, as values."""
+"""Groups and their members as values, from DescribeGroups and ConsumerGroupDescribe. Pure."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from kafkatx.wire.messages import describe_groups as classic_messages
 
 CLASSIC, CONSUMER = "classic", "consumer"
-"""The types of groups (KIP-848): whose members assign partitions themselves, and whose broker does."""
+"""The types of groups (KIP-848): a member assigns the partitions, or the broker does."""
 
 CONSUMER_PROTOCOL = "consumer"
-"""The protocol type of consumers; others (``connect``) have assignments that only they understand."""
+"""The protocol type of consumers; the assignments of other types (``connect``) cannot be read here."""
 
 DEAD, EMPTY = "Dead", "Empty"
 
 
 @attrs.frozen
 class Member:
-    """One member and the partitions that it has; ``epoch`` is -1 in a classic group."""
+    """One member and its assigned partitions; ``epoch`` is -1 in a classic group."""
 
     member_id: str
     instance_id: str | None
@@ -38,11 +38,11 @@ class Member:
 
 @attrs.frozen
 class GroupDescription:
-    """A group. One that is not there is ``Dead``, as brokers have it; offsets of it may still be there.
+    """A group. The state of one that does not exist is ``Dead``, as in Kafka; it may have committed offsets.
 
     :ivar type: ``classic`` or ``consumer``.
-    :ivar assignor: how partitions are assigned: ``range``, ``uniform``, ...; empty while nobody knows.
-    :ivar epoch: the group epoch, -1 for a classic group, whose generation is not told.
+    :ivar assignor: ``range``, ``uniform``, ...; empty while it is not chosen.
+    :ivar epoch: the group epoch; -1 for a classic group, whose generation brokers do not tell.
     """
 
     group_id: str
@@ -56,9 +56,11 @@ class GroupDescription:
 
 
 def from_classic(group: classic_messages.DescribedGroup, coordinator: BrokerNode) -> GroupDescription:
-    """A group of DescribeGroups. From version 6 on one that is not there is an error (KIP-1043).
+    """Convert a group of DescribeGroups.
 
-    :raises RequestError: its error.
+    From version 6 on a group that does not exist is an error (KIP-1043); here it is ``Dead`` as before.
+
+    :raises RequestError: the group's error.
     """
     if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return GroupDescription(group.group_id, CLASSIC, DEAD, "", "", coordinator)
@@ -86,9 +88,9 @@ def from_classic(group: classic_messages.DescribedGroup, coordinator: BrokerNode
 
 
 def from_consumer(group: consumer_messages.DescribedGroup, coordinator: BrokerNode) -> GroupDescription:
-    """A group of ConsumerGroupDescribe.
+    """Convert a group of ConsumerGroupDescribe.
 
-    :raises RequestError: its error.
+    :raises RequestError: the group's error.
     """
     check(group.error_code, f"group {group.group_id!r}", group.error_message)
     members = tuple(
@@ -121,7 +123,7 @@ def from_consumer(group: consumer_messages.DescribedGroup, coordinator: BrokerNo
 
 
 def assigned_partitions(data: bytes) -> tuple[TopicPartition, ...]:
-    """What a member was assigned, in order; nothing if *data* is empty, or not of the consumer protocol."""
+    """Return a member's partitions, in order; none if *data* is empty or not of the consumer protocol."""
     try:
         found = parse_assignment(data)
     except ProtocolViolation:

@@ -1,4 +1,4 @@
-"""What is asked about groups and their offsets, and what the answers say."""
+"""Requests about groups and their committed offsets, and values and errors from replies. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kafkatx.wire.messages.offset_delete import (
 from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 
 _ALL_TOPICS = 2
-"""From which version on OffsetFetch gives all that a group has."""
+"""The first version of OffsetFetch that can ask for all offsets of a group."""
 
 _HAS_MEMBERS = (
     ErrorCode.UNKNOWN_MEMBER_ID,
@@ -37,12 +37,12 @@ _HAS_MEMBERS = (
     ErrorCode.REBALANCE_IN_PROGRESS,
     ErrorCode.STALE_MEMBER_EPOCH,
 )
-"""What a commit without a member is refused with while a group has members."""
+"""The errors of a commit without a member while a group has members."""
 
 
 @attrs.frozen
 class GroupListing:
-    """A group in a list. ``state`` is empty where the broker does not tell it (before Kafka 2.6)."""
+    """A group in a list. ``state`` is empty if the broker does not tell it (before Kafka 2.6)."""
 
     group_id: str
     protocol_type: str
@@ -51,7 +51,7 @@ class GroupListing:
 
 
 class UnknownGroup(RequestError):
-    """There is no such group: it was deleted, or never had a member or an offset."""
+    """The group does not exist: it was deleted, or never had a member or an offset."""
 
     def __init__(self, group_id: str) -> None:
         super().__init__(
@@ -60,7 +60,7 @@ class UnknownGroup(RequestError):
 
 
 class GroupInUse(RequestError):
-    """What was asked for is possible only while a group has no members."""
+    """The group has members, and the operation needs a group without members."""
 
     def __init__(self, group_id: str, what: str) -> None:
         super().__init__(
@@ -69,7 +69,7 @@ class GroupInUse(RequestError):
 
 
 def listings(response: ListGroupsResponse, node_id: int) -> list[GroupListing]:
-    """The groups that one broker coordinates.
+    """Return the groups that one broker coordinates.
 
     :raises RequestError: COORDINATOR_LOAD_IN_PROGRESS, CLUSTER_AUTHORIZATION_FAILED, ...
     """
@@ -88,7 +88,7 @@ def offsets_request(group_id: str, version: int) -> OffsetFetchRequest:
     if version < _ALL_TOPICS:
         raise RequestError(
             ErrorCode.UNSUPPORTED_VERSION,
-            "OffsetFetch: the broker cannot tell which offsets a group has: Kafka 0.10.2 and later can",
+            "OffsetFetch: the broker cannot list all offsets of a group: that needs Kafka 0.10.2 or later",
         )
     asked = OffsetFetchRequestGroup(group_id, topics=None)
     return OffsetFetchRequest(group_id, topics=None, groups=[asked])
@@ -97,15 +97,15 @@ def offsets_request(group_id: str, version: int) -> OffsetFetchRequest:
 def set_offsets_request(
     group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> OffsetCommitRequest:
-    """The request that sets offsets of a group without members."""
+    """Return the request that sets offsets of a group without members."""
     return commit_request(ConsumerGroupMetadata(group_id), offsets)
 
 
 def check_offsets_set(response: OffsetCommitResponse, group_id: str) -> None:
-    """Raise what a partition's offset was refused with.
+    """Raise the first partition's error, if any.
 
     :raises GroupInUse: the group has members.
-    :raises RequestError: any other reason.
+    :raises RequestError: any other error.
     """
     for (topic, number), code in commit_errors(response).items():
         if code in _HAS_MEMBERS:
@@ -114,7 +114,7 @@ def check_offsets_set(response: OffsetCommitResponse, group_id: str) -> None:
 
 
 def delete_offsets_request(group_id: str, partitions: Iterable[TopicPartition]) -> OffsetDeleteRequest:
-    """The request that deletes what a group has committed for some partitions."""
+    """Return the request that deletes committed offsets of a group."""
     topics: defaultdict[str, list[OffsetDeleteRequestPartition]] = defaultdict(list)
     for topic, number in partitions:
         topics[topic].append(OffsetDeleteRequestPartition(number))
@@ -124,11 +124,11 @@ def delete_offsets_request(group_id: str, partitions: Iterable[TopicPartition]) 
 
 
 def check_offsets_deleted(response: OffsetDeleteResponse, group_id: str) -> None:
-    """Raise what the request or a partition was refused with.
+    """Raise the error of the request or of a partition, if any.
 
     :raises UnknownGroup: there is no such group.
-    :raises GroupInUse: it consumes one of these topics.
-    :raises RequestError: any other reason.
+    :raises GroupInUse: the group consumes one of these topics.
+    :raises RequestError: any other error.
     """
     _check_group(response.error_code, group_id, "delete its offsets")
     for topic in response.topics:
@@ -142,16 +142,16 @@ def check_offsets_deleted(response: OffsetDeleteResponse, group_id: str) -> None
 
 
 def delete_request(group_id: str) -> DeleteGroupsRequest:
-    """The request that deletes a group with its offsets."""
+    """Return the request that deletes a group with its offsets."""
     return DeleteGroupsRequest([group_id])
 
 
 def check_deleted(response: DeleteGroupsResponse, group_id: str) -> None:
-    """Raise what the deletion was refused with.
+    """Raise the error of a deletion, if any.
 
     :raises UnknownGroup: there is no such group.
-    :raises GroupInUse: it has members.
-    :raises RequestError: any other reason.
+    :raises GroupInUse: the group has members.
+    :raises RequestError: any other error.
     """
     for result in response.results:
         _check_group(result.error_code, group_id, "delete it")

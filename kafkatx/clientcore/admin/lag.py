@@ -1,4 +1,4 @@
-"""How far a group has come in each partition, and how far it could go."""
+"""The progress of a group: committed offset, end offset and lag of each partition. Pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kafkatx.types import TopicPartition
 
 @attrs.frozen
 class Progress:
-    """A group in one partition.
+    """The progress of a group in one partition.
 
-    :ivar committed: None: it has not committed an offset there yet.
-    :ivar end: the offset that the next record gets; None: the partition is gone or has no leader.
-    :ivar member: who has the partition now, if anybody.
+    :ivar committed: None: there is no committed offset yet.
+    :ivar end: the log end offset; None: the partition does not exist or has no leader.
+    :ivar member: the member that the partition is assigned to, or None.
     """
 
     at: TopicPartition
@@ -28,9 +28,9 @@ class Progress:
 
     @property
     def lag(self) -> int | None:
-        """How many offsets are still to be read.
+        """The number of offsets that are still to be read.
 
-        Negative where the committed offset lies beyond the end: the topic was deleted and created again.
+        Negative if the committed offset is beyond the end: the topic was deleted and created again.
         """
         return None if self.committed is None or self.end is None else self.end - self.committed.offset
 
@@ -38,16 +38,13 @@ class Progress:
 def partitions_of(
     group: GroupDescription, committed: Iterable[TopicPartition]
 ) -> dict[TopicPartition, Member | None]:
-    """Every partition that the group has committed an offset for, or that a member of it has; in order.
-
-    Of each the member that has it now, if any.
-    """
+    """Return each partition with a committed offset or an assigned member, in order, with that member."""
     members = {at: member for member in group.members for at in member.partitions}
     return {at: members.get(at) for at in sorted({*committed, *members})}
 
 
 def with_leader(partitions: Iterable[TopicPartition], metadata: ClusterMetadata) -> list[TopicPartition]:
-    """Those of the partitions that are there and have a leader, who can be asked how long they are."""
+    """Return the partitions that exist and have a leader to ask for the end offset."""
     return [at for at in partitions if _leader(at, metadata) >= 0]
 
 
@@ -62,5 +59,5 @@ def progress(
     committed: Mapping[TopicPartition, OffsetAndMetadata],
     ends: Mapping[TopicPartition, int],
 ) -> list[Progress]:
-    """Put together what was found of each partition; *ends* lacks those gone or without a leader."""
+    """Combine the results; *ends* lacks partitions that do not exist or have no leader."""
     return [Progress(at, committed.get(at), ends.get(at), member) for at, member in partitions.items()]

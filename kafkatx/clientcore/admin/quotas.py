@@ -1,4 +1,4 @@
-"""Client quotas (KIP-546), how much users, client ids and addresses may do: requests and answers."""
+"""DescribeClientQuotas and AlterClientQuotas (KIP-546): requests, and values from replies. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _EXACT, _DEFAULT = 0, 1
 
 Entity: TypeAlias = Mapping[str, str | None]
-"""Whom a quota is for: a name for each of some types (``user``, ``client-id``, ``ip``); None: all others."""
+"""The entity of a quota: a name (None: the default) by type: ``user``, ``client-id``, ``ip``."""
 
 
 @attrs.frozen
@@ -31,13 +31,13 @@ class EntityQuotas:
 
 
 def entity_text(entity: Entity) -> str:
-    """``client-id 'c' of user 'u'`` and the like, in words."""
+    """Return an entity in words, for example ``client-id 'c' of user 'u'``."""
     names = [f"any {type}" if name is None else f"{type} {name!r}" for type, name in sorted(entity.items())]
     return " of ".join(names) or "all clients"
 
 
 def describe_request(entity: Entity | None) -> DescribeClientQuotasRequest:
-    """The request for the quotas of exactly this entity; without one for those of all entities."""
+    """Return the request for the quotas of exactly this entity, or of all entities."""
     components = [
         ComponentData(kind, _DEFAULT if name is None else _EXACT, name)
         for kind, name in (entity or {}).items()
@@ -46,9 +46,9 @@ def describe_request(entity: Entity | None) -> DescribeClientQuotasRequest:
 
 
 def entity_quotas(response: DescribeClientQuotasResponse) -> list[EntityQuotas]:
-    """The quotas by entity, in order.
+    """Return the quotas by entity, in order.
 
-    :raises RequestError: its error.
+    :raises RequestError: the reply's error.
     """
     check(response.error_code, "client quotas", response.error_message)
     found = [
@@ -64,7 +64,7 @@ def entity_quotas(response: DescribeClientQuotasResponse) -> list[EntityQuotas]:
 def alter_request(
     entity: Entity, values: Mapping[str, float], deleted: Collection[str], validate_only: bool
 ) -> alter_messages.AlterClientQuotasRequest:
-    """The request that sets *values* and removes *deleted* of an entity."""
+    """Return the request that sets *values* and removes *deleted* of an entity."""
     named = [alter_messages.EntityData(kind, name) for kind, name in entity.items()]
     changes = [alter_messages.OpData(key, value) for key, value in values.items()]
     changes += [alter_messages.OpData(key, remove=True) for key in deleted]
@@ -72,7 +72,7 @@ def alter_request(
 
 
 def check_altered(response: alter_messages.AlterClientQuotasResponse, entity: Entity) -> None:
-    """Raise what the change was refused with.
+    """Raise the error of a change, if any.
 
     :raises RequestError: INVALID_REQUEST, ...
     """

@@ -1,4 +1,4 @@
-"""What is asked and changed about topics, their records and log dirs, and what the answers say."""
+"""Requests about topics, their records and log dirs, and values and errors from replies. Pure."""
 
 from __future__ import annotations
 
@@ -29,15 +29,12 @@ from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopic
 from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsResponse, DescribeLogDirsResult
 
 _DEFAULTS = 4
-"""From which version on CreateTopics takes -1 for the broker's defaults (KIP-464)."""
+"""The first version of CreateTopics in which -1 means the broker's defaults (KIP-464)."""
 
 
 @attrs.frozen
 class PartitionDescription:
-    """A partition, and the offsets that it has: ``latest`` is the one that the next record gets.
-
-    Both are -1 while the partition has no leader.
-    """
+    """A partition with its log start offset and log end offset; both are -1 while it has no leader."""
 
     metadata: PartitionMetadata
     earliest: int
@@ -46,7 +43,7 @@ class PartitionDescription:
 
 @attrs.frozen
 class TopicDescription:
-    """All that there is to say of a topic."""
+    """A topic with its partitions and configs."""
 
     name: str
     topic_id: uuid.UUID
@@ -77,7 +74,7 @@ class LogDir:
 
 
 class _Result(Protocol):
-    """What became of one topic, in several responses."""
+    """The result for one topic, a part of several responses."""
 
     @property
     def name(self) -> str | None: ...
@@ -98,7 +95,7 @@ def create_topic_request(
     version: int,
     validate_only: bool = False,
 ) -> CreateTopicsRequest:
-    """The request that creates a topic; before version 4, -1 is taken for 1."""
+    """Return the request that creates a topic; before version 4, -1 is replaced by 1."""
     if version < _DEFAULTS:
         partitions, replication = max(1, partitions), max(1, replication)
     topic = CreatableTopic(
@@ -111,28 +108,27 @@ def create_topic_request(
 
 
 def delete_topic_request(name: str, timeout_ms: int) -> DeleteTopicsRequest:
-    """The request that deletes a topic and its records."""
+    """Return the request that deletes a topic and its records."""
     return DeleteTopicsRequest(
         topics=[DeleteTopicState(name=name)], topic_names=[name], timeout_ms=timeout_ms
     )
 
 
 def create_partitions_request(name: str, count: int, timeout_ms: int) -> CreatePartitionsRequest:
-    """The request that lets a topic have *count* partitions in all, placed by the cluster."""
+    """Return the request that increases a topic's partitions to *count*; the cluster places them."""
     return CreatePartitionsRequest([CreatePartitionsTopic(name, count, assignments=None)], timeout_ms)
 
 
 def check_created(results: Iterable[_Result]) -> None:
-    """Raise what a topic's creation was refused with."""
+    """Raise the error of a topic's creation, if any."""
     for result in results:
         check(result.error_code, f"topic {result.name!r}", result.error_message)
 
 
 def check_known(name: str, metadata: ClusterMetadata) -> None:
-    """Raise what may pass while a topic that was just created is not known everywhere.
+    """Raise a retriable error while a topic that was just created is not known to the broker asked.
 
-    KRaft's controller answers before the brokers have heard of the topic; one that is used meanwhile would
-    seem not to exist.
+    KRaft's controller answers before the brokers have learned of the topic; until then it seems not to exist.
 
     :raises RequestError: UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE.
     """
@@ -144,10 +140,10 @@ def check_known(name: str, metadata: ClusterMetadata) -> None:
 
 
 def check_changed(results: Iterable[_Result]) -> None:
-    """Raise what a topic's deletion or change was refused with.
+    """Raise the error of a topic's deletion or change, if any.
 
     :raises UnknownTopic: there is none of this name.
-    :raises RequestError: any other reason.
+    :raises RequestError: any other error.
     """
     for result in results:
         if result.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
@@ -156,13 +152,13 @@ def check_changed(results: Iterable[_Result]) -> None:
 
 
 def delete_records_request(at: TopicPartition, offset: int, timeout_ms: int) -> DeleteRecordsRequest:
-    """The request that deletes the records of a partition before *offset*; -1: all that there are."""
+    """Return the request that deletes the records of a partition before *offset*; -1: all records."""
     asked = DeleteRecordsTopic(at.topic, [DeleteRecordsPartition(at.partition, offset)])
     return DeleteRecordsRequest([asked], timeout_ms)
 
 
 def low_watermark(response: DeleteRecordsResponse, at: TopicPartition) -> int:
-    """Where the partition starts now.
+    """Return the new log start offset of a partition.
 
     :raises RequestError: OFFSET_OUT_OF_RANGE, POLICY_VIOLATION, ...
     """
@@ -198,13 +194,13 @@ def _log_dir(result: DescribeLogDirsResult) -> LogDir:
 
 
 def topics_listed(metadata: ClusterMetadata, internal: bool) -> list[TopicMetadata]:
-    """Every topic by name; those that the cluster keeps for itself only with *internal*."""
+    """Return all topics by name; internal topics only with *internal*."""
     topics = metadata.topics
     return [topics[name] for name in sorted(topics) if internal or not topics[name].internal]
 
 
 def partitions_with_leader(topic: TopicMetadata | None) -> list[int]:
-    """The partitions that have a leader, who can be asked for their offsets."""
+    """Return the partitions that have a leader to ask for their offsets."""
     return [number for number, state in topic.partitions.items() if state.leader >= 0] if topic else []
 
 
@@ -214,7 +210,7 @@ def topic_description(
     latest: Mapping[int, tuple[int, int]],
     configs: Mapping[str, ConfigEntry],
 ) -> TopicDescription:
-    """A topic with what is known of its partitions.
+    """Combine a topic's metadata, offsets and configs.
 
     :param earliest: offset and timestamp of the partitions that have a leader; *latest* likewise.
     """
@@ -228,10 +224,10 @@ def topic_description(
 def by_leader(
     partitions: Iterable[TopicPartition], metadata: ClusterMetadata
 ) -> dict[int, list[TopicPartition]]:
-    """The partitions by the node ids of their leaders.
+    """Group partitions by the node ids of their leaders.
 
-    :raises UnknownTopic: a topic is not there.
-    :raises RequestError: a partition is not there, or has no leader.
+    :raises UnknownTopic: a topic does not exist.
+    :raises RequestError: a partition does not exist, or has no leader.
     """
     leaders: defaultdict[int, list[TopicPartition]] = defaultdict(list)
     for at in partitions:

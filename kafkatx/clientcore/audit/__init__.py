@@ -1,1 +1,1 @@
-"""Counts of produced and consumed records, and how they are announced."""
+"""The pure core of the audit: counts of produced and consumed records, and their announcements."""

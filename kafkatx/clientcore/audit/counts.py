@@ -1,4 +1,4 @@
-"""What a producer counts for the audit, and how it says so. Pure.
+"""Counts of records per topic and time window, and the events that announce them. Pure.
 
 The Kafka paper, section 4: "We instrument each producer such that it periodically generates a monitoring
 event, which records the number of messages published by that producer for each topic within a fixed time
@@ -13,8 +13,8 @@ An event is a record of the audit topic: its key is the topic that was written t
      "server": "web-1"}
 
 Several events of one producer and window add up. An event that may have been lost is sent again with the same
-sequence: who reads takes the first of each producer and sequence. Events of before there was a server's name
-lack it.
+sequence: readers use the first of each producer and sequence. Events of older versions lack the server's
+name.
 
 The paper goes on: "The consumers can then count the number of messages that they have received from a
 given topic and validate those counts with the monitoring events." A consumer announces its counts in the same
@@ -42,10 +42,10 @@ DEFAULT_TOPIC = "kafkatx-audit"
 DAY_MS = 86_400_000
 
 SETTLE_MS = 60_000
-"""How long records and announcements may be on their way, unless somebody says otherwise."""
+"""The default time for records and announcements to arrive."""
 
-MOST_WINDOWS = 10_000
-"""So many windows are announced before their time: a producer of old records may have one for each record."""
+MAX_WINDOWS = 10_000
+"""The number of windows at which counts are announced early: old records may need one window each."""
 
 _PRODUCER_TEXTS = ("producer", "topic")
 _CONSUMER_TEXTS = ("consumer", "topic", "group")
@@ -54,15 +54,15 @@ _LARGEST = 1 << 62
 
 
 def window_start_ms(timestamp_ms: int, window_ms: int) -> int:
-    """Where a time's window begins; windows begin at multiples of their length."""
+    """Return the start of a timestamp's window; windows start at multiples of their length."""
     return timestamp_ms // window_ms * window_ms
 
 
 def common_window_ms(lengths_ms: Collection[int], asked_ms: int | None = None) -> int | None:
-    """How long windows must be that those of all producers fit into; None: there are none.
+    """Return a window length into which the windows of all producers fit; None: there are none.
 
-    :param asked_ms: how long they are to be.
-    :raises SettingError: the producers' windows do not fit into those, or not into a day.
+    :param asked_ms: the length to use, or None.
+    :raises SettingError: the producers' windows do not fit into that length, or it does not fit into a day.
     """
     if not lengths_ms:
         return asked_ms
@@ -70,20 +70,20 @@ def common_window_ms(lengths_ms: Collection[int], asked_ms: int | None = None) -
     if found_ms > DAY_MS or any(found_ms % length_ms for length_ms in lengths_ms):
         told = ", ".join(map(str, sorted(lengths_ms)[:10]))
         raise SettingError(
-            f"windows of {found_ms} ms do not do: producers announced windows of {told} ms"
-            " (audit.interval.ms), and each must fit into one, and that into a day"
+            f"windows of {found_ms} ms are not possible: producers announced windows of {told} ms"
+            " (audit.interval.ms); these must fit into the windows, and the windows into a day"
         )
     return found_ms
 
 
 @attrs.frozen
 class Announcement:
-    """How many records of a window one client counted in one topic, besides what it announced before.
+    """The number of records of one window and topic that a client has counted since its last announcement.
 
-    A producer counts what it got into the topic, a consumer what it handed out.
+    A producer counts acknowledged records, a consumer records that it has handed out.
 
     :ivar producer: the name of the client.
-    :ivar server: where it runs; empty: not known.
+    :ivar server: the name of the server that it runs on; empty: not known.
     :ivar group: the consumer's group; None: it is a producer.
     """
 
@@ -98,7 +98,7 @@ class Announcement:
     group: str | None = None
 
     def encode(self) -> bytes:
-        """The value of its record."""
+        """Return the value of the event's record."""
         fields = attrs.asdict(self)
         if self.group is None:
             del fields["group"]
@@ -109,42 +109,42 @@ class Announcement:
 
     @classmethod
     def decode(cls, value: bytes | None) -> Announcement:
-        """Read one; anybody can write to the topic, so that nothing is taken for granted.
+        """Decode and check a record's value; any client can write to the audit topic.
 
-        :raises ValueError: it is none, or of a version that is not known.
+        :raises ValueError: it is not an event, or has an unknown version.
         """
         try:
             fields = json.loads(value or b"")
         except (ValueError, RecursionError) as error:
-            raise ValueError("no JSON") from error
+            raise ValueError("not JSON") from error
         version = fields.get("version") if isinstance(fields, dict) else None
         if version not in (VERSION, CONSUMER_VERSION):
-            raise ValueError(f"no audit event of version {VERSION} or {CONSUMER_VERSION}")
+            raise ValueError(f"not an audit event of version {VERSION} or {CONSUMER_VERSION}")
         names = _PRODUCER_TEXTS if version == VERSION else _CONSUMER_TEXTS
         texts: list[Any] = [fields.get(name) for name in names]
         server: Any = fields.get("server", "")
         numbers: list[Any] = [fields.get(name) for name in _NUMBERS]
         if not all(isinstance(text, str) for text in (*texts, server)) or not all(map(_is_number, numbers)):
-            raise ValueError("a field is missing or of another type")
+            raise ValueError("a field is missing or has the wrong type")
         for text in (*texts, server):
-            text.encode()  # no lone surrogates: what is shown must have an encoding
+            text.encode()  # lone surrogates could not be printed
         client, topic, *groups = texts
         group = groups[0] if groups else None
         sequence, start_ms, window_ms, count, sent_ms = numbers
         found = cls(client, sequence, topic, start_ms, window_ms, count, sent_ms, server, group)
         if found.count <= 0 or not 0 < found.window_ms <= DAY_MS or found.window_start_ms % found.window_ms:
-            raise ValueError("the count or the window cannot be")
+            raise ValueError("the count or the window is not valid")
         return found
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return type(value) is int and abs(value) < _LARGEST
 
 
 class AuditCounter:
-    """The counts of one producer or consumer. Its own clock's time, in ms since the epoch, is an argument.
+    """The counts of one producer or consumer. Times are arguments, in ms.
 
-    :ivar topic: where events go; its own records are not counted.
+    :ivar topic: the audit topic; its own records are not counted.
     """
 
     def __init__(
@@ -157,10 +157,10 @@ class AuditCounter:
         server: str = "",
         group: str | None = None,
     ) -> None:
-        """Begin with nothing.
+        """Start with no counts.
 
-        :param producer: no other client may have this name.
-        :param interval_ms: how often counts are announced, and how long a window is.
+        :param producer: the unique name of the client.
+        :param interval_ms: the interval of announcements, and the length of a window.
         :param server: the name of the server that it runs on.
         :param group: the consumer's group; None: it is a producer.
         """
@@ -175,9 +175,9 @@ class AuditCounter:
         self._sequence = 0
 
     def count(self, batch: ProducerBatch, append_time_ms: int = NO_TIMESTAMP) -> None:
-        """Count a batch that is in the log, once.
+        """Count a batch that is in the log.
 
-        :param append_time_ms: the broker's time where it replaced the records', else -1.
+        :param append_time_ms: the broker's timestamp where it replaced the records', else -1.
         """
         if batch.topic == self.topic:
             return
@@ -195,7 +195,7 @@ class AuditCounter:
             self._add(batch.topic, timestamp_ms, end - first)
 
     def count_times(self, topic: str, times_ms: Sequence[int]) -> None:
-        """Count records that were handed out, by their timestamps; there is one at least."""
+        """Count records that were handed out, by their timestamps; at least one."""
         if topic == self.topic:
             return
         earliest_ms = min(times_ms)
@@ -210,15 +210,15 @@ class AuditCounter:
         self._counts[window] = self._counts.get(window, 0) + count
 
     def due(self, now_ms: int) -> bool:
-        """Whether it is time to :meth:`announce`."""
+        """Return True if it is time to :meth:`announce`."""
         if now_ms >= self._due_ms:
             return True
-        return len(self._counts) >= MOST_WINDOWS and not self._unconfirmed
+        return len(self._counts) >= MAX_WINDOWS and not self._unconfirmed
 
     def announce(self, now_ms: int, sent_ms: int | None = None) -> list[Announcement]:
-        """What is to be sent now: what was counted, or if that is not confirmed what was sent before.
+        """Return the events to send: the earlier ones if they are not confirmed yet, else new ones.
 
-        :param sent_ms: the wall clock's time, where *now_ms* is another clock's.
+        :param sent_ms: the wall clock's time, if *now_ms* is another clock's.
         """
         if sent_ms is None:
             sent_ms = now_ms
@@ -241,11 +241,11 @@ class AuditCounter:
         return [attrs.evolve(event, sent_ms=sent_ms) for event in self._unconfirmed.values()]
 
     def confirm(self, announced: Iterable[Announcement]) -> None:
-        """These are in the audit topic."""
+        """Forget events that are in the audit topic."""
         for event in announced:
             self._unconfirmed.pop(event.sequence, None)
 
     @property
     def pending(self) -> bool:
-        """Whether something was counted that is not known to be in the audit topic."""
+        """True if there are counts that are not known to be in the audit topic."""
         return bool(self._counts or self._unconfirmed)

@@ -1,4 +1,4 @@
-"""What the application has of a partition and is not done with: what the audit counts when it is done."""
+"""Records that were handed out to the application; the audit counts them when it has finished them. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 CountRecords: TypeAlias = "Callable[[str, Sequence[int]], None]"
-"""Called with a topic and the timestamps (ms) of some of its records, which the application is done with."""
+"""Called with a topic and the timestamps (ms) of records that the application has finished."""
 
 
 class DeliveredRecords:
-    """Offsets and timestamps of records that were handed out, in order.
+    """Offsets and timestamps of the records of one partition that were handed out, in order.
 
-    :param tally: hears of those that are done.
+    :param tally: called with the timestamps of finished records.
     """
 
     __slots__ = ("_parts", "_tally", "_topic")
@@ -24,11 +24,11 @@ class DeliveredRecords:
         self._parts: list[tuple[list[int], list[int]]] = []
 
     def add(self, offsets: list[int], times_ms: list[int]) -> None:
-        """Take records that are handed out now; there is one at least."""
+        """Add records that are handed out now; at least one."""
         self._parts.append((offsets, times_ms))
 
     def take_back(self, offset: int) -> None:
-        """Forget the records from *offset* on: nobody was given them, or they will be handed out again."""
+        """Forget the records from *offset* on: they will be handed out again."""
         parts = self._parts
         while parts and parts[-1][0][-1] >= offset:
             offsets, times_ms = parts.pop()
@@ -37,7 +37,7 @@ class DeliveredRecords:
                 parts.append((offsets[:end], times_ms[:end]))
 
     def done(self) -> None:
-        """Count all of them."""
+        """Count all of them: the application has finished them."""
         parts, self._parts = self._parts, []
         for _, times_ms in parts:
             self._tally(self._topic, times_ms)

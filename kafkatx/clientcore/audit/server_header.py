@@ -1,14 +1,14 @@
-"""The name of the server that a record comes from, in a header of the record.
+"""A record header with the name of the producer's server (``audit.server.header``). Reads the host name.
 
 The Kafka paper, section 4: "each message carries the timestamp and the server name when they are generated."
-Records have a timestamp; the name is added to each of them where ``audit.server.header`` asks for it.
+Records have a timestamp anyway; the name is added to each of them if ``audit.server.header`` is set.
 """
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.producer.accumulator import NO_PAUSE, AccumulatorLimits, RecordAccumulator
@@ -32,7 +32,7 @@ Headers: TypeAlias = "Sequence[tuple[str, bytes | None]]"
 
 
 def server_name(chosen: str) -> str:
-    """Return the name that was chosen, or this host's."""
+    """Return the configured name, or this host's."""
     return chosen or platform.node()
 
 
@@ -40,7 +40,7 @@ def make_stamp(header: str, server: str) -> Stamp | None:
     """Return the header that names a server; None if *header* is empty.
 
     :param server: empty: this host's name.
-    :raises SettingError: a name has no encoding in UTF-8.
+    :raises SettingError: a name cannot be encoded in UTF-8.
     """
     if not header:
         return None
@@ -52,12 +52,12 @@ def make_stamp(header: str, server: str) -> Stamp | None:
 
 
 def stamp_of(settings: ClientSettings) -> Stamp | None:
-    """Return the header that a producer's settings ask for; raises as :func:`make_stamp`."""
+    """Return the header that a producer's settings ask for; raise as :func:`make_stamp` does."""
     return make_stamp(settings[producer.AUDIT_SERVER_HEADER], settings[producer.AUDIT_SERVER])
 
 
 class StampingAccumulator(RecordAccumulator):
-    """An accumulator that adds one header to each record that has none of this name."""
+    """An accumulator that adds a header to each record that has none of this name."""
 
     def __init__(
         self,
@@ -80,10 +80,10 @@ class StampingAccumulator(RecordAccumulator):
         value: bytes | None,
         timestamp_ms: int,
         headers: Headers,
-        receipt: Any,
+        receipt: object,
         now_s: float,
     ) -> bool:
-        """Add one record with its own headers and the stamp; as :meth:`RecordAccumulator.append`."""
+        """Append a record with the header; otherwise as :meth:`RecordAccumulator.append`."""
         if not headers:
             stamped: Headers = self._stamp
         else:
@@ -93,9 +93,9 @@ class StampingAccumulator(RecordAccumulator):
         return super().append(queue, key, value, timestamp_ms, stamped, receipt, now_s)
 
     def append_values(
-        self, queue: PartitionQueue, values: Sequence[bytes], timestamp_ms: int, receipt: Any, now_s: float
+        self, queue: PartitionQueue, values: Sequence[bytes], timestamp_ms: int, receipt: object, now_s: float
     ) -> int:
-        """Add records that have a value, and get the stamp; as :meth:`RecordAccumulator.append_values`."""
+        """Append records with the header; otherwise as :meth:`RecordAccumulator.append_values`."""
         check_timestamp(timestamp_ms)
         values = checked_values(values)
         overhead = RECORD_OVERHEAD_BYTES + self.stamp_bytes
@@ -121,7 +121,7 @@ def make_accumulator(
     id_and_epoch: ProducerIdAndEpoch | None = None,
     backoff: Backoff = NO_PAUSE,
 ) -> RecordAccumulator:
-    """Return an accumulator, one that stamps records if there is a stamp."""
+    """Return an accumulator; it adds the header if *stamp* is not None."""
     if stamp is None:
         return RecordAccumulator(limits, codec, closed, id_and_epoch, backoff)
     return StampingAccumulator(stamp, limits, codec, closed, id_and_epoch, backoff)

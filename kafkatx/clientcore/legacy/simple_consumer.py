@@ -1,4 +1,4 @@
-"""Reading without a memory: requests that carry their offset, and the message sets that answer them."""
+"""The SimpleConsumer's fetch requests, and message sets from replies; it keeps no state. Pure."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ READ_COMMITTED = 1
 
 
 class FetchRequest(NamedTuple):
-    """What is wanted of one partition.
+    """A fetch from one partition.
 
-    :ivar offset: of the first record; inclusive.
-    :ivar max_bytes: about how much; a first batch that is larger comes nevertheless (from Kafka 0.10.1 on).
+    :ivar offset: the first offset to fetch, inclusive.
+    :ivar max_bytes: the approximate size; a larger first batch is returned whole (from Kafka 0.10.1 on).
         None: ``max.partition.fetch.bytes``.
     """
 
@@ -47,12 +47,12 @@ class FetchRequest(NamedTuple):
 
 @attrs.frozen
 class MessageSet:
-    """The records that answer one :class:`FetchRequest`; iterating over it gives them.
+    """The records for one :class:`FetchRequest`; iterate over it to get them.
 
-    :ivar records: perhaps none, as at the end of the log.
-    :ivar next_offset: what to ask for next.
-    :ivar high_watermark: the end of the log (exclusive) as far as consumers see it; -1: not told.
-    :ivar error: what stands in place of the next record; iterating raises it after the last of *records*.
+    :ivar records: may be empty, as at the end of the log.
+    :ivar next_offset: the offset of the next fetch.
+    :ivar high_watermark: the end of the log (exclusive) that consumers see; -1: not known.
+    :ivar error: iterating raises it after the last of *records*.
     """
 
     request: FetchRequest
@@ -72,9 +72,9 @@ class MessageSet:
 
 @attrs.frozen
 class Reader:
-    """How message sets are read out of replies.
+    """Reads message sets from replies.
 
-    :ivar isolation_level: with 1, records of aborted transactions are left out.
+    :ivar isolation_level: 1: records of aborted transactions are left out.
     """
 
     decoding: DecodeSettings = attrs.field(factory=DecodeSettings)
@@ -83,9 +83,9 @@ class Reader:
     def read(
         self, response: messages.FetchResponse, asked: Mapping[TopicPartition, FetchRequest]
     ) -> dict[TopicPartition, MessageSet]:
-        """The message sets by partition.
+        """Return the message sets by partition.
 
-        :raises RequestError: the whole request was refused.
+        :raises RequestError: the error of the whole reply.
         """
         check(response.error_code, "fetch")
         return {
@@ -125,8 +125,8 @@ class Reader:
         if len(raw) and not fetched:
             raise RequestError(
                 ErrorCode.MESSAGE_TOO_LARGE,
-                f"{_name(request)}: what stands at offset {request.offset} is larger than "
-                f"max_bytes={request.max_bytes}: ask for more",
+                f"{_name(request)}: the batch at offset {request.offset} is larger than "
+                f"max_bytes={request.max_bytes}: increase it",
             )
         return fetched
 
@@ -154,10 +154,10 @@ def fetch_request(
     max_bytes: int,
     isolation_level: int,
 ) -> messages.FetchRequest:
-    """The request to one leader, to be sent in a version up to 12: these name topics.
+    """Return the request for one leader; send it in a version up to 12, which names topics.
 
-    :param wanted: of no partition two, each with its ``max_bytes``.
-    :param max_bytes: of the whole reply.
+    :param wanted: at most one per partition, each with its ``max_bytes``.
+    :param max_bytes: the approximate size of the whole reply.
     """
     topics: defaultdict[str, list[messages.FetchPartition]] = defaultdict(list)
     for topic, partition, offset, limit in wanted:
@@ -174,13 +174,13 @@ def fetch_request(
 
 
 def offsets_before_request(at: TopicPartition, time: int, max_offsets: int) -> ListOffsetsRequest:
-    """The request of Kafka 0.7 and 0.8 for the offsets of segments; to be sent in version 0."""
+    """Return the request of Kafka 0.7 and 0.8 for the offsets of segments; send it in version 0."""
     asked = ListOffsetsPartition(at.partition, timestamp=time, max_num_offsets=max_offsets)
     return ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(at.topic, [asked])])
 
 
 def offsets_before(response: ListOffsetsResponse, at: TopicPartition) -> list[int]:
-    """The offsets, largest first.
+    """Return the offsets, largest first.
 
     :raises RequestError: NOT_LEADER_OR_FOLLOWER, ...
     """
@@ -190,7 +190,7 @@ def offsets_before(response: ListOffsetsResponse, at: TopicPartition) -> list[in
 
 
 def offsets_known(time: int, start: int, end: int, first_after: int, max_offsets: int) -> list[int]:
-    """What can be said in place of the offsets of segments where version 0 is not spoken any more.
+    """Return offsets in place of those of segments, for brokers that do not support version 0 any more.
 
     :param first_after: the offset of the first record at or after *time*; -1: there is none.
     """

@@ -1,4 +1,4 @@
-"""What a ConsumerConnector reads, and how its partitions are shared out among its streams."""
+"""Topic filters, subscriptions and streams of a ConsumerConnector; assigns partitions to streams. Pure."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _FLAGS = re.compile(r"\(\?[aiLmsux]+\)")
 
 
 class TopicFilter:
-    """Which topics are wanted, by a regular expression that whole names match.
+    """A filter of topics by a regular expression that has to match whole names.
 
-    As in Kafka's own filters commas stand for ``|``, and spaces around them are left out: ``clicks,views.*``.
+    As in Kafka's own filters a comma means ``|``, and spaces around it are ignored: ``clicks,views.*``.
 
-    :ivar pattern: what the names of wanted topics match.
+    :ivar pattern: matches the names of accepted topics.
     """
 
     def __init__(self, expression: str) -> None:
-        """Make it.
+        """Compile the filter.
 
-        :raises KafkaTXError: *expression* is no regular expression.
+        :raises KafkaTXError: *expression* is not a regular expression.
         """
         self.expression = expression
         text = "|".join(part.strip() for part in expression.strip().split(","))
         try:
             self.pattern = self._pattern(re.compile(text), text)
         except re.error as error:
-            raise KafkaTXError(f"{expression!r} is no regular expression: {error}") from None
+            raise KafkaTXError(f"{expression!r} is not a regular expression: {error}") from None
 
     def _pattern(self, compiled: re.Pattern[str], text: str) -> re.Pattern[str]:
         raise NotImplementedError
 
     def wants(self, topic: str) -> bool:
-        """Whether the topic is wanted."""
+        """Return True if the filter accepts the topic."""
         return self.pattern.fullmatch(topic) is not None
 
     def __repr__(self) -> str:
@@ -50,25 +50,27 @@ class TopicFilter:
 
 
 class Whitelist(TopicFilter):
-    """The topics that match."""
+    """Accepts the topics that match."""
 
     def _pattern(self, compiled: re.Pattern[str], text: str) -> re.Pattern[str]:
         return compiled
 
 
 class Blacklist(TopicFilter):
-    """All topics but those that match."""
+    """Accepts all topics except those that match."""
 
     def _pattern(self, compiled: re.Pattern[str], text: str) -> re.Pattern[str]:
-        flags = _FLAGS.match(text)  # they may stand nowhere but at the beginning
+        flags = _FLAGS.match(text)  # they are allowed only at the beginning
         body = text[flags.end() :] if flags else text
         return re.compile(rf"(?!(?:{body})\Z).*", compiled.flags)
 
 
 @attrs.frozen
 class Subscription:
-    """What one connector reads: topics with the number of streams for each, or a filter with the number of
-    streams for all of its topics together.
+    """The subscription of one connector.
+
+    Either topics with the number of streams for each, or a filter with the number of streams for all its
+    topics.
     """
 
     topics: Mapping[str, int] = MappingProxyType({})
@@ -76,9 +78,9 @@ class Subscription:
     streams: int = 0
 
     def __attrs_post_init__(self) -> None:
-        """Look at the numbers.
+        """Check the numbers of streams.
 
-        :raises KafkaTXError: there are no topics, or less than a stream for one.
+        :raises KafkaTXError: there are no topics, or less than one stream for a topic.
         """
         if self.filter is None and not self.topics:
             raise KafkaTXError("there is no topic to make a stream for")
@@ -90,23 +92,23 @@ class Subscription:
 
 @attrs.frozen
 class StreamAssignment(Generic[S]):
-    """The streams of a subscription.
+    """The streams of a subscription, and the partitions that they get.
 
-    :ivar by_topic: a list for each topic, or
-    :ivar all: with a filter, one list.
+    :ivar by_topic: the streams of each topic; empty with a filter.
+    :ivar all: the streams of a filter.
     """
 
     by_topic: Mapping[str, list[S]] = MappingProxyType({})
     all: list[S] = attrs.Factory(list)
 
     def streams(self) -> list[S]:
-        """Every stream."""
+        """Return all streams."""
         return [*self.all, *(stream for streams in self.by_topic.values() for stream in streams)]
 
     def divide(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, S]:
-        """Which stream reads each of the partitions, of those that there is a stream for.
+        """Assign partitions to streams; partitions of topics without streams are left out.
 
-        The streams for a topic share its partitions; those for a filter share all.
+        The streams of a topic share its partitions; those of a filter share all partitions.
         """
         topics: defaultdict[str, list[TopicPartition]] = defaultdict(list)
         for at in partitions:
@@ -118,9 +120,10 @@ class StreamAssignment(Generic[S]):
 
 
 def ranges(partitions: Iterable[TopicPartition], streams: list[S]) -> dict[TopicPartition, S]:
-    """Algorithm 1 of the 2011 paper: neighbours stay together, and the first streams have one more.
+    """Assign ranges of partitions to streams by Algorithm 1 of the 2011 paper.
 
-    With 5 partitions and 3 streams: 0 and 1, 2 and 3, 4. Streams that nothing is left for wait.
+    The first streams have one partition more: 5 partitions and 3 streams give 0 and 1, 2 and 3, 4. Streams
+    beyond the number of partitions get none.
     """
     places = sorted(partitions)
     owners: dict[TopicPartition, S] = {}

@@ -91,7 +91,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(self.values(), [b"B", b"C"])
 
     def test_no_reset(self) -> None:
-        """Without a reset it is an error that says where they part; a seek goes on."""
+        """Without a reset it is an error that says where the logs diverge; a seek goes on."""
         self.consumer = self.make(auto_offset_reset="none", prepare=self.commit_nothing)
         self.give(b"a", b"b")
         self.assertEqual(self.values(), [b"a", b"b"])
@@ -99,7 +99,7 @@ class EpochValidatorTests(FetcherTestCase):
         for _ in range(2):
             error = self.assertRaises(LogTruncation, self.values)
             self.assertEqual((error.offset, error.latest), (2, 1))
-            self.assertIn("they part at 1", str(error))
+            self.assertIn("the logs diverge at 1", str(error))
         self.consumer.seek(T0, 1)
         self.network.run(0.1)
         self.answer(2)

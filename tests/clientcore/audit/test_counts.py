@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.audit.counts import (
-    MOST_WINDOWS,
+    MAX_WINDOWS,
     Announcement,
     AuditCounter,
     common_window_ms,
@@ -190,7 +190,7 @@ class CountTests(SynchronousTestCase):
 
     def test_many_windows(self) -> None:
         """Old records of very many windows are announced before their time; memory is bounded."""
-        many = [number * WINDOW_MS for number in range(MOST_WINDOWS - 1)]
+        many = [number * WINDOW_MS for number in range(MAX_WINDOWS - 1)]
         self.audit.count(batch("t", *many))
         self.assertFalse(self.audit.due(0))
         self.audit.count(batch("t", -1))
@@ -230,7 +230,7 @@ class WindowTests(SynchronousTestCase):
         self.assertEqual(common_window_ms([10_000, 4000]), 20_000)
         self.assertEqual(common_window_ms([10_000, 4000], 60_000), 60_000)
         error = self.assertRaises(SettingError, common_window_ms, [10_000, 4000], 10_000)
-        self.assertIn("10000 ms do not do: producers announced windows of 4000, 10000 ms", str(error))
+        self.assertIn("10000 ms are not possible: producers announced windows of 4000, 10000 ms", str(error))
         self.assertRaises(SettingError, common_window_ms, [86_399_999, 86_399_998])
 
 

@@ -70,7 +70,7 @@ class ReadTests(SynchronousTestCase):
         """A batch that was cut off is an error that tells what to do, not an empty set for ever."""
         found = read(batch(3, b"a" * 99)[:50], offset=3)
         self.assertEqual(
-            str(found.error), "t [0]: what stands at offset 3 is larger than max_bytes=50: ask for more"
+            str(found.error), "t [0]: the batch at offset 3 is larger than max_bytes=50: increase it"
         )
 
     def test_corrupt(self) -> None:

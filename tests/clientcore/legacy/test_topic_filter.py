@@ -47,7 +47,7 @@ class FilterTests(SynchronousTestCase):
         """What is no regular expression is an error that shows it."""
         for kind in (Whitelist, Blacklist):
             error = self.assertRaises(KafkaTXError, kind, "a(b")
-            self.assertIn("'a(b' is no regular expression", str(error))
+            self.assertIn("'a(b' is not a regular expression", str(error))
 
     def test_repr(self) -> None:
         """As it is written."""

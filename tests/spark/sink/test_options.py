@@ -89,7 +89,7 @@ class ParseSinkTests(SynchronousTestCase):
         self.assertIn("unknown option topics: did you mean topic?", self.refused(topics="t"))
         self.assertIn("unknown option subscribe", self.refused(subscribe="t"))
         self.assertIn(
-            "kafka.aks is no setting of a producer; did you mean acks?", self.refused(kafka_aks="1")
+            "kafka.aks is not a setting of a producer; did you mean acks?", self.refused(kafka_aks="1")
         )
         self.assertIn("setting of the consumer", self.refused(kafka_fetch_min_bytes="1"))
 

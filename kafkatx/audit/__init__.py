@@ -1,1 +1,1 @@
-"""The audit: what producers announced against what is in a topic, or in the table that it was loaded into."""
+"""The audit: compare announced records with those in a topic, or in the table of an ingestion."""

@@ -1,22 +1,21 @@
-"""Announced against found, by topic and window. Pure.
+"""The comparison of announced and found records, by topic and window. Pure.
 
 ===============  ========================================================================================
-``announced``    what producers say they got into the topic
-``found``        what is there: every copy of every record
-``distinct``     records: a record is known by its topic, partition and offset
-``missing``      ``announced - distinct``, if above 0: records that are not there
-``doubled``      ``found - distinct``: copies that are there once too often
+``announced``    records that producers say they wrote
+``found``        records found: every copy of every record
+``distinct``     different records: one is identified by its topic, partition and offset
+``missing``      ``announced - distinct``, if above 0: records that were not found
+``doubled``      ``found - distinct``: superfluous copies
 ``unannounced``  ``distinct - announced``, if above 0: a producer has no audit or has ended before its last
                  announcement, or a retry put a record into the topic twice
-``consumed``     what the consumers of a group say they handed out
+``consumed``     records that the consumers of a group say they returned
 ``unconsumed``   ``announced - consumed``, if above 0: not consumed yet, lost, or not announced by a consumer
                  that crashed
-``reread``       ``consumed - max(announced, distinct)``, if above 0: records that were handed out again
+``reread``       ``consumed - max(announced, distinct)``, if above 0: records that were returned again
 ===============  ========================================================================================
 
-The last three are there where a group is asked for. Counts cannot tell which records are missing, and a
-record that is missing in a window hides one that is unannounced in it; one that was not consumed hides one
-that was handed out twice.
+The last three exist if a group is asked for. Counts cannot tell which records are missing. A missing record
+hides an unannounced one of the same window, and one that was not consumed hides one that was returned twice.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ import attrs
 from kafkatx.clientcore.audit.counts import SETTLE_MS, Announcement, common_window_ms, window_start_ms
 
 Key = tuple[str, int]
-"""A topic, and where the window begins, in ms since the epoch."""
+"""A topic, and the start of a window in ms since the epoch."""
 
 _Sums: TypeAlias = "dict[tuple[str, int, int, str], tuple[int, int]]"
-"""By topic, start and length of the window, server: the count, and when the last announcement was sent."""
+"""By topic, start and length of the window, server: the count, and the time of the last announcement."""
 
 
 @attrs.define
 class Count:
-    """What was found in a window. ``written_ms``: when the last of it was committed; None if nobody knows."""
+    """The records found in a window. ``written_ms``: the time of the last commit; None if it is not known."""
 
     found: int = 0
     distinct: int = 0
@@ -49,11 +48,11 @@ class Count:
 class Window:
     """One topic's window; times are in ms since the epoch.
 
-    :ivar open: it is too early to judge: records or announcements may still be on their way.
-    :ivar sent_ms: when the last announcement of it was sent, if there was any.
-    :ivar written_ms: when the last of its records was committed to the table, if that is known.
-    :ivar consumed: what the consumers of a group announced; None: no group was asked for.
-    :ivar servers: how much of what was announced comes from which server; empty: not known.
+    :ivar open: records or announcements may still arrive, so the window is not judged.
+    :ivar sent_ms: the time of its last announcement, if there was one.
+    :ivar written_ms: the time of the last commit of its records to the table, if it is known.
+    :ivar consumed: the number that the consumers of a group announced; None without a group.
+    :ivar servers: the announced number of each server; empty if not known.
     """
 
     topic: str
@@ -70,22 +69,22 @@ class Window:
 
     @property
     def end_ms(self) -> int:
-        """Its end, exclusive."""
+        """The end, exclusive."""
         return self.start_ms + self.window_ms
 
     @property
     def missing(self) -> int:
-        """How many records are not there."""
+        """The number of records that were not found."""
         return max(self.announced - self.distinct, 0)
 
     @property
     def doubled(self) -> int:
-        """How many copies are there once too often."""
+        """The number of superfluous copies."""
         return self.found - self.distinct
 
     @property
     def unannounced(self) -> int:
-        """How many records nobody announced."""
+        """The number of records that were found and not announced."""
         return max(self.distinct - self.announced, 0)
 
     @property
@@ -95,7 +94,7 @@ class Window:
 
     @property
     def reread(self) -> int:
-        """The number of records that the group was handed once too often."""
+        """The number of records that the group got once too often."""
         return 0 if self.consumed is None else max(self.consumed - max(self.announced, self.distinct), 0)
 
     @property
@@ -105,15 +104,15 @@ class Window:
 
     @property
     def differs(self) -> bool:
-        """Whether there is anything to say about it."""
+        """True unless the window is closed and all its numbers agree."""
         return self.open or self.wrong or bool(self.unannounced)
 
 
 class Announced:
     """The sum of all announcements: of producers, and of the consumers of a group.
 
-    :ivar group: the group; None: no consumers count.
-    :ivar unreadable: how many records of the audit topic were none.
+    :ivar group: the group; None counts no consumers.
+    :ivar unreadable: the number of records of the audit topic that are not announcements.
     """
 
     def __init__(self, group: str | None = None) -> None:
@@ -124,7 +123,7 @@ class Announced:
         self._consumed: _Sums = {}
 
     def add(self, value: bytes | None) -> None:
-        """Take a record of the audit topic; one that was sent twice counts once."""
+        """Add a record of the audit topic; one that was sent twice counts once."""
         try:
             event = Announcement.decode(value)
         except ValueError:
@@ -140,24 +139,24 @@ class Announced:
         sums[window] = count + event.count, max(sent_ms, event.sent_ms)
 
     def topics(self) -> set[str]:
-        """All that producers announced."""
+        """Return the topics that producers announced."""
         return {topic for topic, *_ in self._sums}
 
     def window_ms(self, topics: Collection[str], asked_ms: int | None = None) -> int | None:
-        """How long the windows of these topics must be, as :func:`common_window_ms` says."""
+        """Return the length of the windows that these topics need, as :func:`common_window_ms` does."""
         lengths = {length for topic, _, length, _ in (*self._sums, *self._consumed) if topic in topics}
         return common_window_ms(lengths, asked_ms)
 
     def sums(self, topics: Collection[str], window_ms: int) -> dict[Key, tuple[int, int]]:
-        """Return what producers count in each window, and when the last announcement was sent."""
+        """Return the producers' count in each window, and the time of its last announcement."""
         return _by_window(self._sums, topics, window_ms)
 
     def consumed(self, topics: Collection[str], window_ms: int) -> dict[Key, tuple[int, int]] | None:
-        """As :meth:`sums`, of the group's consumers; None where there is no group."""
+        """Return the same of the group's consumers; None without a group."""
         return None if self.group is None else _by_window(self._consumed, topics, window_ms)
 
     def servers(self, topics: Collection[str], window_ms: int) -> dict[Key, dict[str, int]]:
-        """Return what producers count in each window, by their servers."""
+        """Return the producers' counts in each window, by server."""
         found: dict[Key, dict[str, int]] = {}
         for (topic, start_ms, _, server), (count, _) in self._sums.items():
             if topic in topics:
@@ -186,13 +185,13 @@ def compare(
     consumed: Mapping[Key, tuple[int, int]] | None = None,
     servers: Mapping[Key, Mapping[str, int]] = MappingProxyType({}),
 ) -> Iterator[Window]:
-    """Each window that anybody knows of, by topic and time.
+    """Yield each window that was announced, found or consumed, by topic and time.
 
-    It is open until *settle_ms* after the last announcement that may come for it, which is a window after its
-    end, and until *settle_ms* after the last one that has come.
+    A window is open until *settle_ms* after the last possible announcement, which is a window's length after
+    its end, and until *settle_ms* after the last one that has arrived.
 
-    :param consumed: what the consumers of a group announced; None: no group was asked for.
-    :param servers: as :meth:`Announced.servers` gives them.
+    :param consumed: the counts of a group's consumers; None without a group.
+    :param servers: as :meth:`Announced.servers` returns them.
     """
     handed_out = consumed or {}
     for key in sorted(announced.keys() | found.keys() | handed_out.keys()):
@@ -217,7 +216,7 @@ def compare(
 
 
 def between(windows: Iterable[Window], from_ms: int | None, until_ms: int | None) -> Iterator[Window]:
-    """Those that begin at *from_ms* or later, and before *until_ms*."""
+    """Yield the windows that begin at *from_ms* or later, and before *until_ms*."""
     for window in windows:
         late_enough = from_ms is None or window.start_ms >= from_ms
         if late_enough and (until_ms is None or window.start_ms < until_ms):

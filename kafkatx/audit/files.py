@@ -1,8 +1,8 @@
-"""The files of a table that topics were loaded into: what readers of the directory see, and a little more.
+"""The files of a table that topics were loaded into. It reads directories and the manifests of commits.
 
-A file that was copied counts, as it doubles its records for every reader. So do the files of records that
-could not be decoded (``_dead_letters``), and those that a commit lists though they are not in their place
-yet: an ingestion that was killed leaves such, and its next start moves them (see docs/ingest.md).
+A copied file counts, because it doubles its records for every reader. The files of records that could not be
+decoded (``_dead_letters``) count, too, and so do files that a commit lists but that are not in their place
+yet: an ingestion that was killed leaves them staged, and its next start moves them (see docs/ingest.md).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ COMMITS = os.path.join("_kafkatx", "commits")
 
 
 class BadTable(KafkaTXError):
-    """The directory is no table of records of Kafka."""
+    """The directory is not a table of Kafka records."""
 
 
 @attrs.frozen
 class File:
-    """One file; ``written_ms`` is the time of its commit, None where there are no commits."""
+    """One file; ``written_ms`` is the time of its commit, None without commits."""
 
     path: str
     format: str
@@ -34,7 +34,7 @@ class File:
 
 
 def files(directory: str) -> list[File]:
-    """All files of a table.
+    """Return all files of a table.
 
     :raises BadTable: there are none, or a commit cannot be read.
     :raises OSError: the directory cannot be read.
@@ -63,13 +63,13 @@ def files(directory: str) -> list[File]:
 
 
 def _format(path: str) -> str:
-    """By the end of its name; nothing where it is none of ours."""
+    """Return the format by the ending of a file's name; empty if it is another."""
     end = path.rsplit(".", 1)[-1].lower()
     return end if end in FORMATS else ""
 
 
 def _listed(directory: str) -> Iterator[str]:
-    """What other readers see: no names that begin with ``_`` or ``.``."""
+    """Yield the files that other readers see: no names that begin with ``_`` or ``.``."""
     for entry in os.scandir(directory):
         if entry.name[0] in "_.":
             continue
@@ -80,7 +80,7 @@ def _listed(directory: str) -> Iterator[str]:
 
 
 def _committed(directory: str) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Of each file that a commit lists its place, where it was staged, and when it was committed."""
+    """Yield for each committed file its path, the path where it was staged, and the time of the commit."""
     folder = os.path.join(directory, COMMITS)
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         number, end = os.path.splitext(name)
@@ -94,4 +94,4 @@ def _committed(directory: str) -> Iterator[tuple[str, tuple[str, int]]]:
                 staged = os.path.join(directory, file["staged"])
                 yield os.path.join(directory, file["path"]), (staged, int(commit["written_ms"]))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise BadTable(f"{path}: this is no commit of an ingestion: {error!r}") from error
+            raise BadTable(f"{path}: this is not a commit of an ingestion: {error!r}") from error

@@ -1,10 +1,10 @@
-"""A picture of an audit: what was announced and what was found, window by window."""
+"""A picture of an audit: announced and found records, window by window."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Protocol
 
 from kafkatx.audit.comparison import Window
 from kafkatx.errors import KafkaTXError
@@ -15,17 +15,30 @@ _FOUND, _OPEN, _ANNOUNCED, _MISSING, _DOUBLED = "#9ec5e8", "#d9d9d9", "#1f3a5f",
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LATEST_MS = 253_370_764_800_000
-"""Year 9999: times that are none, and those of who counts in microseconds, have no place in a calendar."""
+"""Year 9999. Later times, of producers that write microseconds say, cannot be drawn."""
+
+
+class _Panel(Protocol):
+    """The methods of matplotlib's Axes that are used. Its own types do not admit times."""
+
+    def bar(self, *arguments: object, **options: object) -> object: ...
+    def hlines(self, *arguments: object, **options: object) -> object: ...
+    def scatter(self, *arguments: object, **options: object) -> object: ...
+    def margins(self, *, y: float) -> object: ...
+    def set_ylim(self, *, bottom: float) -> object: ...
+    def set_ylabel(self, ylabel: str) -> object: ...
+    def set_title(self, label: str, *, loc: str) -> object: ...
+    def legend(self, **options: object) -> object: ...
 
 
 class NoPlot(KafkaTXError):
-    """There is nothing to draw, or nothing to draw with."""
+    """The picture cannot be drawn; the message says why."""
 
 
 def plot(windows: Sequence[Window], path: str, found_where: str) -> None:
-    """Draw a panel for each topic, in the format that the end of *path*'s name says: ``.png``, ``.svg``.
+    """Draw a panel for each topic, in the format of *path*'s ending: ``.png``, ``.svg``, ``.pdf``.
 
-    :param found_where: what the records were found in, for the legend.
+    :param found_where: the place of the found records, for the legend.
     :raises NoPlot: there are no windows, too many topics, or ``kafkatx[plot]`` is not installed.
     :raises OSError: the file cannot be written.
     """
@@ -56,8 +69,8 @@ def plot(windows: Sequence[Window], path: str, found_where: str) -> None:
         raise NoPlot(f"{path}: {error}") from error
 
 
-def _draw(panel: Any, topic: str, windows: Sequence[Window], found_where: str) -> None:
-    """One topic: bars of what was found, a line of what was announced, marks where they differ."""
+def _draw(panel: _Panel, topic: str, windows: Sequence[Window], found_where: str) -> None:
+    """Draw a topic: bars for found records, lines for announced ones, marks where they differ."""
     closed = [window for window in windows if not window.open]
     distinct = [window.distinct for window in closed]
     _bars(panel, closed, distinct, 0, _FOUND, f"found in {found_where}")
@@ -82,7 +95,12 @@ def _draw(panel: Any, topic: str, windows: Sequence[Window], found_where: str) -
 
 
 def _bars(
-    panel: Any, windows: Sequence[Window], heights: Any, bottom: Any, colour: str, label: str | None = None
+    panel: _Panel,
+    windows: Sequence[Window],
+    heights: Sequence[int] | None,
+    bottom: Sequence[int] | int,
+    colour: str,
+    label: str | None = None,
 ) -> None:
     if not windows:
         return
@@ -93,8 +111,8 @@ def _bars(
     panel.bar(starts, heights, width, bottom, align="edge", color=colour, label=label)
 
 
-def _mark(panel: Any, windows: Sequence[Window], what: str, marker: str, colour: str) -> None:
-    """A mark above each window that lacks or has too much, which a bar of few among many would not show."""
+def _mark(panel: _Panel, windows: Sequence[Window], what: str, marker: str, colour: str) -> None:
+    """Draw a mark above each window that differs: a bar of few records among many could not be seen."""
     marked = [window for window in windows if getattr(window, what)]
     if marked:
         total = sum(getattr(window, what) for window in marked)

@@ -1,28 +1,25 @@
-"""Offsets of a table, counted without keeping each: as runs, for what is loaded in order has few of them."""
+"""Counts of a table's offsets, kept as runs: records that were loaded in order have few of them. Pure."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from kafkatx.audit.comparison import Count, Key
 
-Array = Any
-"""One of numpy's, of whole numbers."""
+Array = npt.NDArray[np.int64]
 
 MOST_RUNS = 1 << 16
-"""So many of a window are joined before more are kept."""
+"""Number of runs of a window after which they are merged."""
 
 Place = tuple[str, int, int]
 """Topic, partition and number of the window."""
 
 
 class Offsets:
-    """What was found of each topic, partition and window, in any order.
+    """The records found in each topic, partition and window, added in any order.
 
-    Memory grows with the number of runs, a run being offsets without a gap that were given at once, and not
-    with the number of records.
+    Memory grows with the number of runs, not of records. A run is offsets without a gap, added at once.
     """
 
     def __init__(self, window_ms: int) -> None:
@@ -37,8 +34,8 @@ class Offsets:
     ) -> None:
         """Add records of one topic.
 
-        :param partitions: of each record, as *offsets* and *times_ms*: arrays of the same length.
-        :param written_ms: when they were committed; None if nobody knows.
+        :param partitions: one for each record, as *offsets* and *times_ms*.
+        :param written_ms: the time of their commit; None if it is not known.
         """
         if not len(offsets):
             return
@@ -58,18 +55,18 @@ class Offsets:
         kept.append(runs)
         count = self._kept.get(place, 0) + len(runs)
         if count > MOST_RUNS:
-            kept[:] = [_joined(kept)]
+            kept[:] = [_merged(kept)]
             count = len(kept[0])
         self._kept[place] = count
 
     def counts(self) -> dict[Key, Count]:
-        """What was found, by topic and window."""
+        """Return the numbers of records, by topic and window."""
         counts: dict[Key, Count] = {}
         for place, found in self._found.items():
             topic, _, window = place
             count = counts.setdefault((topic, window * self._window_ms), Count())
             count.found += found
-            runs = _joined(self._runs[place])
+            runs = _merged(self._runs[place])
             count.distinct += int((runs[:, 1] - runs[:, 0]).sum())
             written_ms = self._written_ms.get(place)
             if written_ms is not None:
@@ -78,13 +75,13 @@ class Offsets:
 
 
 def _runs(offsets: Array) -> Array:
-    """Sorted offsets, some perhaps several times, as rows of first and end (exclusive)."""
+    """Return sorted offsets, with duplicates, as rows of first and end (exclusive)."""
     gaps = np.flatnonzero(np.diff(offsets) > 1)
     return np.stack((offsets[[0, *(gaps + 1)]], offsets[[*gaps, -1]] + 1), axis=1)
 
 
-def _joined(kept: list[Array]) -> Array:
-    """The same offsets in runs that neither touch nor overlap."""
+def _merged(kept: list[Array]) -> Array:
+    """Merge runs, so that none touch or overlap."""
     runs = np.concatenate(kept)
     runs = runs[np.argsort(runs[:, 0], kind="stable")]
     ends = np.maximum.accumulate(runs[:, 1])

@@ -1,22 +1,24 @@
-"""What is in a table that topics were loaded into: a directory of Parquet, JSON or Avro files.
+"""The records of a table that topics were loaded into: a directory of Parquet, JSON or Avro files.
 
-Of each record its topic, partition, offset and timestamp are read: columns of these names, or with ``kafka_``
-before them.
+Four columns are read: topic, partition, offset and timestamp, or the same names with ``kafka_`` before them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafkatx.audit.files import BadTable, File, files
 from kafkatx.audit.runs import Offsets
 
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
 COLUMNS = ("topic", "partition", "offset", "timestamp")
 ROWS = 1 << 16
 JSON_BLOCK_BYTES = 32 << 20
-"""A line must fit into it."""
+"""Largest size of a line."""
 
 
 def count_table(
@@ -27,9 +29,9 @@ def count_table(
 ) -> Offsets:
     """Count the records of a table.
 
-    :param topics: only these; none: all.
-    :param advance: told how many records more were read.
-    :raises BadTable: a file is not what it should be, or ``kafkatx[spark]`` is not installed.
+    :param topics: the topics to count; none stands for all.
+    :param advance: called with the number of records that were read.
+    :raises BadTable: a file cannot be read as its name says, or ``kafkatx[spark]`` is not installed.
     :raises OSError: the directory cannot be read.
     """
     offsets = Offsets(window_ms)
@@ -40,8 +42,8 @@ def count_table(
     return offsets
 
 
-def _batches(file: File) -> Iterator[Any]:
-    """The four columns of a file, in their order, as Arrow has them."""
+def _batches(file: File) -> Iterator[RecordBatch]:
+    """Yield Arrow batches of the four columns, in order."""
     try:
         import pyarrow
     except ImportError as error:
@@ -53,7 +55,7 @@ def _batches(file: File) -> Iterator[Any]:
         raise BadTable(f"{file.path}: {error}") from error
 
 
-def _parquet_batches(path: str) -> Iterator[Any]:
+def _parquet_batches(path: str) -> Iterator[RecordBatch]:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as opened:
@@ -62,8 +64,8 @@ def _parquet_batches(path: str) -> Iterator[Any]:
             yield batch.select(names)
 
 
-def _json_batches(path: str) -> Iterator[Any]:
-    """The columns' types are given: guessed ones may differ from block to block, and nulls be left out."""
+def _json_batches(path: str) -> Iterator[RecordBatch]:
+    # Column types are given: guessed ones may differ between blocks, and null columns be left out.
     import pyarrow
     from pyarrow import dataset
     from pyarrow import json as arrow_json
@@ -82,8 +84,11 @@ def _json_batches(path: str) -> Iterator[Any]:
     yield from dataset.dataset(path, schema, lines, partitioning=None).to_batches()
 
 
-def _avro_batches(path: str) -> Iterator[Any]:
-    """:raises BadTable: fastavro is not installed."""
+def _avro_batches(path: str) -> Iterator[RecordBatch]:
+    """Yield batches of an Avro file.
+
+    :raises BadTable: fastavro is not installed.
+    """
     import pyarrow
 
     try:
@@ -93,7 +98,7 @@ def _avro_batches(path: str) -> Iterator[Any]:
     with open(path, "rb") as opened:
         reader: Any = fastavro.reader(opened)
         names = _names([field["name"] for field in reader.writer_schema["fields"]], path)
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         for record in reader:
             rows.append({name: record[name] for name in names})
             if len(rows) == ROWS:
@@ -104,18 +109,21 @@ def _avro_batches(path: str) -> Iterator[Any]:
 
 
 def _names(there: Collection[str], path: str) -> list[str]:
-    """How the four columns are called in a file."""
+    """Return the names of the four columns in a file.
+
+    :raises BadTable: it lacks one.
+    """
     for prefix in ("kafka_", ""):
         names = [prefix + name for name in COLUMNS]
         if all(name in there for name in names):
             return names
     raise BadTable(
-        f"{path}: it has no columns {', '.join(COLUMNS)}, nor these with kafka_ before them: which records it"
-        " has cannot be told"
+        f"{path}: it has no columns {', '.join(COLUMNS)}, nor these with kafka_ before them, so its records"
+        " cannot be identified"
     )
 
 
-def _add(offsets: Offsets, batch: Any, topics: Collection[str], written_ms: int | None) -> None:
+def _add(offsets: Offsets, batch: RecordBatch, topics: Collection[str], written_ms: int | None) -> None:
     import pyarrow
     from pyarrow import compute
 
@@ -124,7 +132,7 @@ def _add(offsets: Offsets, batch: Any, topics: Collection[str], written_ms: int 
         times = times.cast(pyarrow.timestamp("us", "UTC"))
     if pyarrow.types.is_timestamp(times.type):
         times = times.cast(pyarrow.timestamp("ms", times.type.tz), safe=False)
-    # Spark cannot hold every time: such a one is null there, and for us as if there were none.
+    # A time out of Spark's range is null in the table; it counts as a record without a time.
     times_ms = compute.fill_null(times.cast(pyarrow.int64()), -1)
     columns = [column.cast(pyarrow.int64()) for column in (partitions, numbers, times_ms)]
     for topic in compute.unique(topic_column).to_pylist():

@@ -1,4 +1,4 @@
-"""What is in the audit topic, and in the topics themselves: read by the blocking client, without Spark."""
+"""The records of the audit topic, and those of audited topics, read with the blocking client."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Advance = Callable[[float], None]
 
 
 def read_announced(cluster: Cluster, topic: str, group: str | None = None) -> Announced:
-    """Read the audit topic, all that is in it now.
+    """Read the audit topic up to its present end.
 
-    :param group: whose consumers count, too; None: no consumers do.
+    :param group: the group whose consumers' announcements count; None: no consumers' do.
     :raises RequestError: there is no such topic.
     """
     announced = Announced(group)
@@ -32,10 +32,10 @@ def count_topic(
     from_ms: int | None = None,
     advance: Advance = lambda amount: None,
 ) -> dict[Key, Count]:
-    """Count what is in a topic now; no offset is there twice.
+    """Count the records of a topic up to its present end; each offset exists once.
 
-    :param from_ms: what is before the first record of this time or a later one is not read.
-    :param advance: told how many records more were counted.
+    :param from_ms: start at the first record of this time or later.
+    :param advance: called with the number of records that were counted.
     :raises RequestError: there is no such topic.
     """
     counts: Counter[int] = Counter()
@@ -51,7 +51,7 @@ def count_topic(
 
 
 def _read(cluster: Cluster, topic: str, from_ms: int | None = None) -> Iterator[Columns]:
-    """All records of a topic, to the ends that its partitions have when this begins."""
+    """Yield all records of a topic, up to the ends that its partitions have at the start."""
     partitions = cluster.topic(topic).partitions
     ends = cluster.offsets(topic, dict.fromkeys(partitions, LATEST))
     starts = cluster.offsets(

@@ -11,7 +11,6 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -47,7 +46,7 @@ INTERRUPTED = 130
 class Root(Commands):
     """The root command; it ends without an error if the reader of stdout has gone, as ``| head`` does."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command. Click itself would exit with 1 on a broken pipe."""
         try:
             result = super().invoke(ctx)

@@ -197,4 +197,4 @@ class CommitTests(TableTestCase):
         for text in ("{", "[]", '{"files": [{}]}', "[" * 100_000 + "]" * 100_000):
             with open(self.path("_kafkatx/commits/000000000001.json"), "w", encoding="utf-8") as file:
                 file.write(text)
-            self.assertIn("000000000001.json: this is no commit", self.refused())
+            self.assertIn("000000000001.json: this is not a commit", self.refused())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TOPIC = "kafkatx-bench"
 SMALLEST_MARKED = 16
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 Run = Callable[["IReactorTime", ProgressBar], Coroutine["Deferred[object]", object, "Measured"]]
 """A measurement, given a reactor and a progress bar."""
 

@@ -13,13 +13,13 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkatx.cli.output.terminal import json_bytes, json_escaped, print_table, show, show_json
 from kafkatx.names import printable
 
 if TYPE_CHECKING:
-    from kafkatx.log.inspect.rows import Row
+    from kafkatx.log.inspect.rows import BatchRow, Row
 
 ROWS_AT_ONCE = 500
 """Largest number of rows in memory: a long table is drawn in parts."""
@@ -31,8 +31,8 @@ def print_json(rows: Iterable[Row], kinds: dict[type, str]) -> None:
         show_json(_as_json(row, kinds[type(row)]), compact=True)
 
 
-def _as_json(row: Row, kind: str) -> dict[str, Any]:
-    fields: dict[str, Any] = {"kind": kind}
+def _as_json(row: Row, kind: str) -> dict[str, object]:
+    fields: dict[str, object] = {"kind": kind}
     for name, value in row._asdict().items():
         if name == "headers":
             fields[name] = [{"name": header} | json_bytes("value", data) for header, data in value]
@@ -56,8 +56,8 @@ def _texts(row: Row) -> dict[str, str]:
     return {name: _text(name, value) for name, value in row._asdict().items()}
 
 
-def _text(name: str, value: Any) -> str:
-    if name == "headers":
+def _text(name: str, value: object) -> str:
+    if name == "headers" and isinstance(value, list):
         return ",".join(f"{header}={bytes_text(data)}" for header, data in value)
     if isinstance(value, bytes) or (value is None and name in ("key", "value")):
         return bytes_text(value)
@@ -78,10 +78,12 @@ def bytes_text(data: bytes | None) -> str:
 
 def print_tables(rows: Iterable[Row], kinds: dict[type, str]) -> None:
     """Draw a table for each run of rows of one kind and file, in parts if it is long."""
-    for (kind, file), run in groupby(rows, key=_kind_and_file):
+    from kafkatx.log.inspect.rows import BatchRow
+
+    for (_, file), run in groupby(rows, key=_kind_and_file):
         show(file)
         while part := list(islice(run, ROWS_AT_ONCE)):
-            table = [_batch(row) if kinds[kind] == "batch" else _texts(row) for row in part]
+            table = [_batch(row) if isinstance(row, BatchRow) else _texts(row) for row in part]
             shown = [name for name in table[0] if name != "file" and any(row[name] for row in table)]
             print_table([_heading(name) for name in shown], [[row[name] for name in shown] for row in table])
 
@@ -90,7 +92,7 @@ def _kind_and_file(row: Row) -> tuple[type, str]:
     return type(row), row.file
 
 
-def _batch(row: Any) -> dict[str, str]:
+def _batch(row: BatchRow) -> dict[str, str]:
     """Return a BatchRow in fewer columns, for a terminal."""
     producer = f"{row.producer_id}/{row.producer_epoch}/{row.base_sequence}"
     flags = {"LogAppendTime": row.timestamp_type == "LogAppendTime"}
@@ -104,7 +106,7 @@ def _batch(row: Any) -> dict[str, str]:
         "codec": row.codec,
         "newest": _text("newest", row.max_timestamp),
         "epoch": _text("epoch", row.leader_epoch),
-        "producer": producer if row.magic > 1 and row.producer_id >= 0 else "",
+        "producer": producer if row.magic > 1 and (row.producer_id or 0) >= 0 else "",
         "flags": " ".join(name for name, is_set in flags.items() if is_set),
         "crc": "ok" if row.crc_ok else "WRONG",
     }

@@ -13,7 +13,7 @@ from kafkatx.cli.options.kafka_names import Option
 if TYPE_CHECKING:
     from kafkatx.clientcore.admin.configs import Resource
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 _ENTITY_TYPES = {"client_id": "client-id", "user": "user", "ip": "ip"}
 """The parameters that name clients, and Kafka's names of these types."""

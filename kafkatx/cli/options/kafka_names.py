@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from click.core import ParameterSource
     from click.parser import _OptionParser
 
-C = TypeVar("C", bound=Callable[..., Any])
+C = TypeVar("C", bound=Callable[..., object])
 
 
 class Option(click.Option):

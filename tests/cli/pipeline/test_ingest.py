@@ -102,7 +102,7 @@ class OptionTests(IngestCase):
         """Each option reaches the ingestion or Spark."""
         self.patch(plan, "connect", lambda client: FakeCluster({"t": [(0, 5)], "u": [(0, 5)]}))
         text = (
-            "-t u -b h:1 --timeout 5 --format avro --compression zstd --partition-by date,country --follow "
+            "-t u -b h:1 --timeout 5 --format avro --compression none --partition-by date,country --follow "
             "--decode json --time-column at --commit-every 2.5 --max-records 9 --start latest --headers "
             "--skip-lost --master local[1] --spark-conf spark.x=y=z"
         )
@@ -115,7 +115,7 @@ class OptionTests(IngestCase):
                 Subscribe(("t", "u")),
                 "DIR",
                 format="avro",
-                compression="zstd",
+                compression="none",
                 partition_by=("date", "country"),
                 follow=True,
                 decode="json",

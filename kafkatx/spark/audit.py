@@ -40,8 +40,8 @@ def audit(
     settle_ms: int = SETTLE_MS,
     audit_topic: str = DEFAULT_TOPIC,
 ) -> DataFrame:
-    """Each topic's windows: topic, window_start, announced, found, distinct, missing, doubled, unannounced,
-    and open.
+    """Return each topic's windows: topic, window_start, announced, found, distinct, missing, doubled,
+    unannounced, and open.
 
     What they mean is told in :mod:`kafkatx.audit.comparison`.
 
@@ -83,7 +83,7 @@ def audit(
 
 
 def announcements(spark: SparkSession, bootstrap: str, audit_topic: str = DEFAULT_TOPIC) -> DataFrame:
-    """The events of the audit topic: of each producer and sequence one, and none that cannot be."""
+    """Return the events of the audit topic: one for each producer and sequence, without impossible ones."""
     from pyspark.sql import functions as f
 
     events = _load(spark, bootstrap, [audit_topic]).select(
@@ -112,7 +112,7 @@ def table(spark: SparkSession, directory: str) -> DataFrame:
 
 
 def _records(spark: SparkSession, directory: str) -> DataFrame | None:
-    """As :func:`table`; None where there are no files."""
+    """Return the records as :func:`table` does; None if there are no files."""
     from pyspark.errors import AnalysisException
 
     try:
@@ -142,7 +142,7 @@ def _records(spark: SparkSession, directory: str) -> DataFrame | None:
 
 
 def _names(there: Sequence[str], directory: str) -> list[str]:
-    """How the four columns are called."""
+    """Return the names of the four columns."""
     for prefix in ("kafka_", ""):
         names = [prefix + name for name in COLUMNS]
         if all(name in there for name in names):

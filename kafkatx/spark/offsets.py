@@ -1,4 +1,4 @@
-"""Which offsets to read: what options say, what a log has, and how the work is split. Pure.
+"""Offset ranges: boundaries from options, the offsets of a log, and the split into tasks. Pure.
 
 All ends are exclusive.
 """
@@ -34,7 +34,7 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many offsets it has; there may be fewer records."""
+        """Return the number of offsets; there may be fewer records."""
         return self.end - self.start
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class OffsetRange(NamedTuple):
 
 
 class Available(NamedTuple):
-    """What a partition's log has: ``latest`` is the offset that the next record gets."""
+    """The offsets of a partition's log: ``latest`` is the offset that the next record gets."""
 
     earliest: int
     latest: int
@@ -118,11 +118,11 @@ def boundary(
     partitions: Iterable[TopicPartition],
     hint: str = " (-1 for latest, -2 for earliest)",
 ) -> dict[TopicPartition, int]:
-    """One boundary for each partition that is read.
+    """Return one boundary for each partition that is read.
 
     :param hint: what to say of the numbers where some are missing.
     :raises SettingError: the option names other partitions than those that are read. Spark wants all of
-        them: with one forgotten, nobody could say whether it should be read.
+        them: a missing one may have been forgotten.
     """
     wanted = sorted(partitions)
     if isinstance(offsets, int):
@@ -146,7 +146,7 @@ def fixed(partition: TopicPartition, start: int, end: int, available: Available)
 
 
 def clip(wanted: OffsetRange, available: Available) -> OffsetRange:
-    """What the log has of a range; without offsets (``size`` 0) if that is nothing.
+    """Return the part of a range that the log has; without offsets (``size`` 0) if there is none.
 
     ::
 
@@ -189,7 +189,7 @@ def split(
 
 
 def _share(size: int, total: int, tasks: int) -> int:
-    """This range's part of the tasks: the nearest whole number, half up, and 1 at least."""
+    """Return this range's share of the tasks: the nearest whole number, half up, and at least 1."""
     return max((2 * size * tasks + total) // (2 * total), 1)
 
 

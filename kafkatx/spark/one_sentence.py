@@ -26,7 +26,7 @@ _OF_WORKERS = (
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Have Spark show an error of kafkatx by its message alone. Also a decorator, but not of generators.
+    """Make Spark show an error of kafkatx by its message alone. Also a decorator, but not of generators.
 
     :raises KafkaTXError: the error; its advice is for users of Spark.
     """

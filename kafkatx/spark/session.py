@@ -54,7 +54,9 @@ def check_java(environment: Mapping[str, str]) -> None:
 
 
 def java_version(told: str) -> int:
-    """The major version that ``java -version`` prints: 17 of ``17.0.15``, 8 of ``1.8.0_392``; 0 if none."""
+    """Return the major version that ``java -version`` prints: 17 of ``17.0.15``, 8 of ``1.8.0_392``; 0 if
+    none.
+    """
     found = re.search(r'version "(?:1\.)?(\d+)', told)
     return int(found[1]) if found else 0
 
@@ -77,7 +79,7 @@ def spark_session(
     settings: Mapping[str, str] | None = None,
     scratch: str | None = None,
 ) -> Iterator[SparkSession]:
-    """A Spark that writes to a file what it would write to the terminal; stopped at the end.
+    """Start a Spark that writes its terminal output to a file, and stop it at the end.
 
     :param master: as ``spark.master``; workers of a ``local`` one run this very Python.
     :param settings: ``spark.*`` settings, which go before ours.
@@ -107,14 +109,14 @@ def _stop(session: SparkSession) -> None:
 
 
 def session_settings(master: str, given: Mapping[str, str], scratch: str | None = None) -> dict[str, str]:
-    """All settings of a session: ours, then those that are given."""
+    """Return all settings of a session: ours, overridden by those that are given."""
     if not is_local(master):
         return {**SETTINGS, **given}
     return {**SETTINGS, **LOCAL_SETTINGS, **_scratch_settings(given, scratch), **given}
 
 
 def _scratch_settings(given: Mapping[str, str], scratch: str | None) -> dict[str, str]:
-    """Where the JVM and Spark keep temporary files; Spark splits Java's options at blanks."""
+    """Return the settings for temporary files of the JVM and Spark; Spark splits Java's options at blanks."""
     if scratch is None:
         return {}
     if JAVA_OPTIONS in given or re.search(r"[\s\"'\\]", scratch):
@@ -123,7 +125,7 @@ def _scratch_settings(given: Mapping[str, str], scratch: str | None) -> dict[str
 
 
 def is_local(master: str) -> bool:
-    """Whether driver and workers are on this machine: ``local``, ``local[2]``, ``local[*]``."""
+    """Return True if driver and workers are on this machine: ``local``, ``local[2]``, ``local[*]``."""
     return master == "local" or master.startswith("local[")
 
 

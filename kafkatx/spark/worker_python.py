@@ -45,7 +45,7 @@ def worker_python() -> str:
 
 @cache
 def _process_scratch() -> Scratch:
-    """The directory of this process; removed when the process ends."""
+    """Return the directory of this process; it is removed when the process ends."""
     return Scratch()
 
 

@@ -43,7 +43,9 @@ _FIELDS = [
 
 
 def arrow_schema(include_headers: bool) -> Any:
-    """The ``pyarrow.Schema`` of the batches: exactly what Spark expects for the source's schema."""
+    """Return the ``pyarrow.Schema`` of the batches: exactly the one that Spark expects for the source's
+    schema.
+    """
     return pa.schema([*_FIELDS, ("headers", _HEADERS)] if include_headers else _FIELDS)
 
 
@@ -56,15 +58,15 @@ class Constants:
         self._made: dict[Any, Any] = {}
 
     def topic(self, rows: int) -> Any:
-        """The topic's name."""
+        """Return a column of the topic's name."""
         return self._cut(self._topic, rows)
 
     def partition(self, rows: int) -> Any:
-        """The partition's number."""
+        """Return a column of the partition's number."""
         return self._cut(self._partition, rows)
 
     def timestamp_type(self, kind: int, rows: int) -> Any:
-        """A type of timestamps."""
+        """Return a column of one timestamp type."""
         return self._cut(pa.scalar(kind, pa.int32()), rows)
 
     def _cut(self, value: Any, rows: int) -> Any:
@@ -75,7 +77,7 @@ class Constants:
 
 
 def record_batch(topic: str, partition: int, columns: Columns, schema: Any) -> Any:
-    """One ``pyarrow.RecordBatch`` of records of one partition."""
+    """Return one ``pyarrow.RecordBatch`` of records of one partition."""
     rows = len(columns.offsets)
     arrays = [
         pa.array(columns.keys, pa.binary()),

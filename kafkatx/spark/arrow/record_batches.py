@@ -1,9 +1,9 @@
 """Stored batches -> Arrow, without an object for each record.
 
-Batches of magic 2 are taken together until there are enough rows; :mod:`kafkatx.spark.arrow.record_fields`
-finds their fields, and Arrow gathers keys and values out of the stored bytes. Whatever is odd (magic 0 and 1,
-headers that are wanted and there, times that Spark cannot hold, anything damaged) goes through
-:func:`kafkatx.clientcore.consumer.columns.decode_columns`, which also says what is wrong.
+Batches of magic 2 are grouped until there are enough rows; :mod:`kafkatx.spark.arrow.record_fields` finds
+their fields, and Arrow gathers keys and values out of the stored bytes. Other batches (magic 0 and 1, headers
+that are wanted and present, times that Spark cannot hold, damaged ones) go through
+:func:`kafkatx.clientcore.consumer.columns.decode_columns`, which also reports what is wrong.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from kafkatx.spark.arrow.columns import (
     pieces,
     record_batch,
 )
-from kafkatx.spark.arrow.record_fields import Booleans, Fields, Integers, Odd, read_fields, record_starts
+from kafkatx.spark.arrow.record_fields import (
+    Booleans,
+    Fields,
+    Integers,
+    UnsupportedRecords,
+    read_fields,
+    record_starts,
+)
 from kafkatx.spark.offsets import OffsetRange
 
 GROUP_ROWS = 16_384
@@ -70,7 +77,7 @@ class _Group:
         self.size_bytes += len(payload)
 
     def column(self, name: str) -> Integers:
-        """A field of the batches' headers, for each record."""
+        """Return a field of the batches' headers, repeated for each record."""
         index = v2.BatchHeader._fields.index(name)
         return np.repeat(
             [header[index] for header in self.headers], [header.count for header in self.headers]
@@ -114,23 +121,23 @@ class Decoder:
     def _together(self, group: _Group) -> Iterator[Any]:
         try:
             batch = self._arrow(group)
-        except (Odd, IndexError):
+        except (UnsupportedRecords, IndexError):
             yield from self._one_by_one(group.stored)
         else:
             if batch.num_rows:
                 yield from pieces(batch)
 
     def _arrow(self, group: _Group) -> Any:
-        """All records of a group that are wanted.
+        """Return all wanted records of a group.
 
-        :raises Odd: some cannot be read here; :exc:`IndexError` likewise.
+        :raises UnsupportedRecords: some cannot be read here; :exc:`IndexError` likewise.
         """
         data = b"".join(group.payloads)
         if len(data) > _MOST_BYTES:
-            raise Odd
+            raise UnsupportedRecords
         fields = _fields(group, data)
         if self._include_headers and fields.with_headers.any():
-            raise Odd
+            raise UnsupportedRecords
         offsets, timestamps = _offsets(group, fields), _timestamps(group, fields)
         rows = len(offsets)
         buffer = pa.py_buffer(data)
@@ -168,23 +175,23 @@ def _fields(group: _Group, data: bytes) -> Fields:
 
 
 def _offsets(group: _Group, fields: Fields) -> Integers:
-    """The records' offsets.
+    """Return the records' offsets.
 
-    :raises Odd: one is outside of its batch, or they do not increase.
+    :raises UnsupportedRecords: one is outside of its batch, or they do not increase.
     """
     base, last = group.column("base_offset"), group.column("last_offset_delta")
     deltas = fields.offset_deltas
     offsets = base + deltas
     inside = (deltas >= 0) & (deltas <= last)
     if not inside.all() or not (np.diff(offsets) > 0).all() or (offsets[:1] < 0).any():
-        raise Odd
+        raise UnsupportedRecords
     return offsets
 
 
 def _timestamps(group: _Group, fields: Fields) -> Integers:
-    """The records' times in ms.
+    """Return the records' timestamps in ms.
 
-    :raises Odd: Spark cannot hold one.
+    :raises UnsupportedRecords: Spark cannot hold one.
     """
     base, deltas = group.column("base_timestamp"), fields.timestamp_deltas
     if any(header.log_append_time for header in group.headers):
@@ -193,7 +200,7 @@ def _timestamps(group: _Group, fields: Fields) -> Integers:
         deltas = np.where(by_broker, 0, deltas)
     times = base + deltas  # of 63 bits and 64: a sum that overflows is still far out of range
     if len(times) and not -MAX_TIMESTAMP_MS <= times.min() <= times.max() <= MAX_TIMESTAMP_MS:
-        raise Odd
+        raise UnsupportedRecords
     return times
 
 
@@ -208,8 +215,8 @@ def _timestamp_types(group: _Group, constants: Constants) -> Any:
 def _binary(buffer: Any, starts: Integers, ends: Integers, nulls: Booleans) -> Any:
     """Cut an array of byte strings out of a buffer; what lies between them is left out.
 
-    An Arrow array's strings touch. So one is made of the strings and of what lies between them, and
-    every second of it is taken, which copies the bytes in C.
+    The strings of an Arrow array are adjacent. So an array is made of the strings and the bytes between them,
+    and every second element is taken, which copies the bytes in C.
     """
     rows = len(starts)
     if nulls.all():

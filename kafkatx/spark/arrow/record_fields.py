@@ -1,10 +1,11 @@
-"""Where the fields of many records lie in their bytes: varints read by numpy, a field of all records at once.
+"""The positions of the fields of many records within their bytes: numpy reads the varints of one field of all
+records at once.
 
-Before that it must be known where each record begins, and that takes the lengths of all before it. Records of
-one length in a row are passed over at once; else a short loop in Python goes from length to length.
+First, the beginning of each record is needed, which takes the lengths of all records before it. Consecutive
+records of one length are skipped at once; otherwise a short loop in Python goes from length to length.
 
-What is checked is what :func:`kafkatx.records.batch.read_columns` checks. Whoever gets :class:`Odd` asks that
-one, which knows every case and says what is wrong.
+The checks are those of :func:`kafkatx.records.batch.read_columns`. A caller that gets
+:class:`UnsupportedRecords` calls that function, which handles every case and reports what is wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _MANY = 4096
 """How many are gone over before one length is looked for again, at most."""
 
 
-class Odd(Exception):
+class UnsupportedRecords(Exception):
     """Records that are not read here: damaged, or of a rare kind."""
 
 
@@ -44,9 +45,10 @@ class Fields(NamedTuple):
 
 
 def record_starts(data: bytes, at: int, end: int, count: int) -> list[Integers]:
-    """Where *count* records begin, the first of them at *at*; to be put together.
+    """Return arrays, to be concatenated, of the positions at which *count* records begin, the first of them
+    at *at*.
 
-    :raises Odd: they do not end at *end*.
+    :raises UnsupportedRecords: they do not end at *end*.
     :raises IndexError: the data end before they do.
     """
     octets = np.frombuffer(data, np.uint8)
@@ -57,7 +59,7 @@ def record_starts(data: bytes, at: int, end: int, count: int) -> list[Integers]:
         found.append(starts)
         count -= len(starts)
         if len(starts) >= _FEW:
-            # Looking far is worth it only where looking less far was: else it could take for ever.
+            # Look farther ahead only after a shorter look has succeeded, so that the time stays linear.
             look, walk = 8 * look if len(starts) == look else _FEW, _FEW
         else:
             starts, at = _walk(data, at, min(walk, count))
@@ -67,7 +69,7 @@ def record_starts(data: bytes, at: int, end: int, count: int) -> list[Integers]:
     starts, at = _walk(data, at, count)
     found.append(starts)
     if at != end or count < 0:
-        raise Odd
+        raise UnsupportedRecords
     return found
 
 
@@ -82,7 +84,7 @@ def _one_length(data: bytes, octets: Octets, at: int, most: int) -> tuple[Intege
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
-    """Where a record's length ends, and where the record does."""
+    """Return the position behind a record's length, and the position behind the record."""
     n = shift = 0
     for position in range(at, at + VARINT_BYTES):
         byte = data[position]
@@ -90,13 +92,13 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return position + 1, position + 1 + (n >> 1)
         shift += 7
-    raise Odd
+    raise UnsupportedRecords
 
 
 def _walk(data: bytes, at: int, count: int) -> tuple[Integers, int]:
     """Go over *count* records; return their starts and the end of the last.
 
-    The time for each record goes here: what is common is read in place.
+    Most of the time per record is spent here, so common cases are read in place.
     """
     starts: list[int] = []
     add = starts.append
@@ -117,20 +119,20 @@ def _walk(data: bytes, at: int, count: int) -> tuple[Integers, int]:
 def read_fields(data: bytes, starts: Integers, ends: Integers) -> Fields:
     """Read the fields of records that begin and end at these positions.
 
-    :raises Odd: a record is damaged, or a number needs more than 63 bits.
+    :raises UnsupportedRecords: a record is damaged, or a number needs more than 63 bits.
     :raises IndexError: a record leads out of the data.
     """
     octets = np.frombuffer(data, np.uint8)
     length, at = _varints(octets, starts, VARINT_BYTES)
     if (length & 1).any():  # negative; otherwise it is what the ends were made of
-        raise Odd
+        raise UnsupportedRecords
     timestamp_deltas, at = _varints(octets, at + 1, VARLONG_BYTES)  # after the attributes
     offset_deltas, at = _varints(octets, at, VARINT_BYTES)
     null_keys, key_starts, key_ends = _byte_strings(octets, at)
     null_values, value_starts, value_ends = _byte_strings(octets, key_ends)
     with_headers = octets[value_ends] != 0
     if not np.where(with_headers, value_ends < ends, value_ends + 1 == ends).all():
-        raise Odd
+        raise UnsupportedRecords
     return Fields(
         _signed(timestamp_deltas),
         _signed(offset_deltas),
@@ -152,7 +154,7 @@ def _varints(octets: Octets, at: Integers, max_bytes: int) -> tuple[Integers, In
     if more.any():
         values &= 0x7F
         for shift in range(7, min(7 * max_bytes, 63), 7):
-            # Those that have ended look at the next field and leave it. There is one: headers come last.
+            # Values that have ended read the next field and ignore it. There is one, as headers come last.
             byte = octets[at].astype(np.int64)
             values |= (byte & 0x7F) * more << shift
             at += more
@@ -160,14 +162,14 @@ def _varints(octets: Octets, at: Integers, max_bytes: int) -> tuple[Integers, In
             if not more.any():
                 break
         else:
-            raise Odd
+            raise UnsupportedRecords
     return values, at
 
 
 def _byte_strings(octets: Octets, at: Integers) -> tuple[Booleans, Integers, Integers]:
     """Read lengths, negative ones for null; return which are null, and where the others begin and end."""
     length, starts = _varints(octets, at, VARINT_BYTES)
-    # Of -1 half the zigzag form is 0. Whoever writes another negative number gets into an odd place.
+    # Half of the zigzag form of -1 is 0. Any other negative length gives a wrong end, which is found later.
     return (length & 1).astype(bool), starts, starts + (length >> 1)
 
 

@@ -1,4 +1,4 @@
-"""What an ingestion raises; messages are for people and name the directory."""
+"""The errors of an ingestion; messages are for people and name the directory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class IngestError(KafkaTXError):
 
 
 class ConflictingCommit(IngestError):
-    """Somebody else ingests into the same directory; nothing of this commit is visible."""
+    """Another ingestion writes to the same directory; nothing of this commit is visible."""
 
 
 class TableDamaged(IngestError):
-    """The directory is not as an ingestion leaves it: deleted in part, or written by somebody else."""
+    """The directory is not as an ingestion leaves it: deleted in part, or written by another program."""
 
 
 class OffsetsLost(DataLoss, IngestError):

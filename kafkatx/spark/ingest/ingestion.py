@@ -1,4 +1,4 @@
-"""On the driver: commit after commit, until all is loaded or somebody says stop."""
+"""The driver's part of an ingestion: commit after commit, until all is loaded or it is told to stop."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kafkatx.blocking import Cluster
 from kafkatx.spark.ingest.decoder import widened
 from kafkatx.spark.ingest.errors import IngestError
 from kafkatx.spark.ingest.options import IngestOptions
-from kafkatx.spark.ingest.patience import Patience, Stopped
 from kafkatx.spark.ingest.plan import Pending, limited, pending, record_bytes, tasks_of, until
 from kafkatx.spark.ingest.progress import Loaded, Progress, Report
+from kafkatx.spark.ingest.retry import RetryLimit, Stopped
 from kafkatx.spark.ingest.table.commits import last_manifest
 from kafkatx.spark.ingest.table.files import open_files
 from kafkatx.spark.ingest.table.formats import check_format
@@ -90,8 +90,8 @@ class Ingestion:
         self._on_progress = on_progress
         self._stop = stop
         self._clock = clock
-        self._patience = Patience(options.patience_s, stop, clock)
-        self._jobs = Jobs(spark, self._patience, options.max_failures)
+        self._retry = RetryLimit(options.patience_s, stop, clock)
+        self._jobs = Jobs(spark, self._retry, options.max_failures)
         self._report = Report()
         self._loaded = Loaded()
         self._total = self._done = self._lag = 0
@@ -101,7 +101,7 @@ class Ingestion:
     # -- the loop
 
     def run(self) -> Report:
-        """Commit until all is loaded, or until somebody says stop."""
+        """Commit until all is loaded, or until told to stop."""
         try:
             found = self._ask()
             if self._options.starting == "latest" and not (self._table.last and self._table.last.next):
@@ -139,8 +139,8 @@ class Ingestion:
             found = self._ask()
 
     def _ask(self) -> Pending:
-        """What is not loaded yet; positions that had to be moved are committed at once."""
-        found = self._patience.ask(lambda: pending(self._cluster, self._options, self._table.last))
+        """Return what is not loaded yet; positions that had to be moved are committed at once."""
+        found = self._retry.call(lambda: pending(self._cluster, self._options, self._table.last))
         if found.moved:
             self._commit_positions(found)
         self._note(found, {})
@@ -149,7 +149,7 @@ class Ingestion:
     # -- one commit
 
     def _commit_positions(self, found: Pending) -> None:
-        """A commit without files: where to go on is known from now on."""
+        """Write a commit without files, so that the next run continues at these positions."""
         staging = self._table.stage()
         self._commit(staging, self._manifest(found, [], []))
 
@@ -261,7 +261,7 @@ class Ingestion:
 
 
 def _empty(options: IngestOptions) -> Manifest:
-    """A commit that holds nothing."""
+    """Return a commit that holds nothing."""
     return Manifest(
         commit=1,
         written_ms=time.time_ns() // 1_000_000,

@@ -1,4 +1,4 @@
-"""What an ingestion is told. Pure."""
+"""The options of an ingestion. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _settings(given: Mapping[str, str]) -> dict[str, str]:
 
 @attrs.frozen
 class Bounds:
-    """What a task may hold and write; picklable.
+    """Limits of the memory and the files of a task; picklable.
 
     :ivar target_file_bytes: a file is closed when it has this many bytes; what makes one is one task's work.
     :ivar max_buffered_bytes: rows in memory that are not in a file yet, as Arrow counts them.
@@ -80,7 +80,10 @@ class IngestOptions:
     max_failures: int = attrs.field(default=4, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        """:raises SettingError: an option has a bad value."""
+        """Check the options.
+
+        :raises SettingError: an option has a bad value.
+        """
         _one_of("format", self.format, FORMATS)
         _one_of("compression", self.compression, COMPRESSIONS)
         _one_of("starting", self.starting, STARTS)

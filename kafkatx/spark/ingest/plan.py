@@ -27,7 +27,7 @@ UNKNOWN_RECORD_BYTES = 100.0
 
 @attrs.frozen
 class Pending:
-    """What is not loaded yet: a range for each partition, empty ones too, and the ids of their topics.
+    """The offsets that are not loaded yet: a range for each partition, empty ones too, and the topics' ids.
 
     :ivar gone: partitions of earlier commits that are there no more, and will be forgotten.
     :ivar moved: whether the ranges do not all start where the last commit ends.
@@ -40,7 +40,7 @@ class Pending:
 
     @property
     def size(self) -> int:
-        """How many offsets that are."""
+        """Count the offsets."""
         return sum(item.size for item in self.ranges)
 
 
@@ -77,7 +77,8 @@ def _first(log_has: Available, starting: str) -> int:
 
 
 def _why_lost(at: TopicPartition, start: int, log_has: Available, remade: bool) -> str | None:
-    """Why it cannot go on where it left off, if it cannot; then it would have to at the log's beginning.
+    """Return the reason why a partition cannot continue where it left off, but only at the log's beginning;
+    None if it can.
 
     ::
 
@@ -93,7 +94,7 @@ def _why_lost(at: TopicPartition, start: int, log_has: Available, remade: bool) 
 
 
 def _topic_ids(cluster: Cluster, partitions: Sequence[TopicPartition]) -> dict[str, str]:
-    """The ids of topics that have one; brokers before Kafka 2.8 give none."""
+    """Return the ids of topics that have one; brokers before Kafka 2.8 give none."""
     found = {name: cluster.topic(name).topic_id for name in {at.topic for at in partitions}}
     return {name: str(topic_id) for name, topic_id in found.items() if topic_id != NO_TOPIC_ID}
 
@@ -113,7 +114,7 @@ def _matches(selection: Selection, topic: str) -> bool:
 
 
 def limited(ranges: Sequence[OffsetRange], max_records: int | None) -> list[OffsetRange]:
-    """The ranges that are not empty, cut to about *max_records* offsets together, in proportion."""
+    """Return the ranges that are not empty, cut to about *max_records* offsets together, in proportion."""
     ranges = [item for item in ranges if item.size > 0]
     if max_records is None or sum(item.size for item in ranges) <= max_records:
         return ranges
@@ -124,7 +125,7 @@ def limited(ranges: Sequence[OffsetRange], max_records: int | None) -> list[Offs
 
 
 def until(ranges: Sequence[OffsetRange], ends: Mapping[TopicPartition, int]) -> list[OffsetRange]:
-    """The ranges up to these offsets; a partition without one is left out, as it came later."""
+    """Return the ranges up to these offsets, without partitions that have none because they came later."""
     found = []
     for item in ranges:
         end = min(item.end, ends.get(TopicPartition(item.topic, item.partition), item.start))
@@ -133,7 +134,7 @@ def until(ranges: Sequence[OffsetRange], ends: Mapping[TopicPartition, int]) -> 
 
 
 def record_bytes(last: Manifest | None) -> float:
-    """How many bytes of a file a record is likely to take: as in the last commit."""
+    """Estimate the bytes of a file that a record takes, from the last commit."""
     rows = last.rows + last.dead if last else 0
     return last.size_bytes / rows if last and rows else UNKNOWN_RECORD_BYTES
 
@@ -155,7 +156,7 @@ def tasks_of(
 
 
 def _between(ranges: Sequence[OffsetRange], start: int, end: int) -> list[OffsetRange]:
-    """The offsets from the *start*-th to before the *end*-th, counted through all ranges."""
+    """Return the offsets from the *start*-th to before the *end*-th, counted through all ranges."""
     found, base = [], 0
     for item in ranges:
         first, last = max(start - base, 0), min(end - base, item.size)

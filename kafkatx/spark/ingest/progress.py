@@ -1,4 +1,4 @@
-"""How far an ingestion is, and what it did."""
+"""The progress and the result of an ingestion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLL_S = 0.25
 
 
 class Progress(NamedTuple):
-    """How far it is; records are counted by offsets.
+    """The progress of an ingestion; records are counted by offsets.
 
     ``records_total`` is what there is to load: when following it grows. ``lag`` is what the logs have and no
     commit holds.
@@ -33,7 +33,9 @@ class Progress(NamedTuple):
 
 
 class PartitionReport(NamedTuple):
-    """What was loaded of a partition, ``end`` exclusive, and how many offsets are left behind it."""
+    """The offsets of a partition that were loaded, ``end`` exclusive, and the number of offsets left behind
+    it.
+    """
 
     topic: str
     partition: int
@@ -44,7 +46,7 @@ class PartitionReport(NamedTuple):
 
 @attrs.define
 class Report:
-    """What an ingestion has committed since it was started.
+    """The commits of an ingestion since it was started.
 
     :ivar rows: in the table; ``dead`` are among the dead letters.
     :ivar bytes: of all files.
@@ -80,7 +82,7 @@ class Loaded:
     def report(
         self, behind: Mapping[TopicPartition, int], next_offsets: Mapping[TopicPartition, int]
     ) -> list[PartitionReport]:
-        """One line for each partition that is known.
+        """Return one line for each known partition.
 
         :param behind: for each partition how many offsets are not loaded.
         """
@@ -95,7 +97,7 @@ class Loaded:
 def watched(spark: SparkSession, tasks: int, told: Callable[[int], None]) -> Iterator[None]:
     """Tell, while a job of so many tasks runs in this thread, how many of them are done.
 
-    Spark gives no word by itself, so a thread asks; it calls *told* while this one waits for the job.
+    Spark does not report by itself, so a thread polls it and calls *told* while this one waits for the job.
     """
     context = spark.sparkContext
     group, over = f"kafkatx-ingest-{uuid.uuid4().hex}", threading.Event()

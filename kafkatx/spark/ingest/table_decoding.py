@@ -21,7 +21,7 @@ from kafkatx.spark.ingest.tasks.task import table_columns
 
 @attrs.frozen
 class TableDecoding:
-    """How records become rows of the table.
+    """The conversion of records to rows of the table.
 
     :ivar time_column: gives ``date`` and ``hour``.
     :ivar columns: those of the table.

@@ -1,4 +1,4 @@
-"""Where a query starts and ends, as its options say: by time or by offset. Pure.
+"""The start and the end of a query, by time or by offset, as its options say. Pure.
 
 Of several options the first one counts, as in Spark's source: ``startingTimestamp``, then
 ``startingOffsetsByTimestamp``, then ``startingOffsets``; and the same for the end.
@@ -35,14 +35,14 @@ class ByTimestamp:
     or_latest: bool = True
 
     def of(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The time for each partition that is read.
+        """Return the time for each partition that is read.
 
         :raises SettingError: the option names other partitions than those.
         """
         return boundary(self.option, self.timestamps, partitions, hint=" with a time for each")
 
     def offset(self, partition: TopicPartition, found: int) -> int:
-        """The boundary in one partition.
+        """Return the boundary in one partition.
 
         :param found: the offset that the broker gave for the time, -1 for none.
         :raises SettingError: there is none, and that is an error.
@@ -62,7 +62,7 @@ Boundary: TypeAlias = Offsets | ByTimestamp
 
 
 def parse_starting(given: Mapping[str, str], default: int) -> Boundary:
-    """Where a query starts; option names in lower case.
+    """Parse the start of a query; option names in lower case.
 
     :raises SettingError: an option has a bad value.
     """
@@ -73,7 +73,7 @@ def parse_starting(given: Mapping[str, str], default: int) -> Boundary:
 
 
 def parse_ending(given: Mapping[str, str]) -> Boundary:
-    """Where a batch ends; option names in lower case.
+    """Parse the end of a batch; option names in lower case.
 
     :raises SettingError: an option has a bad value.
     """
@@ -110,7 +110,7 @@ def _is_timestamp(value: object) -> bool:
 
 
 def check_batch(starting: Boundary, ending: Boundary) -> None:
-    """A batch cannot start at the latest offset, nor end at the earliest or before it starts.
+    """Check that a batch neither starts at the latest offset, nor ends at the earliest or before its start.
 
     :raises SettingError: it would; or the boundaries are of different partitions.
     """
@@ -138,7 +138,7 @@ def _check_order(
     ending_option: str,
     ending: int | Mapping[TopicPartition, int],
 ) -> None:
-    """Where both are told by partition they must be of the same ones, and none may end before it starts."""
+    """Check boundaries given by partition: they name the same ones, and none ends before it starts."""
     if isinstance(starting, int) or isinstance(ending, int):
         return
     if set(starting) != set(ending):

@@ -1,8 +1,9 @@
 """The ``kafka.*`` options: what of a Kafka consumer's settings the blocking client heeds. Pure.
 
-Names are those of the Java client, in lower case, without ``kafka.``. What Spark's Kafka source refuses is
-refused. What speaks of consumer groups, polling or the JVM has no meaning here and is let pass, so that a
-query written for Spark's source runs unchanged; what would change whom we talk to, or how safely, is not.
+Names are those of the Java client, in lower case, without ``kafka.``. Settings that Spark's Kafka source
+refuses are refused. Settings of consumer groups, polling or the JVM have no meaning here and are accepted, so
+that a query written for Spark's source runs unchanged; settings that would change the brokers or the security
+of the connection are not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ CLIENT_ID = "kafkatx-spark"
 
 @attrs.frozen
 class ClientSettings:
-    """How to reach the brokers and how much to fetch at a time; picklable, it travels to the workers."""
+    """The addresses of the brokers, time-outs and fetch sizes; picklable, for the workers."""
 
     bootstrap: str
     client_id: str = CLIENT_ID
@@ -80,14 +81,14 @@ def parse_client(options: Mapping[str, str]) -> ClientSettings:
 
 
 def _fetch_bytes(given: Mapping[str, str]) -> dict[str, int]:
-    """A task fetches one partition at a time, so that the smaller of the two limits is the limit."""
+    """Return the smaller of the two limits, as a task fetches one partition at a time."""
     names = [name for name in ("fetch.max.bytes", "max.partition.fetch.bytes") if name in given]
     sizes = [parse_int(f"kafka.{name}", given[name], least=1) for name in names]
     return {"fetch_bytes": min(sizes)} if sizes else {}
 
 
 def parse_int(option: str, text: str, least: int = 0, most: int = (1 << 31) - 1) -> int:
-    """A whole number between two bounds.
+    """Parse a whole number between two bounds.
 
     :raises SettingError: it is none.
     """
@@ -101,7 +102,7 @@ def parse_int(option: str, text: str, least: int = 0, most: int = (1 << 31) - 1)
 
 
 def parse_bool(option: str, text: str) -> bool:
-    """``true`` or ``false``, in any case.
+    """Parse ``true`` or ``false``, in any case.
 
     :raises SettingError: it is neither.
     """

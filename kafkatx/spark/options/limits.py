@@ -1,4 +1,4 @@
-"""How much a stream reads at a time: ``maxOffsetsPerTrigger`` and its like. Pure."""
+"""The limits of a stream's batches: ``maxOffsetsPerTrigger`` and its like. Pure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _MS_PER_UNIT = {
 
 @attrs.frozen
 class Limits:
-    """What one batch of a stream reads.
+    """The limits of one batch of a stream.
 
     :ivar max_offsets: about that many offsets at most.
-    :ivar min_offsets: none at all until there are so many, or ``max_delay_ms`` after the last batch.
+    :ivar min_offsets: no batch until this many are available, or ``max_delay_ms`` after the last batch.
     """
 
     max_offsets: int | None = None
@@ -42,7 +42,7 @@ def too_few(
     latest: Mapping[TopicPartition, int],
     since_last_ms: float | None,
 ) -> bool:
-    """Whether to wait for more, as Spark's KafkaMicroBatchStream.delayBatch does.
+    """Return True if a batch should wait for more offsets, as Spark's KafkaMicroBatchStream.delayBatch does.
 
     :param start: where the batch starts in each partition of *latest*.
     :param since_last_ms: how long ago the last batch was; None if there was none, which never waits.
@@ -55,7 +55,7 @@ def too_few(
 def rate_limit(
     max_offsets: int, start: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Where the batch ends: each partition gets a share in proportion to how far behind it is.
+    """Return the end of a batch: each partition gets a share in proportion to how far behind it is.
 
     As Spark's KafkaMicroBatchStream.rateLimit: a share is rounded down, but is never nothing, so that small
     partitions do not starve. With more partitions than offsets the limit is therefore exceeded::
@@ -76,7 +76,7 @@ def _share(max_offsets: int, size: int, total: int) -> int:
 
 
 def parse_duration_ms(option: str, text: str) -> int:
-    """A time as Spark writes it: ``15m``, ``30s``, ``100ms``; a bare number is milliseconds.
+    """Parse a time as Spark writes it: ``15m``, ``30s``, ``100ms``; a bare number is milliseconds.
 
     :raises SettingError: it is none.
     """

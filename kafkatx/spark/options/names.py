@@ -1,7 +1,7 @@
 """The names of all options, and in which queries each of them means something. Pure.
 
-Names may come in any case. An unknown one is an error here, where Spark's source would read something else
-than was meant.
+Names may come in any case. An unknown one is an error here; Spark's source ignores it and may read the wrong
+data.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BY_LOWER = {name.lower(): name for name in (*OF_ALL, *OF_BATCHES, *OF_STREAMS, 
 
 
 def lowered(options: Mapping[str, str]) -> dict[str, str]:
-    """The options by their names in lower case.
+    """Return the options by their names in lower case.
 
     :raises SettingError: there is no option of such a name; the message has the nearest one.
     """
@@ -56,7 +56,7 @@ def lowered(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_stream(given: Mapping[str, str]) -> None:
-    """A stream has no end.
+    """Check that a stream has no end.
 
     :raises SettingError: one was given.
     """
@@ -66,16 +66,16 @@ def check_stream(given: Mapping[str, str]) -> None:
 
 
 def ignored_in_batch(given: Mapping[str, str]) -> Iterator[str]:
-    """A warning for each option of streams, in the words of Spark's source."""
+    """Yield a warning for each option of streams, in the words of Spark's source."""
     for name in OF_STREAMS:
         if name.lower() in given:
             yield f"{name} option ignored in batch queries"
 
 
 def about_groups(given: Mapping[str, str]) -> Iterator[str]:
-    """A warning where a consumer group is named, as Spark's source gives one.
+    """Yield a warning if a consumer group is named, as Spark's source does.
 
-    Its reason there is that queries in one group disturb each other. Here none joins a group.
+    Spark warns because queries in one group disturb each other. Here none joins a group.
     """
     if "kafka.group.id" not in given:
         return

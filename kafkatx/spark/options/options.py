@@ -50,7 +50,7 @@ Selection: TypeAlias = Subscribe | SubscribePattern | Assign
 
 @attrs.frozen
 class SourceOptions:
-    """What a query reads, and how; picklable, it travels to the workers.
+    """The selection, boundaries and limits of a query; picklable, for the workers.
 
     :ivar attempts: how often offsets are asked for before the query fails.
     :ivar limits: of a stream's batches.
@@ -72,9 +72,9 @@ class SourceOptions:
 
 
 def parse_headers(options: Mapping[str, str]) -> bool:
-    """Whether there is a column of headers, after what batches and streams have in common was checked.
+    """Return True if there is a column of headers, after checking the options that batches and streams share.
 
-    Spark asks for the columns before it says which of both a query is.
+    Spark asks for the columns before it says whether a query is a batch or a stream.
 
     :raises SettingError: an option is unknown, missing or has a bad value.
     """
@@ -162,7 +162,7 @@ def _selection(given: Mapping[str, str]) -> Selection:
 
 
 def check_topic_names(option: str, topics: Iterable[str]) -> None:
-    """Let topic names pass that a broker may have.
+    """Check that Kafka allows the names of topics.
 
     :raises SettingError: one is not allowed in Kafka.
     """

@@ -26,8 +26,8 @@ class BadRow(KafkaTXError):
     """A row cannot be made a record of."""
 
 
-def laid_out(column: Any) -> tuple[Any, Any, Any]:
-    """What a binary column is made of, as numpy arrays: its bytes, and where each value starts and its size.
+def buffers_of(column: Any) -> tuple[Any, Any, Any]:
+    """Return the parts of a binary column as numpy arrays: its bytes, and the start and size of each value.
 
     :param column: a ``pyarrow.BinaryArray``; null is like empty.
     """
@@ -38,12 +38,14 @@ def laid_out(column: Any) -> tuple[Any, Any, Any]:
 
 
 def sizes_of(column: Any) -> Any:
-    """The size of each value, 0 for null."""
+    """Return the size of each value, 0 for null."""
     return pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def varints(numbers: Any) -> Any:
-    """Each number of an int64 array, -2**31 to 2**31 - 1, as a zigzag varint: a ``pyarrow.BinaryArray``."""
+    """Encode each number of an int64 array, -2**31 to 2**31 - 1, as a zigzag varint: a
+    ``pyarrow.BinaryArray``.
+    """
     zigzag = (numbers << 1) ^ (numbers >> 63)
     sizes = np.ones(len(numbers), np.int32)
     for group in range(1, _MOST_VARINT_BYTES):
@@ -57,7 +59,7 @@ def varints(numbers: Any) -> Any:
 
 
 def encode_records(deltas: Any, keys: Any, values: Any, headers: Any) -> Any:
-    """The records, with their lengths before them: a ``pyarrow.BinaryArray`` without gaps between values.
+    """Encode the records, their lengths before them: a ``pyarrow.BinaryArray`` without gaps between values.
 
     :param deltas: the offset deltas, an int64 array; timestamp deltas are 0.
     :param keys: a ``pyarrow.BinaryArray``, like *values*; null is a null key or value.
@@ -70,7 +72,7 @@ def encode_records(deltas: Any, keys: Any, values: Any, headers: Any) -> Any:
 
 
 def _sized(column: Any) -> list[Any]:
-    """A column's sizes and values, as pieces of records."""
+    """Return a column's sizes and values, as pieces of records."""
     if column.null_count == len(column):
         return [_NULL]
     sizes = sizes_of(column)
@@ -87,7 +89,9 @@ def _or_scalar(column: Any, default: bytes) -> Any:
 
 
 def stamps(stamp: Stamp | None, count: int) -> Any:
-    """The headers of *count* records that have none of their own: as :func:`encode_headers` gives them."""
+    """Return the headers of *count* records without headers of their own, encoded as by
+    :func:`encode_headers`.
+    """
     if stamp is None:
         return pa.nulls(count, pa.binary())
     return pa.repeat(pa.scalar(encode(1) + _header(stamp), pa.binary()), count)
@@ -99,7 +103,8 @@ def _header(stamp: Stamp) -> bytes:
 
 
 def encode_headers(column: Any, stamp: Stamp | None = None) -> Any:
-    """The headers of each record, their count first: a ``pyarrow.BinaryArray``; null where there are none.
+    """Encode the headers of each record, their count first: a ``pyarrow.BinaryArray``; null where there are
+    none.
 
     :param column: of ``list<struct<key: string, value: binary>>``.
     :param stamp: a header for each record that has none of its name.
@@ -117,7 +122,7 @@ def encode_headers(column: Any, stamp: Stamp | None = None) -> Any:
         for part in (*_sized(keys), *_sized(contents))
     ]
     each = pc.binary_join_element_wise(*columns, b"")
-    data, starts, sizes = laid_out(each)
+    data, starts, sizes = buffers_of(each)
     ends = np.concatenate(([0], np.cumsum(sizes)))[np.concatenate(([0], np.cumsum(counts)))]
     first = int(starts[0])
     together = _binary(ends.astype(np.int32), pa.py_buffer(data[first : first + int(ends[-1])]))

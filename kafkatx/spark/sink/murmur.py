@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from kafkatx.partitioners import MURMUR2_FACTOR, MURMUR2_SEED, murmur2
-from kafkatx.spark.sink.encoder import laid_out
+from kafkatx.spark.sink.encoder import buffers_of
 
 _LONG = 256
 """Keys above it are few, and one by one they are faster than in as many steps as the longest has words."""
 
 
 def murmur2_column(keys: Any) -> Any:
-    """As :func:`kafkatx.partitioners.murmur2` of each key: a numpy array of uint32.
+    """Hash each key as :func:`kafkatx.partitioners.murmur2` does: a numpy array of uint32.
 
     :param keys: a ``pyarrow.BinaryArray``; null has the hash of an empty key.
     """
-    data, starts, sizes = laid_out(keys)
+    data, starts, sizes = buffers_of(keys)
     factor = np.uint32(MURMUR2_FACTOR)
     hashes = np.uint32(MURMUR2_SEED) ^ sizes.astype(np.uint32)
     short = np.flatnonzero(sizes <= _LONG)
@@ -44,7 +44,7 @@ def murmur2_column(keys: Any) -> Any:
 
 
 def _words(data: Any, at: Any) -> Any:
-    """The four bytes at each place as a little-endian number."""
+    """Return the four bytes at each place as a little-endian number."""
     word = data[at].astype(np.uint32)
     for byte in (1, 2, 3):
         word |= data[at + byte].astype(np.uint32) << np.uint32(8 * byte)

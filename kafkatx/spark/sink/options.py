@@ -46,7 +46,7 @@ _DEFAULTS = {"client.id": "kafkatx-spark", "batch.size": str(BATCH_BYTES)}
 
 @attrs.frozen
 class SinkOptions:
-    """Where to write, and how; picklable, it travels to the workers.
+    """The topic and the producer's settings of a write; picklable, for the workers.
 
     :ivar topic: of all rows, whatever the column says; None: the column says it.
     :ivar given: the producer's settings as text, by Kafka's names.
@@ -56,7 +56,7 @@ class SinkOptions:
     given: Mapping[str, str]
 
     def settings(self) -> ClientSettings:
-        """The producer's settings.
+        """Return the producer's settings.
 
         :raises SettingError: one is unknown or has a bad value.
         """

@@ -1,4 +1,4 @@
-"""Which partition each row goes to, and which rows make a batch together."""
+"""The partition of each row, and the rows that make a batch together."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ class Encoded(NamedTuple):
     payload_bytes: int
 
 
-class Turn:
-    """Where rows go that have neither partition nor key: each batch of them to the next partition.
+class RoundRobin:
+    """The partitions of rows that have neither partition nor key: each batch of them goes to the next
+    partition.
 
-    Java's partitioner takes one by chance for each batch (KIP-480); in turn they are more even.
+    Java's partitioner chooses one at random for each batch (KIP-480); round robin is more even.
     """
 
     def __init__(self, source: random.Random | None = None) -> None:
@@ -36,14 +37,14 @@ class Turn:
         self._at = (source or random.Random()).randrange(1 << 31)
 
     def take(self, count: int, partitions: int) -> Any:
-        """The partitions of the next *count* batches."""
+        """Return the partitions of the next *count* batches."""
         taken = (self._at + np.arange(count)) % partitions
         self._at += count
         return taken
 
 
 def encoded(
-    rows: Any, partitions: int, batch_bytes: int, turn: Turn, ignore_keys: bool = False
+    rows: Any, partitions: int, batch_bytes: int, round_robin: RoundRobin, ignore_keys: bool = False
 ) -> Iterator[Encoded]:
     """Yield batches of a topic's rows, by partition, rows of one partition in the order that they had.
 
@@ -60,7 +61,7 @@ def encoded(
     _by_column(targets, asked)
     free = np.flatnonzero(targets == _FREE)
     if free.size:
-        targets[free] = _in_turn(sizes[free], partitions, batch_bytes, turn)
+        targets[free] = _round_robin(sizes[free], partitions, batch_bytes, round_robin)
     if (np.diff(targets) < 0).any():
         order = np.argsort(targets, kind="stable")
         keys, values, headers, _ = rows.take(pa.array(order)).columns
@@ -71,7 +72,7 @@ def encoded(
 
 
 def highest(rows: Any) -> int:
-    """The highest number in the partition column; -1 if there is none.
+    """Return the highest number in the partition column; -1 if there is none.
 
     :raises BadRow: one is negative.
     """
@@ -82,7 +83,7 @@ def highest(rows: Any) -> int:
 
 
 def largest(rows: Any) -> int:
-    """How many bytes the largest record takes at most."""
+    """Return the maximum bytes of the largest record."""
     keys, values, headers, _ = rows.columns
     return int((sizes_of(keys) + sizes_of(values) + sizes_of(headers)).max()) + RECORD_OVERHEAD_BYTES
 
@@ -100,13 +101,13 @@ def _by_column(targets: Any, asked: Any) -> None:
     targets[given] = asked.drop_null().to_numpy()
 
 
-def _in_turn(sizes: Any, partitions: int, batch_bytes: int, turn: Turn) -> Any:
+def _round_robin(sizes: Any, partitions: int, batch_bytes: int, round_robin: RoundRobin) -> Any:
     starts = _starts(np.zeros(len(sizes), np.int64), sizes, batch_bytes)
-    return np.repeat(turn.take(len(starts) - 1, partitions), np.diff(starts))
+    return np.repeat(round_robin.take(len(starts) - 1, partitions), np.diff(starts))
 
 
 def _starts(targets: Any, sizes: Any, batch_bytes: int) -> Any:
-    """Where batches start in rows that are sorted by partition; the count of rows behind them."""
+    """Return the starts of batches in rows sorted by partition, followed by the count of rows."""
     ends = np.cumsum(sizes)
     starts = [0]
     bounds = [*(np.flatnonzero(np.diff(targets)) + 1).tolist(), len(targets)]

@@ -1,4 +1,4 @@
-"""Which columns of a table become what of a record; checked when Spark plans the write.
+"""The columns of a table that make up a record; checked when Spark plans the write.
 
 ===========  ==========================================  ====================================================
 column       type                                        if it is missing or null
@@ -40,7 +40,7 @@ _ALLOWED: dict[str, tuple[DataType, ...]] = {
 
 @attrs.frozen
 class SinkColumns:
-    """Where the columns stand in a batch; None: there is none."""
+    """The positions of the columns in a batch; None if there is none."""
 
     value: int
     key: int | None = None
@@ -70,7 +70,7 @@ def sink_columns(schema: StructType, topic: str | None) -> SinkColumns:
 
 
 def _index(schema: StructType, name: str) -> int | None:
-    """The first column of this name.
+    """Return the position of the first column of this name.
 
     :raises SettingError: it has a type that cannot be written.
     """

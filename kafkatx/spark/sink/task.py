@@ -21,7 +21,7 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.spark.arrow.columns import pieces
 from kafkatx.spark.sink.columns import by_topic
 from kafkatx.spark.sink.options import SinkOptions
-from kafkatx.spark.sink.partitions import Turn, encoded, highest, largest
+from kafkatx.spark.sink.partitions import RoundRobin, encoded, highest, largest
 from kafkatx.spark.sink.schema import SinkColumns
 from kafkatx.types import TopicPartition
 
@@ -30,7 +30,7 @@ GATHER_BYTES = 8 << 20
 
 
 def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[Any]) -> WriteTotals:
-    """Write all rows and wait until they are acknowledged; nobody is dialled if there are none.
+    """Write all rows and wait until they are acknowledged; without rows, connect to no broker.
 
     :param batches: ``pyarrow.RecordBatch`` objects.
     :return: what was written.
@@ -56,7 +56,7 @@ def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[Any]) ->
 
 
 def connect(settings: ClientSettings) -> Cluster:
-    """A cluster to talk to; the caller closes it."""
+    """Return a cluster to talk to; the caller closes it."""
     return Cluster(
         settings[common.BOOTSTRAP_SERVERS],
         client_id=settings[common.CLIENT_ID],
@@ -67,7 +67,7 @@ def connect(settings: ClientSettings) -> Cluster:
 
 
 def _bounded(batches: Iterable[Any]) -> Iterator[Any]:
-    """A batch of Spark's can be of any size; sorting and encoding take several times as much."""
+    """Split batches, which can be of any size, as sorting and encoding take several times as much memory."""
     for batch in batches:
         yield from pieces(batch, batch.num_rows, GATHER_BYTES)
 
@@ -75,10 +75,12 @@ def _bounded(batches: Iterable[Any]) -> Iterator[Any]:
 class Task:
     """Gathers rows by topic and sends them when there are enough."""
 
-    def __init__(self, writer: EncodedWriter, settings: ClientSettings, turn: Turn | None = None) -> None:
+    def __init__(
+        self, writer: EncodedWriter, settings: ClientSettings, round_robin: RoundRobin | None = None
+    ) -> None:
         limits = limits_of(settings)
         self._writer = writer
-        self._turn = turn or Turn()
+        self._round_robin = round_robin or RoundRobin()
         self._ignore_keys = settings[producer.PARTITIONER_IGNORE_KEYS]
         self._most_bytes = limits.max_bytes
         self._gather_bytes = min(GATHER_BYTES, limits.buffer_bytes)
@@ -103,12 +105,12 @@ class Task:
     def _send(self, topic: str, rows: Any) -> None:
         partitions = self._checked(topic, rows)
         batch_bytes = self._writer.max_bytes()
-        for batch in encoded(rows, partitions, batch_bytes, self._turn, self._ignore_keys):
+        for batch in encoded(rows, partitions, batch_bytes, self._round_robin, self._ignore_keys):
             to = TopicPartition(topic, batch.partition)
             self._writer.send(to, batch.records, batch.rows, batch.payload_bytes)
 
     def _checked(self, topic: str, rows: Any) -> int:
-        """How many partitions the topic has, if all rows can be written to it."""
+        """Return the number of the topic's partitions, if all rows can be written to it."""
         wanted = highest(rows)
         partitions = self._writer.partitions(topic, at_least=wanted + 1)
         if wanted >= partitions:

@@ -129,11 +129,11 @@ class TopicReader(DataSourceReader):  # type: ignore[misc]  # as above
 
         :raises KafkaTXError: as :func:`kafkatx.spark.source.plan.plan_batch`.
         """
-        from kafkatx.spark.source.partition_logs import Logs
+        from kafkatx.spark.source.partition_logs import PartitionLogs
 
         for warning in self._options.warnings:
             log.warning("%s", warning)
-        with Logs(self._options) as logs:
+        with PartitionLogs(self._options) as logs:
             return [TopicRange(item) for item in logs.batch()]
 
     def read(self, partition: TopicRange) -> Iterator[RecordBatch]:

@@ -1,6 +1,6 @@
 """The driver's part of a stream: from which offset to which each batch goes, and what its tasks read.
 
-Without Spark in it: :mod:`kafkatx.spark.source.stream_reader` is the border.
+Does not import Spark; :mod:`kafkatx.spark.source.stream_reader` adapts it to Spark.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from kafkatx.spark.offsets import Available, OffsetRange, split
 from kafkatx.spark.options.limits import Limits, rate_limit, too_few
 from kafkatx.spark.options.options import SourceOptions
-from kafkatx.spark.source.partition_logs import Logs
+from kafkatx.spark.source.partition_logs import PartitionLogs
 from kafkatx.spark.source.plan import DataLoss, checked
 from kafkatx.spark.source.stream_offsets import Positions, losses, names
 from kafkatx.types import TopicPartition
@@ -27,7 +27,7 @@ class MicroBatches:
     """
 
     def __init__(
-        self, options: SourceOptions, logs: Logs, clock: Callable[[], float] = time.monotonic
+        self, options: SourceOptions, logs: PartitionLogs, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.seen: Positions | None = None
         self._options = options
@@ -41,16 +41,16 @@ class MicroBatches:
     # -- where the stream starts
 
     def start(self) -> Positions:
-        """Where the stream starts: the same however often it is asked for.
+        """Return the start of the stream: the same for each call.
 
-        :raises KafkaTXError: as :meth:`Logs.start`.
+        :raises KafkaTXError: as :meth:`PartitionLogs.start`.
         """
         if self._start is None:
             self._start = self._logs.start()
         return self._start
 
     def started_at(self, start: Positions) -> None:
-        """The stream has started there, in an earlier run."""
+        """Set the start of the stream, which an earlier run has chosen."""
         self._start = start
 
     # -- where a batch ends
@@ -60,10 +60,10 @@ class MicroBatches:
         self._only_until_now = True
 
     def end(self, start: Positions, limits: Limits) -> Positions:
-        """Where a batch ends that starts there; *start* itself if there is to be none now.
+        """Return the end of a batch that starts there; *start* itself if there is to be none now.
 
-        :raises DataLoss: partitions are gone or end before *start*, and that is a failure. It is told here,
-            before Spark writes the batch down, so that the query can go on should they come back.
+        :raises DataLoss: partitions are gone or end before *start*, and that is a failure. It is raised here,
+            before Spark writes the batch to its checkpoint, so that the query can go on if they come back.
         :raises KafkaTXError: no broker could be asked.
         """
         latest = self.seen = self._latest(start)
@@ -76,7 +76,7 @@ class MicroBatches:
             return latest
         begin = self._with_added(start, latest)
         latest = {item: end for item, end in latest.items() if item in begin}
-        # With AvailableNow nobody would come back for the rest.
+        # With AvailableNow no later batch would read the rest.
         if not self._only_until_now and too_few(limits, begin, latest, since_ms):
             return start
         self._last_batch_at = self._clock()
@@ -90,7 +90,7 @@ class MicroBatches:
         return self._target
 
     def _since_last_batch_ms(self) -> float | None:
-        """None when asked for the first time: the first batch waits for nothing."""
+        """Return the time since the last batch; None at the first call, as the first batch does not wait."""
         if self._last_batch_at is None:
             self._last_batch_at = self._clock()
             return None
@@ -106,7 +106,8 @@ class MicroBatches:
     # -- what a batch reads
 
     def plan(self, start: Positions, end: Positions) -> list[OffsetRange]:
-        """The ranges of a batch, as tasks. Partitions that were added are read from their earliest offset.
+        """Return the ranges of a batch, as tasks. Partitions that were added are read from their earliest
+        offset.
 
         :raises DataLoss: something between the offsets is not there, and that is a failure.
         :raises KafkaTXError: no broker could be asked.
@@ -139,10 +140,10 @@ class MicroBatches:
 
 
 def _first(start: int | None, stop: int, earliest: int) -> int:
-    """The first offset to read of a partition.
+    """Return the first offset to read of a partition.
 
-    One that ends before its start was made anew, and is read from its earliest offset. Spark's source reads
-    nothing of it.
+    A partition that ends before its start was deleted and created again; it is read from its earliest offset.
+    Spark's source reads nothing of it.
     """
     return earliest if start is None or start > stop else start
 

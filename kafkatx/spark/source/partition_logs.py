@@ -1,8 +1,8 @@
 """On the driver: what the logs of a query's partitions have, asked again while brokers cannot answer.
 
-One attempt bears errors for as long as :class:`kafkatx.blocking.Cluster` does, about 10 s; there are
+One attempt lasts as long as :class:`kafkatx.blocking.Cluster` retries, about 10 s; there are
 ``fetchOffset.numRetries`` of them, with ``fetchOffset.retryIntervalMs`` between. Before a broker has answered
-for the first time an attempt fails at once, so that a wrong address is told soon.
+for the first time an attempt fails at once, so that a wrong address is reported early.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Logs:
+class PartitionLogs:
     """The logs that a query reads; keeps its connections until :meth:`close`. A context manager."""
 
     def __init__(self, options: SourceOptions, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -34,7 +34,7 @@ class Logs:
         self._cluster = plan.connect(options.client)
         self._sleep = sleep
 
-    def __enter__(self) -> Logs:
+    def __enter__(self) -> PartitionLogs:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -45,16 +45,16 @@ class Logs:
         self._cluster.close()
 
     def batch(self) -> list[OffsetRange]:
-        """What a batch reads; raises as :func:`kafkatx.spark.source.plan.plan_batch`."""
-        return self._trying(lambda: plan.plan_batch(self._cluster, self._options))
+        """Return the ranges of a batch; raises as :func:`kafkatx.spark.source.plan.plan_batch`."""
+        return self._retry(lambda: plan.plan_batch(self._cluster, self._options))
 
     def start(self) -> dict[TopicPartition, int]:
-        """Where a new stream starts, by its options.
+        """Return the start of a new stream, by its options.
 
         :raises UnknownTopic: a topic that was named is not there.
         :raises SettingError: the options name other partitions than those that are read.
         """
-        return self._trying(self._start)
+        return self._retry(self._start)
 
     def _start(self) -> dict[TopicPartition, int]:
         self._cluster.forget_metadata()
@@ -64,14 +64,14 @@ class Logs:
         return {item: fixed(item, starts[item], LATEST, logs[item]).start for item in partitions}
 
     def latest(self, known: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """The offsets that the next records get, of all partitions that there are now.
+        """Return the offsets that the next records get, of all partitions that exist now.
 
-        :param known: what was there before. Where partitions are gone or end earlier now, that may be a
-            broker that has just started and does not know better: it is asked again before it is believed,
-            as Spark's KafkaOffsetReaderAdmin.fetchLatestOffsets does.
+        :param known: what was there before. If partitions are gone or end earlier now, the broker may have
+            just started and have outdated metadata, so it is asked again, as Spark's
+            KafkaOffsetReaderAdmin.fetchLatestOffsets does.
         """
         for left in reversed(range(self._options.attempts)):
-            found = self._trying(self._latest, may_go=True)
+            found = self._retry(self._latest, topics_may_vanish=True)
             behind = [str(item) for item, offset in known.items() if found.get(item, -1) < offset]
             if not (behind and left):
                 break
@@ -85,29 +85,29 @@ class Logs:
         return {item: found[item][0] for item in partitions}
 
     def available(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Available]:
-        """What is there of these partitions now; those that are gone are left out."""
-        return self._trying(lambda: self._available(partitions), may_go=True)
+        """Return the offsets of these partitions' logs now, without partitions that are gone."""
+        return self._retry(lambda: self._available(partitions), topics_may_vanish=True)
 
     def _available(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Available]:
         present = set(self._present())
         return plan.available(self._cluster, [item for item in partitions if item in present])
 
     def _present(self) -> list[TopicPartition]:
-        """The partitions that there are at this moment; metadata is always asked for anew."""
+        """Return the partitions that exist at this moment; metadata is always requested anew."""
         self._cluster.forget_metadata()
         return plan.assigned(self._cluster, self._options.selection, strict=False)
 
-    def _trying(self, ask: Callable[[], T], may_go: bool = False) -> T:
+    def _retry(self, ask: Callable[[], T], topics_may_vanish: bool = False) -> T:
         """Ask up to ``fetchOffset.numRetries`` times.
 
-        :param may_go: topics may be deleted between two requests, without that being the end.
+        :param topics_may_vanish: topics may be deleted between two requests, without that being the end.
         :raises KafkaTXError: what the last attempt raised, or one that no other attempt would mend.
         """
         for _ in range(self._options.attempts - 1):
             try:
                 return ask()
             except KafkaTXError as error:
-                if not (retriable(error) or (may_go and _is_gone(error))):
+                if not (retriable(error) or (topics_may_vanish and _is_gone(error))):
                     raise
                 log.warning("Offsets cannot be got now: %s; trying again", error)
             self._cluster.close()

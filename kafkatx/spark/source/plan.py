@@ -29,7 +29,7 @@ class DataLoss(KafkaTXError):
 
 
 def connect(client: ClientSettings) -> Cluster:
-    """A cluster to talk to; the caller closes it.
+    """Return a cluster to talk to; the caller closes it.
 
     :raises SettingError: the bootstrap servers are no addresses.
     """
@@ -73,7 +73,7 @@ def plan_batch(cluster: Cluster, options: SourceOptions) -> list[OffsetRange]:
 def bounded(
     cluster: Cluster, option: str, where: Boundary, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """A boundary as an offset for each partition; -1 and -2 stay what they are.
+    """Return a boundary as an offset for each partition; -1 and -2 stay what they are.
 
     :raises SettingError: it names other partitions; or no record is late enough, and that is an error.
     """
@@ -84,7 +84,7 @@ def bounded(
 
 
 def assigned(cluster: Cluster, selection: Selection, strict: bool = True) -> list[TopicPartition]:
-    """The partitions that the options select, in order; without topics that the cluster keeps for itself.
+    """Return the partitions that the options select, in order; without the cluster's internal topics.
 
     :param strict: what was named and is not there is an error; otherwise it is left out.
     :raises UnknownTopic: a topic that was named is not there.
@@ -130,14 +130,14 @@ def _assigned_by_name(cluster: Cluster, selection: Assign, strict: bool) -> list
 
 
 def available(cluster: Cluster, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Available]:
-    """What the logs of these partitions have now."""
+    """Return the offsets of these partitions' logs now."""
     earliest = cluster.offsets_of(dict.fromkeys(partitions, EARLIEST))
     latest = cluster.offsets_of(dict.fromkeys(partitions, LATEST))
     return {item: Available(earliest[item][0], latest[item][0]) for item in partitions}
 
 
 def checked(wanted: OffsetRange, log_has: Available, fail_on_data_loss: bool) -> OffsetRange:
-    """What can be read of a range; all of it, unless data loss is no failure.
+    """Return the part of a range that can be read; all of it, unless data loss is no failure.
 
     :raises DataLoss: not all of it can, and that is a failure.
     """

@@ -86,7 +86,9 @@ def _says_that_data_are_gone(error: RequestError) -> bool:
 
 
 def _behind_the_gap(left: OffsetRange, error: RequestError) -> OffsetRange:
-    """What there may still be of a range: that from the log's start, if retention moved it into the range."""
+    """Return the part of a range that may still exist: from the log's start, if retention moved that into the
+    range.
+    """
     if isinstance(error, OffsetOutOfRange) and left.start < error.earliest < left.end:
         return left._replace(start=error.earliest)
     return left._replace(start=left.end)

@@ -23,7 +23,7 @@ from kafkatx.spark.options.read_limits import (
     limits_of,
 )
 from kafkatx.spark.source.microbatches import MicroBatches
-from kafkatx.spark.source.partition_logs import Logs
+from kafkatx.spark.source.partition_logs import PartitionLogs
 from kafkatx.spark.source.partition_reader import TopicRange, read_partition
 from kafkatx.spark.source.stream_offsets import (
     Offset,
@@ -48,7 +48,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  #
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._logs: Logs | None = None
+        self._logs: PartitionLogs | None = None
         self._batches: MicroBatches | None = None
         self._last: Offset | None = None
 
@@ -57,7 +57,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  #
         if self._batches is None:
             for warning in self._options.warnings:
                 log.warning("%s", warning)
-            self._logs = Logs(self._options)
+            self._logs = PartitionLogs(self._options)
             self._batches = MicroBatches(self._options, self._logs)
         return self._batches
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def deduplicate(records: DataFrame, by: Sequence[str], *, within: str, time: str = "timestamp") -> DataFrame:
-    """One record for each value of *by*; in batch the earliest one, in a stream the first that came.
+    """Return one record for each value of *by*: in batch the earliest, in a stream the first that came.
 
     A stream remembers a value until the watermark is *within* past its first record: the same value comes
     through again after that. Use it where a producer may send twice: records of a producer that is

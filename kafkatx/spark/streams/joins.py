@@ -54,7 +54,9 @@ def _prefixed(records: DataFrame, prefix: str) -> DataFrame:
 
 
 def _others(records: DataFrame, other: DataFrame, on: Sequence[str], prefix: str) -> list[object]:
-    """The columns that are not joined on, under their own names where the other side has none called so."""
+    """Return the columns that are not joined on, under their own names unless the other side has one of that
+    name.
+    """
     from pyspark.sql import functions as F
 
     names = [name for name in records.columns if name not in on]
@@ -75,7 +77,8 @@ def join_table(records: DataFrame, table: DataFrame, on: Sequence[str], *, how: 
 
 
 def latest(topic: DataFrame, by: Sequence[str] = ("key",)) -> DataFrame:
-    """The latest record of each key, a compacted topic as a table; keys whose latest value is null are gone.
+    """Return the latest record of each key, a compacted topic as a table; keys whose latest value is null are
+    gone.
 
     Compaction itself keeps older ones for a while, so that a topic is not a table before this.
 

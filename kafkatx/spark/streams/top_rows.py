@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 
 def top(counted: DataFrame, most: int, *, by: str = "count") -> DataFrame:
-    """The *most* rows of each window that are largest by a column of numbers; ``rank`` counts them from 1.
+    """Return the *most* rows of each window with the largest values in a column of numbers; ``rank`` starts
+    at 1.
 
     Rows that are equal by that column are ranked by their other columns, ascending, so that a rerun gives
     the same. As a stream in output mode ``append``: a window is ranked once, when it is closed. All rows of a

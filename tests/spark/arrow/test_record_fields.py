@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.records.varint import encode
 from kafkatx.spark.arrow import record_fields
-from kafkatx.spark.arrow.record_fields import Odd, read_fields, record_starts
+from kafkatx.spark.arrow.record_fields import UnsupportedRecords, read_fields, record_starts
 from tests.records.strategies import quick
 
 LENGTHS = [1, 63, 64, 8191, 8192, 1 << 20]
@@ -59,12 +59,12 @@ class StartsTests(SynchronousTestCase):
         for records in (3, 200):
             data, _ = lying([10] * records)
             for count in (records - 1, records + 1, -1):
-                self.assertRaises((Odd, IndexError), self.starts, data, count)
+                self.assertRaises((UnsupportedRecords, IndexError), self.starts, data, count)
 
     def test_endless_length(self) -> None:
         """A length of six bytes is refused."""
         for count in (1, 300):
-            self.assertRaises(Odd, self.starts, b"\x80" * 5 + bytes(5000), count)
+            self.assertRaises(UnsupportedRecords, self.starts, b"\x80" * 5 + bytes(5000), count)
 
     def test_one_length_is_passed_over(self) -> None:
         """Where all records have one length, be it of two bytes, hardly any is gone over by itself."""
@@ -122,4 +122,4 @@ class VarintTests(SynchronousTestCase):
 
     def test_ten_bytes(self) -> None:
         """What does not fit into 63 bits is left to others."""
-        self.assertRaises(Odd, self.read, [1, 1 << 62])
+        self.assertRaises(UnsupportedRecords, self.read, [1, 1 << 62])

@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.blocking import UnknownTopic
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import SettingError
-from kafkatx.spark.ingest import patience
+from kafkatx.spark.ingest import retry
 from kafkatx.spark.ingest.errors import IngestError, OffsetsLost, TableDamaged
 from kafkatx.spark.ingest.ingestion import Ingestion
 from kafkatx.spark.ingest.options import Bounds
@@ -46,7 +46,7 @@ class IngestionCase(SynchronousTestCase):
         self.progress: list[Progress] = []
         self.now = 0.0
         self.patch(task, "read_range", self.topics.read_range)
-        self.patch(patience, "PAUSE_S", 0)
+        self.patch(retry, "PAUSE_S", 0)
 
     def ingest(self, **given: Any) -> Report:
         """One run."""

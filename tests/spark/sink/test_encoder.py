@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.records.batch import iter_records
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.records.varint import encode
-from kafkatx.spark.sink.encoder import BadRow, encode_headers, encode_records, laid_out, sizes_of, varints
+from kafkatx.spark.sink.encoder import BadRow, buffers_of, encode_headers, encode_records, sizes_of, varints
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 MAYBE = st.none() | st.binary(max_size=80)
@@ -42,7 +42,7 @@ class VarintTests(SynchronousTestCase):
 class ColumnTests(SynchronousTestCase):
     def test_laid_out(self) -> None:
         """A slice's bytes, starts and sizes are its own."""
-        data, starts, sizes = laid_out(pa.array([b"abc", b"", b"de", None], pa.binary()).slice(1))
+        data, starts, sizes = buffers_of(pa.array([b"abc", b"", b"de", None], pa.binary()).slice(1))
         found = [bytes(data[start : start + size]) for start, size in zip(starts, sizes, strict=True)]
         self.assertEqual(found, [b"", b"de", b""])
 

@@ -17,7 +17,7 @@ from kafkatx.records.batch import iter_records
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.spark.sink.columns import SCHEMA
 from kafkatx.spark.sink.encoder import BadRow
-from kafkatx.spark.sink.partitions import Encoded, Turn, encoded, highest, largest
+from kafkatx.spark.sink.partitions import Encoded, RoundRobin, encoded, highest, largest
 
 ROW = st.tuples(
     st.none() | st.binary(max_size=5), st.none() | st.binary(max_size=60), st.none() | st.integers(0, 2)
@@ -50,7 +50,7 @@ class EncodedTests(SynchronousTestCase):
         rows = [(key, b"%d:" % n + (value or b""), asked) for n, (key, value, asked) in enumerate(rows)]
         java = DefaultPartitioner()
         found: dict[int, list[int]] = {}
-        for batch in encoded(table(rows), 3, batch_bytes, Turn()):
+        for batch in encoded(table(rows), 3, batch_bytes, RoundRobin()):
             records = read(batch)
             payload = sum(len(key or b"") + len(value or b"") for key, value in records)
             self.assertEqual(batch.payload_bytes, payload)
@@ -73,29 +73,31 @@ class EncodedTests(SynchronousTestCase):
         """Rows without key fill one batch after the other, each of them for the next partition."""
         rows: list[Row] = [(None, b"%03d" % n, None) for n in range(100)]
         limit = 10 * (3 + RECORD_OVERHEAD_BYTES)
-        batches = list(encoded(table(rows), 4, limit, Turn(random.Random(1))))
+        batches = list(encoded(table(rows), 4, limit, RoundRobin(random.Random(1))))
         self.assertEqual([batch.rows for batch in batches], [10] * 10)
         counts = [sum(batch.partition == number for batch in batches) for number in range(4)]
         self.assertEqual(sorted(counts), [2, 2, 3, 3])
         self.assertEqual(len({value for batch in batches for _, value in read(batch)}), 100)
 
-    def test_turn_goes_on(self) -> None:
+    def test_round_robin_goes_on(self) -> None:
         """What is sent next goes to the next partition, not to the first one again."""
-        turn = Turn()
+        round_robin = RoundRobin()
         rows = table([(None, b"v", None)])
-        found = [batch.partition for _ in range(5) for batch in encoded(rows, 5, 1000, turn)]
+        found = [batch.partition for _ in range(5) for batch in encoded(rows, 5, 1000, round_robin)]
         self.assertEqual(sorted(found), [0, 1, 2, 3, 4])
 
     def test_column_before_key(self) -> None:
         """The partition column goes before the key's hash."""
         rows: list[Row] = [(b"k", b"v", number) for number in (2, 0, 1, 2)]
-        self.assertEqual([batch.partition for batch in encoded(table(rows), 3, 1000, Turn())], [0, 1, 2])
+        self.assertEqual(
+            [batch.partition for batch in encoded(table(rows), 3, 1000, RoundRobin())], [0, 1, 2]
+        )
 
     def test_ignore_keys(self) -> None:
         """With partitioner.ignore.keys rows go in turn though they have keys, and keep them."""
         rows: list[Row] = [(b"k", b"v", None)] * 4
         limit = 2 + RECORD_OVERHEAD_BYTES
-        batches = list(encoded(table(rows), 2, limit, Turn(), ignore_keys=True))
+        batches = list(encoded(table(rows), 2, limit, RoundRobin(), ignore_keys=True))
         self.assertEqual([batch.partition for batch in batches], [0, 0, 1, 1])
         self.assertEqual(read(batches[0]), [(b"k", b"v")])
 

@@ -9,7 +9,7 @@ from kafkatx.spark.options.limits import Limits
 from kafkatx.spark.options.options import parse_stream
 from kafkatx.spark.source import plan as planning
 from kafkatx.spark.source.microbatches import MicroBatches
-from kafkatx.spark.source.partition_logs import Logs
+from kafkatx.spark.source.partition_logs import PartitionLogs
 from kafkatx.spark.source.plan import DataLoss
 from kafkatx.types import TopicPartition
 from tests.spark.fakes import FakeCluster
@@ -29,7 +29,7 @@ class MicroBatchesTestCase(SynchronousTestCase):
     def batches(self, **options: str) -> MicroBatches:
         """The batches of a stream of that topic."""
         parsed = parse_stream({"kafka.bootstrap.servers": "h:1", "subscribePattern": "^t", **options})
-        return MicroBatches(parsed, Logs(parsed, lambda pause_s: None), self.clock.seconds)
+        return MicroBatches(parsed, PartitionLogs(parsed, lambda pause_s: None), self.clock.seconds)
 
 
 class StartTests(MicroBatchesTestCase):

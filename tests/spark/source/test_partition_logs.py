@@ -12,7 +12,7 @@ from kafkatx.blocking import ConnectionFailed, UnknownTopic
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.spark.options.options import parse_batch, parse_stream
 from kafkatx.spark.source import plan
-from kafkatx.spark.source.partition_logs import Logs
+from kafkatx.spark.source.partition_logs import PartitionLogs
 from kafkatx.types import TopicPartition
 from tests.spark.fakes import FakeCluster
 
@@ -35,10 +35,10 @@ class LogsTestCase(SynchronousTestCase):
         yield
         logger.disabled = False
 
-    def logs(self, **options: str) -> Logs:
+    def logs(self, **options: str) -> PartitionLogs:
         """The logs of a stream."""
         parsed = parse_stream({**BASE, "subscribe": "t,u", **options})
-        return Logs(parsed, self.slept.append)
+        return PartitionLogs(parsed, self.slept.append)
 
 
 class StartTests(LogsTestCase):
@@ -86,7 +86,7 @@ class TryingTests(LogsTestCase):
             self.assertEqual(self.logs().latest({}), {T0: 10, T1: 7, U0: 3})
         self.assertIn("gone; trying again", logged.output[0])
         self.cluster.failures = [ConnectionFailed("gone")] * 2
-        batch = Logs(parse_batch({**BASE, "subscribe": "u"}), self.slept.append)
+        batch = PartitionLogs(parse_batch({**BASE, "subscribe": "u"}), self.slept.append)
         with self.quiet():
             self.assertEqual(batch.batch(), [("u", 0, 0, 3)])
         self.assertEqual(self.slept, [1.0] * 4)
@@ -116,7 +116,7 @@ class LatestTests(LogsTestCase):
         logs.latest({})
         self.cluster.logs["u"].append((0, 8))
         self.assertEqual(logs.latest({})[TopicPartition("u", 1)], 8)
-        logs = Logs(parse_stream({**BASE, "subscribePattern": "^u"}), self.slept.append)
+        logs = PartitionLogs(parse_stream({**BASE, "subscribePattern": "^u"}), self.slept.append)
         self.cluster.logs["ux"] = [(0, 1)]
         self.assertEqual(sorted({item.topic for item in logs.latest({})}), ["u", "ux"])
 

@@ -1,4 +1,4 @@
-"""What decoding is to the rest of an ingestion, and the decoding that does nothing."""
+"""The interface of a decoding to the rest of an ingestion, and the one that leaves records as they are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEAD_SCHEMA = pa.schema([*(_SOURCE.field(name) for name in _DEAD), ("reason", pa
 
 
 class Decoded(NamedTuple):
-    """What became of the records of one batch; each of them is a row or a dead letter."""
+    """The result of decoding one batch; each record is a row or a dead letter."""
 
     rows: Any
     """``pyarrow.RecordBatch``: the decoder's columns, then :data:`KAFKA_COLUMNS`."""
@@ -33,7 +33,8 @@ class Decoded(NamedTuple):
     drift: dict[str, str]
     """Fields that no column is there for, and their types; of a struct only the fields that it lacks.
 
-    What is not empty belongs into ``widened``, and the rows are to be decoded again: they lack these fields.
+    If it is not empty, the caller passes it to ``widened`` and decodes the rows again, as they lack these
+    fields.
     """
 
 
@@ -44,7 +45,7 @@ class Decoding(Protocol):
     """The column with the time of what a row tells, if the decoder knows."""
 
     def columns(self) -> list[Column]:
-        """The columns of the rows, without those that tell where in Kafka a row comes from."""
+        """Return the columns of the rows, without those that name a row's origin in Kafka."""
 
     def decode(self, topic: str, batch: Any) -> Decoded:
         """Decode a ``pyarrow.RecordBatch`` of the source's columns; every record of it is of *topic*."""
@@ -59,9 +60,9 @@ class Undecoded:
         self._include_headers = include_headers
 
     def columns(self) -> list[Column]:
-        """The source's columns."""
+        """Return the source's columns."""
         return columns_of(arrow.arrow_schema(self._include_headers))
 
     def decode(self, topic: str, batch: Any) -> Decoded:
-        """The same batch."""
+        """Return the same batch."""
         return Decoded(batch, None, {})

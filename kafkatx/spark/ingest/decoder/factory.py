@@ -23,7 +23,7 @@ def open_decoding(
     include_headers: bool = False,
     partition_by: Sequence[str] = (),
 ) -> Decoding:
-    """How records become rows.
+    """Return the decoding of a decoder.
 
     :param name: of an ``IDecoder``; None leaves records as they are.
     :param columns: the table's columns so far, without those of Kafka; None or empty if there is none yet.
@@ -56,7 +56,7 @@ def open_decoding(
 
 
 def make_decoder(name: str, settings: Mapping[str, str]) -> Any:
-    """An ``IDecoder`` that knows its settings.
+    """Return an ``IDecoder`` with its settings.
 
     :raises SettingError: none is called so, it has no settings, or they are wrong.
     """
@@ -74,7 +74,7 @@ def _with_time(columns: Iterable[Column], time_column: str | None) -> list[Colum
 
 
 def _agreed(known: Iterable[Column] | None, declared: Sequence[Column]) -> list[Column]:
-    """The declared columns, those first that the table has already.
+    """Return the declared columns, those first that the table already has.
 
     :raises SettingError: one of these is not declared, or otherwise; or the names cannot stand together.
     """

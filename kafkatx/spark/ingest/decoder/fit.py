@@ -16,7 +16,7 @@ Path = tuple[Any, ...]
 
 
 class Fit:
-    """How values get into a column of one type."""
+    """A conversion of values for a column of one type."""
 
     nested = False
     leaves = 1
@@ -29,7 +29,7 @@ class Fit:
         self._fit: Callable[[Any], Any] = FITTERS.get(word, self._fit_nested)
 
     def fit(self, value: Any) -> Any:
-        """What Arrow takes for a value.
+        """Return the value in the form that Arrow takes.
 
         :raises Misfit: the value does not fit.
         """
@@ -75,7 +75,7 @@ class ListFit(Fit):
         return value
 
     def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, Any]]:
-        """Those of all elements."""
+        """Yield the unknown fields of all elements."""
         if self._element.nested:
             for item in self._items(value) or ():
                 yield from self._element.unknown(item, (*path, ELEMENT), room)
@@ -127,13 +127,13 @@ class StructFit(Fit):
 
 
 def room_beside(leaves: int) -> int:
-    """How many more columns a table of so many simple ones may get."""
+    """Return the number of columns that a table of *leaves* simple ones may still get."""
     return max(0, MAX_FIELDS - leaves)
 
 
 @lru_cache(maxsize=1024)
 def fit_of(found: Any) -> Fit:
-    """How values get into columns of a ``pyarrow.DataType``."""
+    """Return the conversion for columns of a ``pyarrow.DataType``."""
     if pa.types.is_struct(found):
         return StructFit(found)
     return ListFit(found) if pa.types.is_list(found) else Fit(found)
@@ -141,7 +141,7 @@ def fit_of(found: Any) -> Fit:
 
 @lru_cache(maxsize=16)
 def table_fit(columns: tuple[Column, ...], reserved: tuple[str, ...]) -> TableFit:
-    """How rows get into a table with these columns."""
+    """Return the conversion of rows for a table with these columns."""
     return TableFit(columns, reserved)
 
 

@@ -60,8 +60,8 @@ class FolderNames:
             f"{self._most} is the most"
         )
 
-    def why_not(self, name: Any, value: Any) -> str | None:
-        """Why a field that is new cannot become a column, because of the folders; None if it can."""
+    def conflict_of(self, name: Any, value: Any) -> str | None:
+        """Return the reason why the folders keep a new field from becoming a column; None if they do not."""
         called = self._lower.get(name.lower()) if isinstance(name, str) else None
         if called is None:
             return None

@@ -1,4 +1,4 @@
-"""Which types values have that nobody declared, as a JSON object's fields.
+"""The types of values without a declared schema, such as the fields of a JSON object.
 
 =========================================  =====================================================
 values                                     type
@@ -111,11 +111,13 @@ class Seen:
             self._word, self._fields, self._lower = _TEXT, {}, set()
 
     def _size(self) -> int:
-        """The number of fields below."""
+        """Return the number of fields below."""
         return sum((step is not ELEMENT) + child._size() for step, child in self._fields.items())
 
     def field(self, name: Any) -> Seen | None:
-        """What is seen in a field; None if it cannot be one beside the others, or there are too many."""
+        """Return the types seen in a field; None if it cannot be a field beside the others, or there are too
+        many.
+        """
         if name in self._fields:
             return self._fields[name]
         if not self._takes(name) or self._left[0] <= 0:
@@ -124,11 +126,11 @@ class Seen:
         return self.child(name)
 
     def _takes(self, name: Any) -> bool:
-        """True if a new field may have this name beside the others."""
+        """Return True if a new field may have this name beside the others."""
         return bad_name(name) is None and name.lower() not in self._lower
 
     def child(self, step: Any) -> Seen:
-        """What is seen in a field or, with :data:`ELEMENT`, in the elements, wherever it came from.
+        """Return the types seen in a field or, with :data:`ELEMENT`, in the elements, wherever it came from.
 
         A field that is made here does not count: it is for those that the table has already.
         """
@@ -140,7 +142,7 @@ class Seen:
         return self._fields[step]
 
     def add_type(self, found: Any) -> None:
-        """Take a ``pyarrow.DataType`` into account, which somebody else has seen."""
+        """Add a ``pyarrow.DataType`` that another decoding has seen."""
         if pa.types.is_struct(found):
             for field in found:
                 child = self.field(field.name)
@@ -180,19 +182,19 @@ class Seen:
         return found
 
     def _below(self, path: Iterable[Any]) -> Seen | None:
-        """What is seen at the end of a path; None if nothing was."""
+        """Return the types seen at the end of a path; None if there are none."""
         seen: Seen | None = self
         for step in path:
             seen = None if seen is None else seen._fields.get(step)
         return seen
 
     def fields(self) -> dict[str, Any]:
-        """The fields and their types, those that have one."""
+        """Return the fields that have a type, and their types."""
         found = {name: seen.type() for name, seen in self._fields.items()}
         return {name: kind for name, kind in found.items() if kind is not None}
 
     def type(self) -> Any | None:
-        """The ``pyarrow.DataType``; None if there was no value that has one."""
+        """Return the ``pyarrow.DataType``; None if no value had one."""
         if self._word == _ARRAY:
             element = self._fields[ELEMENT].type() if ELEMENT in self._fields else None
             return None if element is None else pa.list_(element)
@@ -203,7 +205,7 @@ class Seen:
 
 
 def word_of(value: Any) -> str:
-    """The type of one value, not None; ``struct`` and ``array`` without what is in them."""
+    """Return the type of one value that is not None; ``struct`` and ``array`` without their contents."""
     word = _WORDS.get(type(value))
     if word == "bigint" and not -(1 << 63) <= value < 1 << 63:
         return _TEXT
@@ -213,7 +215,7 @@ def word_of(value: Any) -> str:
 
 
 def is_void(value: Any, depth: int = 0) -> bool:
-    """Whether nothing is in a value that a type could be seen by."""
+    """Return True if a value contains nothing that has a type."""
     if value is None:
         return True
     if depth >= MAX_DEPTH:
@@ -225,7 +227,7 @@ def is_void(value: Any, depth: int = 0) -> bool:
 
 
 def bad_name(name: Any) -> str | None:
-    """Why a field cannot become a column because of its name; None if it can."""
+    """Return the reason why a field's name keeps it from becoming a column; None if it does not."""
     if not isinstance(name, str) or not name:
         return "its name is no text" if name != "" else "its name is empty"
     if len(name) > MAX_NAME:

@@ -23,7 +23,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class PluginDecoding:
-    """What both kinds of decoders have in common."""
+    """The common part of both kinds of decoders' decodings."""
 
     def __init__(
         self,
@@ -40,11 +40,11 @@ class PluginDecoding:
         self._columns = tuple(columns)
 
     def columns(self) -> list[Column]:
-        """Those that are known; of a decoder that declares none there may come more."""
+        """Return the known columns; a decoder that declares none may add more."""
         return list(self._columns)
 
     def decode(self, topic: str, batch: Any) -> Decoded:
-        """Each record as a row or a dead letter; one without a value (a tombstone) is a row of nulls."""
+        """Make each record a row or a dead letter; one without a value (a tombstone) is a row of nulls."""
         table = table_fit(self._columns, _RESERVED)
         dead: Dead = {}
         found = self._objects(topic, batch.column("value").to_pylist(), dead)
@@ -62,7 +62,7 @@ class PluginDecoding:
         return Decoded(rows.filter(alive), dead_letters(batch, dead), drift)
 
     def _objects(self, topic: str, values: Sequence[bytes | None], dead: Dead) -> list[Any]:
-        """What the decoder gives for each value; None where there is none, and where it raises."""
+        """Return the decoder's object for each value; None where there is no value, and where it raises."""
         decode = self._decoder.decode
         made: list[Any] = []
         for place, value in enumerate(values):
@@ -83,7 +83,7 @@ class PluginDecoding:
         return f"{self._name}: {what}: {excerpt(value)}"
 
     def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> list[Any]:
-        """The table's columns."""
+        """Return the table's columns."""
         raise NotImplementedError
 
     def _drift(self, table: TableFit, found: list[Any], dead: Dead) -> dict[str, str]:
@@ -146,7 +146,7 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def dead_letters(batch: Any, dead: Dead) -> Any:
-    """The records of a batch that are dead letters, as ``DEAD_SCHEMA``."""
+    """Return the dead letters among the records of a batch, as ``DEAD_SCHEMA``."""
     places = sorted(dead)
     taken = batch.take(pa.array(places, pa.int64()))
     reasons = pa.array([_short(dead[place]) for place in places], pa.string())
@@ -155,5 +155,5 @@ def dead_letters(batch: Any, dead: Dead) -> Any:
 
 
 def _short(reason: str) -> str:
-    """A reason as it can be stored: short, and Unicode."""
+    """Shorten a reason for storage, as Unicode."""
     return reason[:MAX_REASON].encode("utf-8", "backslashreplace").decode()

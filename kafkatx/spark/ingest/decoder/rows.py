@@ -1,6 +1,6 @@
 """Decoded values, a column at a time, into Arrow; those that do not fit are told of.
 
-Where all values of a column are of the type that Arrow expects, they are looked at by C code only.
+Columns whose values all have the type that Arrow expects are converted by C code alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _REFUSED = (pa.ArrowException, OverflowError, UnicodeError)
 
 
 def make_array(name: str, field: Fit, values: Sequence[Any], dead: Dead) -> Any:
-    """A ``pyarrow.Array`` of a column; null, and a reason in *dead*, where a value does not fit."""
+    """Return a ``pyarrow.Array`` of a column; where a value does not fit it has null, and *dead* has a
+    reason.
+    """
     if field.natural.issuperset(map(type, values)):
         try:
             return pa.array(values, field.type)
@@ -42,7 +44,7 @@ def make_array(name: str, field: Fit, values: Sequence[Any], dead: Dead) -> Any:
 def unknown_fields(
     table: TableFit, rows: Sequence[Mapping[Any, Any]], dead: Dead, folders: FolderNames
 ) -> Seen:
-    """What there is in rows, dead ones apart, that no column is there for.
+    """Return the fields of rows, dead ones apart, that have no column.
 
     A row whose new fields cannot all become columns beside those of the rows before it is a dead letter, and
     none of its fields becomes one.
@@ -56,7 +58,9 @@ def unknown_fields(
             except Misfit as misfit:
                 dead[place] = str(misfit)
                 continue
-            why = next((why for (name, *_), value in found if (why := folders.why_not(name, value))), None)
+            why = next(
+                (why for (name, *_), value in found if (why := folders.conflict_of(name, value))), None
+            )
             if why is not None:
                 dead[place] = why
                 continue

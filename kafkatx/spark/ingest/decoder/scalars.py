@@ -45,7 +45,7 @@ class Misfit(ValueError):
         self._path = ""
 
     def within(self, name: str) -> Misfit:
-        """The same, in a field of this name."""
+        """Return the same error, in a field of this name."""
         self._path = f"{name}.{self._path}" if self._path else name
         return self
 
@@ -54,7 +54,7 @@ class Misfit(ValueError):
 
 
 def excerpt(value: object) -> str:
-    """A value as a reason tells it: one line, and short whatever it is."""
+    """Shorten a value for a reason: one line, and short whatever it is."""
     if isinstance(value, (str, bytes)):
         return repr(value[:EXCERPT]) + ("..." if len(value) > EXCERPT else "")
     try:
@@ -64,7 +64,10 @@ def excerpt(value: object) -> str:
 
 
 def fit_boolean(value: Any) -> Any:
-    """:raises Misfit: it is neither true nor false."""
+    """Convert a value to a boolean.
+
+    :raises Misfit: it is neither true nor false.
+    """
     if isinstance(value, bool):
         return value
     raise Misfit(f"{excerpt(value)} is no boolean")
@@ -84,7 +87,10 @@ def _fit_whole(word: str, bits: int) -> Callable[[Any], Any]:
 
 
 def fit_double(value: Any) -> Any:
-    """:raises Misfit: it is no number, or one that a double would round."""
+    """Convert a value to a double.
+
+    :raises Misfit: it is no number, or one that a double would round.
+    """
     if isinstance(value, float):
         return value
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 1023:
@@ -95,7 +101,10 @@ def fit_double(value: Any) -> Any:
 
 
 def fit_float(value: Any) -> Any:
-    """:raises Misfit: it is no number, beyond a float's range, or a whole one that a float would round."""
+    """Convert a value to a float.
+
+    :raises Misfit: it is no number, beyond a float's range, or a whole one that a float would round.
+    """
     try:
         number = fit_double(value)
         (rounded,) = struct.unpack("<f", struct.pack("<f", number))
@@ -107,7 +116,10 @@ def fit_float(value: Any) -> Any:
 
 
 def fit_string(value: Any) -> Any:
-    """:raises Misfit: it has no text, or one that UTF-8 has not."""
+    """Convert a value to text.
+
+    :raises Misfit: it has no text, or text that UTF-8 cannot encode.
+    """
     text = value if isinstance(value, str) else json_text(value)
     try:
         text.encode()
@@ -117,7 +129,8 @@ def fit_string(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """What is no text as its JSON; what JSON does not have as Python writes it, bytes if they are UTF-8.
+    """Return a value that is not text as its JSON. What JSON lacks is written as Python writes it; bytes as
+    text if they are UTF-8.
 
     :raises Misfit: it has none.
     """
@@ -140,7 +153,10 @@ def _plain(value: Any) -> Any:
 
 
 def fit_binary(value: Any) -> Any:
-    """:raises Misfit: it is neither bytes nor base64."""
+    """Convert a value to bytes.
+
+    :raises Misfit: it is neither bytes nor base64.
+    """
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, str):
@@ -152,7 +168,10 @@ def fit_binary(value: Any) -> Any:
 
 
 def fit_timestamp(value: Any) -> Any:
-    """:raises Misfit: it is no time between the years 1 and 9999."""
+    """Convert a value to a timestamp.
+
+    :raises Misfit: it is no time between the years 1 and 9999.
+    """
     try:
         if isinstance(value, datetime):
             return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
@@ -181,7 +200,10 @@ def parse_time(text: str) -> datetime:
 
 
 def fit_date(value: Any) -> Any:
-    """:raises Misfit: it is no day."""
+    """Convert a value to a date.
+
+    :raises Misfit: it is no day.
+    """
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
     if isinstance(value, str) and len(value) == 10:

@@ -13,7 +13,7 @@ from kafkatx.spark.ingest.table.columns import Column, arrow_type, ddl_type
 
 
 def widened(columns: Sequence[Column], drifts: Iterable[Mapping[str, str]]) -> list[Column]:
-    """The columns with what the workers' batches saw beside them, new ones at the end.
+    """Return the columns with those that the workers' batches saw in addition, new ones at the end.
 
     Types that are known stay; structs get the new fields at their ends. Of several batches that saw a field
     with different types it gets the one that all values fit. Each call with a drift that is not empty adds
@@ -26,16 +26,17 @@ def widened(columns: Sequence[Column], drifts: Iterable[Mapping[str, str]]) -> l
 
 
 def merged(columns: Sequence[Column], drifts: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Several drifts as one; of those that cannot stand beside each other the first."""
+    """Merge several drifts into one; of those that exclude each other the first counts."""
     known = pa.struct([(column.name, arrow_type(column.type)) for column in columns])
     return {field.name: ddl_type(field.type) for field in _merged(known, drifts)}
 
 
 def _merged(known: Any, drifts: Iterable[Mapping[str, str]]) -> Any:
-    """All drifts that find their place together, as a struct.
+    """Return all drifts that fit beside each other, as a struct.
 
-    One that does not is left out as a whole: a part of it may be of a record that will be a dead letter. Its
-    batch is decoded again with the columns that the others bring, and says then what of it can still be one.
+    A drift that does not fit is left out as a whole, since a part of it may come from a record that will be a
+    dead letter. Its batch is decoded again with the columns of the others, and then reports which fields can
+    still become columns.
     """
     room = room_beside(fit_of(known).leaves)
     found = pa.struct([])
@@ -68,7 +69,7 @@ def _add(seen: Seen, known: Any, more: Any) -> bool:
 
 
 def _grown(known: Any, more: Any, leaves: list[int]) -> Any:
-    """A type with the fields of another one that it lacks.
+    """Return a type with the fields of another one that it lacks.
 
     :param leaves: how many simple columns there are in all of the table; counted on.
     """

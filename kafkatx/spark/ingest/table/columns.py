@@ -43,7 +43,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def arrow_type(text: str) -> Any:
-    """The ``pyarrow.DataType`` of a type in words.
+    """Return the ``pyarrow.DataType`` of a type in words.
 
     :raises SettingError: it is none.
     """
@@ -54,12 +54,12 @@ def arrow_type(text: str) -> Any:
 
 
 def arrow_schema(columns: Iterable[Column]) -> Any:
-    """The ``pyarrow.Schema`` of columns."""
+    """Return the ``pyarrow.Schema`` of columns."""
     return pa.schema([(column.name, arrow_type(column.type)) for column in columns])
 
 
 def ddl_type(data_type: Any) -> str:
-    """A ``pyarrow.DataType`` in words; the reverse of :func:`arrow_type`.
+    """Return a ``pyarrow.DataType`` in words; the reverse of :func:`arrow_type`.
 
     :raises SettingError: it is none of ours.
     """
@@ -74,12 +74,12 @@ def ddl_type(data_type: Any) -> str:
 
 
 def columns_of(schema: Any) -> list[Column]:
-    """The columns of a ``pyarrow.Schema``."""
+    """Return the columns of a ``pyarrow.Schema``."""
     return [Column(field.name, ddl_type(field.type)) for field in schema]
 
 
 def quoted_name(name: str) -> str:
-    """A name as DDL has it: in backticks unless it is a plain word."""
+    """Quote a name for DDL: in backticks unless it is a plain word."""
     return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
@@ -97,7 +97,7 @@ def parse_ddl(text: str) -> list[Column]:
 
 
 def to_ddl(columns: Iterable[Column]) -> str:
-    """The columns as Spark reads them: ``name TYPE, name TYPE``."""
+    """Return the columns as Spark reads them: ``name TYPE, name TYPE``."""
     return ", ".join(f"{quoted_name(column.name)} {column.type}" for column in columns)
 
 
@@ -156,7 +156,10 @@ class _Parser:
             raise self._error(f"{token!r} is expected, not {found!r}")
 
     def end(self) -> None:
-        """:raises SettingError: something is left."""
+        """Check that the text ends here.
+
+        :raises SettingError: something is left.
+        """
         if self._peek():
             raise self._error(f"{self._peek()!r} is too much")
 

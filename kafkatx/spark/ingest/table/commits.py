@@ -7,9 +7,9 @@
     _kafkatx/head/000000000007-9f86d081...        an empty file: the newest commit and its digest
 
 A manifest that is missing in front of others is a gap in their numbers, and a changed one does not match its
-own checksum. The newest one is followed by none: the head shows that it is missing. The head is written after
-the manifest and before any of the commit's files is moved to its place. A process that is killed between the
-two leaves a head that is one commit behind; the next run brings it up.
+own checksum. No manifest follows the newest one, so only the head shows that it is missing. The head is
+written after the manifest and before any of the commit's files is moved to its place. A process that is
+killed between the two leaves a head that is one commit behind; the next run brings it up.
 
 Manifests of version 1 have no checksum. The first one of version 2 names the digest of the one before it.
 """
@@ -33,17 +33,17 @@ _HEAD = re.compile(r"([0-9]{12})-([0-9a-f]{64})")
 
 
 def manifest_path(commit: int) -> str:
-    """Where a commit's manifest is."""
+    """Return the path of a commit's manifest."""
     return f"{COMMITS}/{commit:012d}.json"
 
 
 def head_path(manifest: Manifest) -> str:
-    """The file that is there while this commit is the newest."""
+    """Return the path of the file that exists while this commit is the newest."""
     return f"{HEAD}/{manifest.commit:012d}-{manifest.digest}"
 
 
 def manifest_commits(files: Files) -> list[int]:
-    """The numbers of all commits, in order.
+    """Return the numbers of all commits, in order.
 
     :raises TableDamaged: one is missing.
     """
@@ -108,7 +108,7 @@ def write_head(files: Files, manifest: Manifest) -> None:
 
 
 def _head(files: Files) -> tuple[int, str] | None:
-    """The number and digest that the head names; None if there is no head."""
+    """Return the number and digest that the head names; None if there is no head."""
     names = files.names(HEAD) or files.names(HEAD)  # the second time if it was replaced meanwhile
     found = [match for match in map(_HEAD.fullmatch, names) if match]
     return (int(found[-1][1]), found[-1][2]) if found else None

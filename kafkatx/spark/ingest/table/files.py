@@ -1,7 +1,7 @@
 """Every touch of the target directory. Paths are relative to it, with ``/``.
 
-What a commit stands on is *publish*: a rename that fails if the name is taken. A file system without an
-atomic one is refused: an object store copies and deletes in place of renaming.
+Commits depend on *publish*: a rename that fails if the name is taken. A file system without an atomic one is
+refused: an object store copies and deletes in place of renaming.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Files(ABC):
 
     @abstractmethod
     def uri(self, path: str) -> str:
-        """What Spark calls the file."""
+        """Return the file's URI for Spark."""
 
     @abstractmethod
     def create_dir(self, path: str) -> None:
@@ -40,33 +40,33 @@ class Files(ABC):
 
     @abstractmethod
     def output(self, path: str) -> Any:
-        """A stream that writes a new file; the directory is made if it is not there."""
+        """Open a stream that writes a new file; its directory is created if it does not exist."""
 
     @abstractmethod
     def read(self, path: str) -> bytes:
-        """A file's bytes.
+        """Return a file's bytes.
 
         :raises FileNotFoundError: it is not there.
         """
 
     @abstractmethod
     def size(self, path: str) -> int | None:
-        """A file's size, or a directory's -1; None where there is neither."""
+        """Return a file's size, or -1 for a directory; None where there is neither."""
 
     @abstractmethod
     def names(self, path: str) -> list[str]:
-        """The names in a directory, in order; none where there is no such directory."""
+        """Return the names in a directory, in order; none if the directory does not exist."""
 
     @abstractmethod
     def move(self, source: str, target: str) -> None:
-        """Rename a file into a directory that is there; nobody sees less than the whole of it.
+        """Rename a file into a directory that exists, so that readers see the whole file or none.
 
         :raises FileNotFoundError: the source is not there.
         """
 
     @abstractmethod
     def publish(self, source: str, target: str) -> None:
-        """As :meth:`move`, but of several that do it with the same target only the first succeeds.
+        """Rename as :meth:`move` does; of several calls with the same target only the first succeeds.
 
         :raises FileExistsError: the target is there.
         """
@@ -77,7 +77,7 @@ class Files(ABC):
 
     @abstractmethod
     def sync(self, path: str) -> None:
-        """Have a file's bytes, or a directory's names, on the disk before going on."""
+        """Wait until a file's bytes, or a directory's names, are on the disk."""
 
     def lock(self, path: str) -> AbstractContextManager[object]:
         """Take a file that one process can have at a time, until its exit, where the file system has locks.
@@ -99,7 +99,7 @@ class LocalFiles(Files):
         return os.path.join(self.root, path)
 
     def uri(self, path: str) -> str:
-        """A ``file:`` URI."""
+        """Return a ``file:`` URI."""
         return "file://" + self._at(path)
 
     def create_dir(self, path: str) -> None:
@@ -107,12 +107,12 @@ class LocalFiles(Files):
         os.makedirs(self._at(path), exist_ok=True)
 
     def output(self, path: str) -> Any:
-        """A new file; an old one is an error."""
+        """Open a new file; an old one is an error."""
         self.create_dir(os.path.dirname(path))
         return open(self._at(path), "xb")
 
     def read(self, path: str) -> bytes:
-        """All of it."""
+        """Read the whole file."""
         with open(self._at(path), "rb") as file:
             return file.read()
 
@@ -131,11 +131,11 @@ class LocalFiles(Files):
             return []
 
     def move(self, source: str, target: str) -> None:
-        """By rename(2)."""
+        """Rename by rename(2)."""
         os.rename(self._at(source), self._at(target))
 
     def publish(self, source: str, target: str) -> None:
-        """By a hard link, since rename(2) replaces what is there; that is atomic on NFS, too."""
+        """Rename by a hard link, which is atomic on NFS, too; rename(2) would replace a target."""
         try:
             os.link(self._at(source), self._at(target))
         except FileExistsError:
@@ -149,7 +149,7 @@ class LocalFiles(Files):
         os.unlink(self._at(source))
 
     def remove(self, path: str) -> None:
-        """With all in it."""
+        """Remove a file, or a directory with its contents."""
         try:
             os.unlink(self._at(path))
         except FileNotFoundError:
@@ -158,7 +158,7 @@ class LocalFiles(Files):
             shutil.rmtree(self._at(path), ignore_errors=True)
 
     def sync(self, path: str) -> None:
-        """By fsync(2)."""
+        """Sync by fsync(2)."""
         descriptor = os.open(self._at(path), os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -166,7 +166,7 @@ class LocalFiles(Files):
             os.close(descriptor)
 
     def lock(self, path: str) -> AbstractContextManager[object]:
-        """By flock(2)."""
+        """Lock by flock(2)."""
         file = open(self._at(path), "a+", encoding="utf-8")  # noqa: SIM115 - it is what is returned
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -199,7 +199,7 @@ class ArrowFiles(Files):
         return filesystem, f"{base.rstrip('/')}/{path}".rstrip("/")
 
     def uri(self, path: str) -> str:
-        """A URI below the root's."""
+        """Return a URI below the root's."""
         return f"{self.root.rstrip('/')}/{path}"
 
     def create_dir(self, path: str) -> None:
@@ -208,13 +208,13 @@ class ArrowFiles(Files):
         filesystem.create_dir(full, recursive=True)
 
     def output(self, path: str) -> Any:
-        """A stream of pyarrow."""
+        """Open a stream of pyarrow."""
         filesystem, full = self._at(path)
         filesystem.create_dir(os.path.dirname(full), recursive=True)
         return filesystem.open_output_stream(full)
 
     def read(self, path: str) -> bytes:
-        """All of it."""
+        """Read the whole file."""
         filesystem, full = self._at(path)
         with filesystem.open_input_stream(full) as stream:
             return bytes(stream.read())
@@ -238,12 +238,12 @@ class ArrowFiles(Files):
         return sorted(info.base_name for info in found)
 
     def move(self, source: str, target: str) -> None:
-        """By the name node's rename."""
+        """Rename by the name node."""
         filesystem, full = self._at(source)
         filesystem.move(full, self._at(target)[1])
 
     def publish(self, source: str, target: str) -> None:
-        """By a rename that fails if the target is there; looking first gives the clearer error."""
+        """Rename, which fails if the target exists; looking first gives the clearer error."""
         if self.size(target) is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
         try:
@@ -254,7 +254,7 @@ class ArrowFiles(Files):
             raise
 
     def remove(self, path: str) -> None:
-        """With all in it."""
+        """Remove a file, or a directory with its contents."""
         size, (filesystem, full) = self.size(path), self._at(path)
         if size == -1:
             filesystem.delete_dir(full)
@@ -262,11 +262,11 @@ class ArrowFiles(Files):
             filesystem.delete_file(full)
 
     def sync(self, path: str) -> None:
-        """Nothing to do: a file that is closed, and every name, are with the name node."""
+        """Do nothing: the name node has every name, and each file that is closed."""
 
 
 def open_files(to: str) -> Files:
-    """The directory of this path or URI.
+    """Return the directory of this path or URI.
 
     :raises SettingError: its file system has no atomic rename, or is not known.
     """

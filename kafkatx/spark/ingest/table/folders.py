@@ -1,4 +1,4 @@
-"""Which folder a row belongs into: ``date=2015-05-19/hour=19``, as Hive lays tables out.
+"""The folder of a row: ``date=2015-05-19/hour=19``, as in tables of Hive.
 
 ``date`` and ``hour`` are those of the row's time, in UTC; any other name is that of a column. All is done by
 whole batches.
@@ -33,7 +33,7 @@ _EARLIEST_US, _END_US = -62_135_596_800_000_000, 253_402_300_800_000_000
 
 
 def folder(names: Sequence[str], values: Values) -> str:
-    """The folder of rows with these values; empty without names."""
+    """Return the folder of rows with these values; empty without names."""
     return "/".join(
         f"{escaped(name)}={NULL if value in (None, '') else escaped(str(value))}"
         for name, value in zip(names, values, strict=True)
@@ -41,12 +41,12 @@ def folder(names: Sequence[str], values: Values) -> str:
 
 
 def most_bytes(names: Sequence[str]) -> int:
-    """The most bytes that the name of one folder may have: all of them together are part of a file's path."""
+    """Return the maximum bytes of one folder's name: all of the names together are part of a file's path."""
     return min(_MOST_NAME_BYTES, _MOST_PATH_BYTES // max(1, len(names)))
 
 
 def escaped(text: str) -> str:
-    """A name or value as it stands in a folder's name."""
+    """Escape a name or value for a folder's name."""
     return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in text)
 
 
@@ -74,7 +74,7 @@ def check_columns(
 
 
 def file_columns(columns: Sequence[Column], partition_by: Sequence[str]) -> list[Column]:
-    """The columns in the files: what folders tell is not in them.
+    """Return the columns in the files: all but those that the folders hold.
 
     A column that happens to be called ``date`` or ``hour``, where the table is partitioned by the derived
     one, is stored with ``_`` behind its name.
@@ -88,7 +88,7 @@ def file_columns(columns: Sequence[Column], partition_by: Sequence[str]) -> list
 
 
 def folder_columns(columns: Sequence[Column], partition_by: Sequence[str]) -> list[Column]:
-    """The columns that folders tell, and their types."""
+    """Return the columns that the folders hold, and their types."""
     types = {column.name: column.type for column in columns}
     derived = {"date": "date", "hour": "int"}  # as Spark, too, takes them to be
     return [Column(name, derived.get(name) or types.get(name, "string")) for name in partition_by]
@@ -139,7 +139,7 @@ class Partitioning:
         )
 
     def _codes(self, batch: Any) -> tuple[Any, list[Values]]:
-        """For each row the number of its folder, and the folders' values."""
+        """Return for each row the number of its folder, and the folders' values."""
         times = self._times(batch) if set(DERIVED) & set(self._by) else None
         codes = pa.repeat(pa.scalar(0, pa.int64()), batch.num_rows)
         folders: list[Values] = [()]
@@ -154,7 +154,7 @@ class Partitioning:
         return codes, folders
 
     def _key(self, name: str, batch: Any, times: Any) -> Any:
-        """What rows of one folder have in common."""
+        """Return the value that rows of one folder share."""
         if name == "date":
             return times.cast(pa.date32())
         if name == "hour":
@@ -164,7 +164,7 @@ class Partitioning:
         return batch.column(name)
 
     def _times(self, batch: Any) -> Any:
-        """The rows' times, UTC but without saying so; null where there is none that can be read."""
+        """Return the rows' times in UTC, without a time zone; null where there is no readable one."""
         if self._time_column is None or self._time_column not in batch.schema.names:
             return pa.nulls(batch.num_rows, _PLAIN)
         times = to_times(batch.column(self._time_column)).cast(pa.int64())
@@ -173,7 +173,7 @@ class Partitioning:
 
 
 def _text(name: str, value: Any) -> str | None:
-    """A value as a folder's name tells it."""
+    """Return a value as it stands in a folder's name."""
     if value is None:
         return None
     if name == "hour":

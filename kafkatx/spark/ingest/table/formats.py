@@ -30,7 +30,7 @@ class FormatWriter(Protocol):
         """Add ``pyarrow.RecordBatch`` objects; in Parquet they become one row group."""
 
     def tell(self) -> int:
-        """How many bytes are written."""
+        """Return the number of bytes written."""
 
     def close(self) -> None:
         """Write what is left; the stream is closed, also if that fails."""
@@ -52,7 +52,7 @@ class ParquetWriter:
         )
 
     def write(self, batches: Sequence[Any]) -> None:
-        """One row group."""
+        """Write one row group."""
         table = pa.Table.from_batches(batches)
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
 
@@ -61,7 +61,7 @@ class ParquetWriter:
         return int(self._stream.tell())
 
     def close(self) -> None:
-        """With the footer."""
+        """Write the footer and close."""
         try:
             self._writer.close()
         finally:
@@ -80,7 +80,7 @@ class JsonWriter:
         self._bytes = 0
 
     def write(self, batches: Sequence[Any]) -> None:
-        """A line for each row."""
+        """Write a line for each row."""
         for batch in batches:
             data = b"".join([_line(row) for row in _each_time(batch, _within_years).to_pylist()])
             self._stream.write(data)
@@ -91,7 +91,7 @@ class JsonWriter:
         return self._bytes
 
     def close(self) -> None:
-        """The stream."""
+        """Close the stream."""
         self._stream.close()
 
 
@@ -100,7 +100,7 @@ def _line(row: Mapping[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Convert a value to one that JSON has."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -116,7 +116,7 @@ def _plain(value: Any) -> Any:
 
 
 def _each_time(batch: Any, convert: Callable[[Any], Any]) -> Any:
-    """The batch with its columns of times converted."""
+    """Convert the columns of times of a batch."""
     columns = [convert(column) if pa.types.is_timestamp(column.type) else column for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
@@ -140,7 +140,7 @@ class AvroWriter:
         self._types = [field.type for field in schema]
 
     def write(self, batches: Sequence[Any]) -> None:
-        """A record for each row."""
+        """Write a record for each row."""
         for batch in batches:
             # Microseconds go in as the numbers that Avro has for them, of whatever year.
             plain = _each_time(batch, lambda times: times.cast(pa.int64()))
@@ -156,7 +156,7 @@ class AvroWriter:
         return int(self._stream.tell())
 
     def close(self) -> None:
-        """With the last block."""
+        """Write the last block and close."""
         try:
             self._writer.dump()
         finally:
@@ -164,7 +164,7 @@ class AvroWriter:
 
 
 def _renamed(value: Any, found: Any) -> Any:
-    """A value with the names of its structs' fields as Avro has them."""
+    """Rename the fields of a value's structs to their names in Avro."""
     if value is None or not pa.types.is_nested(found):
         return value
     if pa.types.is_list(found):
@@ -202,7 +202,7 @@ _AVRO: dict[Any, Any] = {
 
 
 def avro_schema(schema: Any) -> dict[str, Any]:
-    """The Avro schema of columns: every field may be null; structs are records named by their path."""
+    """Return the Avro schema of columns: every field may be null; structs are records named by their path."""
     return _record(list(schema), "topLevelRecord")
 
 
@@ -231,7 +231,7 @@ _WRITERS: dict[str, Callable[[Any, Any, str], FormatWriter]] = {
 
 
 def format_writer(name: str, stream: Any, schema: Any, compression: str) -> FormatWriter:
-    """A writer of one file of this format; *schema* is the ``pyarrow.Schema`` of its batches."""
+    """Return a writer of one file of this format; *schema* is the ``pyarrow.Schema`` of its batches."""
     return _WRITERS[name](stream, schema, compression)
 
 

@@ -1,4 +1,4 @@
-"""What a commit is: one JSON object that lists its files and the offsets that they hold. Pure.
+"""The manifest of a commit: one JSON object that lists its files and the offsets that they hold. Pure.
 
 ::
 
@@ -93,11 +93,11 @@ class Manifest:
 
     @property
     def size_bytes(self) -> int:
-        """Of all files."""
+        """Return the bytes of all files."""
         return sum(file.bytes for file in self.files)
 
     def to_json(self) -> bytes:
-        """As it is stored, with its checksum."""
+        """Return the stored form, with its checksum."""
         document = {
             "version": VERSION,
             "previous": self.previous or "",
@@ -119,7 +119,7 @@ class Manifest:
 
 
 def digest_of(data: bytes) -> str:
-    """The SHA-256 of bytes, in hexadecimal."""
+    """Return the SHA-256 of bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -150,7 +150,7 @@ def parse_manifest(data: bytes, name: str) -> Manifest:
 
 
 def _check_seal(data: bytes, name: str) -> bool:
-    """True if the manifest has a checksum.
+    """Check the manifest's checksum; return True if it has one.
 
     :raises TableDamaged: the checksum is wrong.
     """

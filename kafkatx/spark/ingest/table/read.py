@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_table(spark: SparkSession, directory: str, ignore_missing: bool = False) -> DataFrame:
-    """What the commits hold that exist now.
+    """Return the rows of the commits that exist now.
 
     Other readers list the directory: they see whole files, but may see some of a commit's files and not yet
     the others. Here files count from the moment of their commit, wherever they are.
@@ -50,7 +50,7 @@ def read_table(spark: SparkSession, directory: str, ignore_missing: bool = False
 
 
 def _located(files: Files, manifests: Sequence[Manifest], ignore_missing: bool) -> dict[str, list[str]]:
-    """The files by the folder that they lie below: the table, or what a commit was staged in."""
+    """Return the files by the folder that they lie below: the table's, or a commit's staging directory."""
     data = [file for manifest in manifests for file in manifest.files if file.kind == DATA]
     there = {
         f"{folder}/{name}".lstrip("/")

@@ -67,7 +67,7 @@ class Table:
 
         :param empty: a commit without files, for the table's first one if it has to be an empty one.
         :raises TableDamaged: the directory is not an ingestion's, or parts of it are gone.
-        :raises ConflictingCommit: somebody else ingests into it.
+        :raises ConflictingCommit: another ingestion writes to it.
         :raises OSError: the file system's.
         """
         check_vacant(self.files)
@@ -100,7 +100,7 @@ class Table:
             ) from None
 
     def close(self) -> None:
-        """Let others ingest into the directory."""
+        """Unlock the directory for other ingestions."""
         self._lock.close()
 
     @property
@@ -109,7 +109,7 @@ class Table:
         return 1 if self.last is None else self.last.commit + 1
 
     def stage(self) -> str:
-        """A new directory for the next commit's files."""
+        """Create a directory for the next commit's files and return its name."""
         path = f"{STAGING}/{self.next_commit}-{uuid.uuid4().hex}"
         self.files.create_dir(path)
         return path
@@ -123,7 +123,7 @@ class Table:
         """Make staged files part of the table, all or none.
 
         :param manifest: of number :attr:`next_commit`.
-        :raises ConflictingCommit: somebody else has committed under this number; nothing of this is visible.
+        :raises ConflictingCommit: another ingestion has made a commit of this number; this one is not visible.
         :raises TableDamaged: staged files or earlier commits are gone.
         :raises OSError: the file system's; whether it is committed turns out at the next :meth:`open`.
         """
@@ -175,7 +175,7 @@ class Table:
         )
 
     def _sync_staged(self, staging: str, files: Iterable[TableFile]) -> None:
-        """The tasks have synced the files; here the names of files and directories follow."""
+        """Sync the names of files and directories; the tasks have synced the files."""
         for path in _with_parents({dirname(file.staged) for file in files}, below=staging):
             self.files.sync(path)
         self.files.sync(staging)
@@ -241,12 +241,12 @@ def placed(staged: Sequence[StagedFile], commit: int, extension: str) -> tuple[T
 
 
 def staging_of(file: StagedFile) -> str:
-    """The staging directory that a file was written to."""
+    """Return the staging directory that a file was written to."""
     return "/".join(file.staged.split("/")[:3])
 
 
 def _with_parents(folders: Iterable[str], below: str) -> list[str]:
-    """The folders and those above them, up to but without *below*; deepest first."""
+    """Return the folders and those above them, up to but without *below*; deepest first."""
     found = set()
     for folder in folders:
         while folder not in ("", below):

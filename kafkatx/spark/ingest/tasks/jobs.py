@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkatx.spark.ingest.errors import IngestError, OffsetsLost
-from kafkatx.spark.ingest.patience import Patience
 from kafkatx.spark.ingest.progress import watched
+from kafkatx.spark.ingest.retry import RetryLimit
 from kafkatx.spark.ingest.tasks.task import AWAY, DISK, LOST, TaskResult, Tasks, Work, parse_result
 from kafkatx.spark.offsets import OffsetRange
 
@@ -25,25 +25,25 @@ class Jobs:
     :param max_failures: so many jobs of one commit may fail: Spark's own failures, a killed worker say.
     """
 
-    def __init__(self, spark: SparkSession, patience: Patience, max_failures: int) -> None:
+    def __init__(self, spark: SparkSession, retry: RetryLimit, max_failures: int) -> None:
         self._spark = spark
-        self._patience = patience
+        self._retry = retry
         self._max_failures = max_failures
 
     @property
     def cores(self) -> int:
-        """How many tasks run at a time."""
+        """Return the number of tasks that run at a time."""
         return int(self._spark.sparkContext.defaultParallelism)
 
     def run(
         self, work: Work, ranges: Sequence[Sequence[OffsetRange]], told: Callable[[int], None]
     ) -> list[TaskResult]:
-        """Run a task for each item; all their results, none of them an error.
+        """Run a task for each item and return all results, none of them an error.
 
         :param told: called, also in another thread, with how many tasks are done.
         :raises OffsetsLost: a task found that its offsets are gone.
         :raises IngestError: a task, or Spark, failed for good.
-        :raises Stopped: somebody said stop while brokers were away.
+        :raises Stopped: the ingestion was told to stop while brokers were away.
         """
         done: dict[int, TaskResult] = {}
         failures = 0
@@ -80,9 +80,9 @@ class Jobs:
             if result.kind != AWAY:
                 raise IngestError(f"a task failed: {result.error}")
         if failed:
-            self._patience.bear(failed[0].error or "")
+            self._retry.pause(failed[0].error or "")
         else:
-            self._patience.answered()
+            self._retry.succeeded()
 
 
 def _told_above(told: Callable[[int], None], base: int, more: int) -> None:
@@ -90,7 +90,7 @@ def _told_above(told: Callable[[int], None], base: int, more: int) -> None:
 
 
 def disk_error(root: str, why: str) -> IngestError:
-    """What is said of a directory that cannot be written to."""
+    """Return the error of a directory that cannot be written to."""
     return IngestError(
         f"{root}: {why}. Nothing of this commit is visible; when that is mended, the next run goes on from "
         "the last commit"
@@ -105,7 +105,7 @@ def _spark_errors() -> tuple[type[Exception], ...]:
 
 
 def _first_line(error: Exception) -> str:
-    """What is worth reading of a page of stack traces."""
+    """Return the first useful line of a page of stack traces."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if "Exception: " in line or "Error: " in line]
     return (causes or lines or [type(error).__name__])[-1 if causes else 0][:500]

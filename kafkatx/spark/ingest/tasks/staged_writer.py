@@ -23,7 +23,7 @@ class OpenFile:
 
 
 class StagedWriter:
-    """Writes rows into files below a staging directory, under names that nobody else uses.
+    """A writer of rows into files below a staging directory, under names that no other writer uses.
 
     Rows wait in memory until those of one folder make a row group, or until all that wait are too many bytes:
     then the folders that have most are written. If too many files are open, the one is closed that has been
@@ -126,12 +126,12 @@ class StagedWriter:
         return self.done
 
     def abandon(self) -> None:
-        """Let go of all; files that are not complete stay where they are."""
+        """Close all files; those that are not complete stay where they are."""
         self._waiting.clear()
         self._waiting_bytes.clear()
         while self._open:
             _, file = self._open.popitem()
             try:
                 file.writer.close()
-            except Exception:  # of use to nobody any more, and the first error is on its way
+            except Exception:  # the file is discarded, and the first error is being raised
                 continue

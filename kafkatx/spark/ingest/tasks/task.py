@@ -1,7 +1,8 @@
-"""In a worker: one task reads its ranges, decodes, and writes files that nobody sees yet.
+"""The worker's part of an ingestion: a task reads its ranges, decodes, and writes files that are not visible
+yet.
 
-It tells the driver by a line of JSON what it wrote, or why it did not. Errors are told, not raised: Spark's
-``local`` master tries nothing again, and what is raised reaches the driver as a page of stack traces.
+It returns a line of JSON to the driver: what it wrote, or why it did not. Errors are returned, not raised:
+Spark's ``local`` master retries nothing, and an exception reaches the driver as a page of stack traces.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _SOURCE_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "tim
 
 @attrs.frozen
 class Work:
-    """What all tasks of a commit have in common; picklable.
+    """The common part of all tasks of a commit; picklable.
 
     :ivar staging: where files go, below the root of ``files``.
     """
@@ -56,7 +57,7 @@ class Work:
 
 
 def table_columns(decoding: Decoding, decoded: bool) -> list[Column]:
-    """The columns of the rows, with those that tell where in Kafka a decoded row comes from."""
+    """Return the columns of the rows, with those that name a decoded row's origin in Kafka."""
     columns = decoding.columns()
     if decoded:
         columns += [Column(name, _SOURCE_TYPES[of]) for name, of in KAFKA_COLUMNS.items()]
@@ -65,7 +66,7 @@ def table_columns(decoding: Decoding, decoded: bool) -> list[Column]:
 
 @attrs.frozen
 class TaskResult:
-    """What became of a task.
+    """The result of a task.
 
     :ivar drift: fields that the table has no columns for, and their types: nothing was written then.
     :ivar error: what went wrong; None if nothing did. ``kind`` is one of the four above.
@@ -78,19 +79,19 @@ class TaskResult:
     error: str | None = None
 
     def to_json(self) -> str:
-        """As a row of Spark's."""
+        """Return the result as a row for Spark."""
         return json.dumps(attrs.asdict(self))
 
 
 def parse_result(text: str) -> TaskResult:
-    """The reverse of :meth:`TaskResult.to_json`."""
+    """Parse the result; the reverse of :meth:`TaskResult.to_json`."""
     found = json.loads(text)
     return TaskResult(**{**found, "files": tuple(StagedFile(**file) for file in found["files"])})
 
 
 @attrs.frozen
 class Tasks:
-    """What Spark calls in the workers: for each number in the column ``id`` that task's result."""
+    """The function that Spark calls in the workers: a result for each number in the column ``id``."""
 
     work: Work
     ranges: Mapping[int, Sequence[OffsetRange]]

@@ -1,4 +1,4 @@
-"""How long to bear with brokers that are away."""
+"""The time for which an ingestion waits for brokers that are away."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """Somebody said stop while the brokers were away."""
+    """The ingestion was told to stop while the brokers were away."""
 
 
-class Patience:
-    """Tries again what fails because brokers cannot be reached, for so long.
+class RetryLimit:
+    """A limit on the time for which requests are retried because brokers cannot be reached.
 
-    The first contact is not tried again: an address that nobody answers at is a mistake.
+    The first contact is not tried again: an address at which no broker answers is a mistake.
     """
 
     def __init__(
@@ -35,33 +35,33 @@ class Patience:
         self._limit_s = limit_s
         self._stop = stop
         self._clock = clock
-        self._met = False
+        self._connected = False
         self._since_s: float | None = None
 
-    def ask(self, question: Callable[[], T]) -> T:
-        """Ask the brokers until they answer.
+    def call(self, request: Callable[[], T]) -> T:
+        """Send a request to the brokers until they answer.
 
         :raises KafkaTXError: what will not pass, or the first contact's failure.
         :raises IngestError: they have been away for too long.
-        :raises Stopped: somebody said stop.
+        :raises Stopped: the ingestion was told to stop.
         """
         while True:
             try:
-                answer = question()
+                answer = request()
             except KafkaTXError as error:
-                if not (self._met and retriable(error)):
+                if not (self._connected and retriable(error)):
                     raise
-                self.bear(str(error))
+                self.pause(str(error))
             else:
-                self.answered()
+                self.succeeded()
                 return answer
 
-    def answered(self) -> None:
-        """They are there."""
-        self._met, self._since_s = True, None
+    def succeeded(self) -> None:
+        """Note that the brokers are there."""
+        self._connected, self._since_s = True, None
 
-    def bear(self, error: str) -> None:
-        """Wait a little; raises as :meth:`ask`."""
+    def pause(self, error: str) -> None:
+        """Wait a little; raises as :meth:`call`."""
         now = self._clock()
         if self._since_s is None:
             self._since_s = now

@@ -123,7 +123,7 @@ class Table:
         """Make staged files part of the table, all or none.
 
         :param manifest: of number :attr:`next_commit`.
-        :raises ConflictingCommit: another ingestion has made a commit of this number; this one is not visible.
+        :raises ConflictingCommit: another ingestion has made a commit of this number; this one is hidden.
         :raises TableDamaged: staged files or earlier commits are gone.
         :raises OSError: the file system's; whether it is committed turns out at the next :meth:`open`.
         """

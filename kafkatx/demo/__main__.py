@@ -51,7 +51,7 @@ def main(file: str | None, to: str | None) -> None:
 
 
 def target(to: str | None) -> str:
-    """The directory to write to: the one named, made if need be, or a new one.
+    """Return the directory to write to: the one named, created if need be, or a new one.
 
     :raises SettingError: it is not empty, or cannot be made.
     """

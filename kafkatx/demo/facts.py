@@ -1,4 +1,4 @@
-"""What is to be told of a table of lines, counted by Spark."""
+"""The facts about a table of lines, counted by Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Facts:
 
 
 def line_time(text: Any) -> Any:
-    """The first time that a line carries, as a timestamp column; null if there is none.
+    """Return the first time in a line, as a timestamp column; null if there is none.
 
     Known are ``[17/May/2015:10:05:03 +0000]`` (Apache), ISO 8601 (UTC where it names no zone; a blank in
     the place of the ``T`` and before the zone will do), and git's ``Sun May 17 10:05:03 2015 +0000``.

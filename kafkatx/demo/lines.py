@@ -1,4 +1,4 @@
-"""What the demonstration reads: a text file, standard input, or the history of a git repository."""
+"""The input of the demonstration: a text file, standard input, or the history of a git repository."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Lines:
 
 @contextmanager
 def open_lines(path: str | None) -> Iterator[Lines]:
-    """The lines of a file, of standard input (``-``), or of the history of the git repository around (None).
+    """Open the lines of a file, of standard input (``-``), or of the git repository around (None).
 
     :raises SettingError: there is nothing to be read; the message is one line.
     """
@@ -88,6 +88,8 @@ def _git_log() -> Iterator[Lines]:
 
 
 def first_field(line: bytes) -> bytes | None:
-    """What stands before the first white space, up to 256 bytes; None in a blank line. The record's key."""
+    """Return the text before the first white space, up to 256 bytes, as the record's key; None in a blank
+    line.
+    """
     fields = line[:MAX_KEY_BYTES].split(None, 1)
     return fields[0] if fields else None

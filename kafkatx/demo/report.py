@@ -16,14 +16,14 @@ MAX_KEY = 60
 
 
 def print_report(console: Console, title: str, facts: Facts) -> None:
-    """A table of counts; below it, where lines carry a time, a bar for each hour."""
+    """Print a table of counts; below it, if lines have a time, a bar for each hour."""
     console.print(counts(title, facts))
     if facts.per_hour:
         console.print(hours(facts))
 
 
 def counts(title: str, facts: Facts) -> Table:
-    """One row per fact."""
+    """Return a table with one row per fact."""
     table = Table(title=escape(printable(title)), show_header=False)
     table.add_column(style="bold")
     table.add_column()
@@ -40,7 +40,7 @@ def counts(title: str, facts: Facts) -> Table:
 
 
 def hours(facts: Facts) -> Table:
-    """A bar per hour; of very many hours the busiest, still in order of time."""
+    """Return a table with a bar per hour; of very many hours the busiest, still in order of time."""
     shown = facts.per_hour
     title = "lines per hour (UTC)"
     if len(shown) > MAX_BARS:

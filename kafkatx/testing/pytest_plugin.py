@@ -22,7 +22,7 @@ _marks = pytest.StashKey[dict[int, int]]()
 
 @pytest.fixture(scope="session")
 def kafkatx_broker() -> Iterator[EmbeddedBroker]:
-    """A broker for the whole session; ``kafkatx_broker.bootstrap`` is its address."""
+    """Return a broker for the whole session; ``kafkatx_broker.bootstrap`` is its address."""
     from kafkatx.testing.embedded import EmbeddedBroker
 
     with EmbeddedBroker() as broker:
@@ -31,7 +31,7 @@ def kafkatx_broker() -> Iterator[EmbeddedBroker]:
 
 @pytest.fixture
 def kafkatx_settings() -> dict[str, str | int | float | bool]:
-    """The settings of the brokers below; override it in a test module or class to change them."""
+    """Return the settings of the brokers below; override it in a test module or class to change them."""
     return {}
 
 
@@ -39,7 +39,7 @@ def kafkatx_settings() -> dict[str, str | int | float | bool]:
 def kafkatx_fresh_broker(
     kafkatx_settings: dict[str, str | int | float | bool],
 ) -> Iterator[EmbeddedBroker]:
-    """A broker for one test; it keeps its messages in memory unless ``kafkatx_settings`` say otherwise."""
+    """Return a broker for one test; it keeps messages in memory unless ``kafkatx_settings`` say otherwise."""
     from kafkatx.testing.embedded import EmbeddedBroker
 
     with EmbeddedBroker({"kafkatx.storage": "memory", **kafkatx_settings}) as broker:

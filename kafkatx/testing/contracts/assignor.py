@@ -1,4 +1,4 @@
-"""What every assignor of a group must do."""
+"""The contract of a group's assignors."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class AssignorContract(_Case):
     """Whether it may leave partitions to nobody though somebody subscribes to their topic."""
 
     def make_assignor(self) -> Any:
-        """The assignor to be tested."""
+        """Return the assignor to be tested."""
         raise NotImplementedError
 
     def rebalanced(self, topics: Mapping[str, set[str]], owned: Owned) -> Owned:
-        """What each member has after it all: assigned again where partitions have been left out to move."""
+        """Return each member's partitions after assigning again for as long as some are held back to move."""
         (assignor,) = assignors_of(self.make_assignor())
         for generation in range(1, MOST_ROUNDS):
             before, owned = owned, self._round(assignor, topics, owned, generation)
@@ -67,13 +67,13 @@ class AssignorContract(_Case):
         return found
 
     def assert_all_given(self, owned: Owned, *topics: str) -> None:
-        """Every partition of these topics has an owner, where none may be left out."""
+        """Check that every partition of these topics has an owner, where none may be held back."""
         if not self.leaves_out:
             every = {TopicPartition(topic, n) for topic in topics for n in range(TOPICS[topic])}
             self.assertEqual({at for places in owned.values() for at in places}, every)
 
     def test_shape(self) -> None:
-        """It has what IAssignor has, and settings take it."""
+        """Check that it has the attributes of IAssignor, and that settings accept it."""
         made = self.make_assignor()
         self.assertTrue(verifyObject(IAssignor, made, tentative=True))
         (assignor,) = assignors_of(made)
@@ -82,17 +82,19 @@ class AssignorContract(_Case):
             self.assertIsInstance(told, (bytes, type(None)))
 
     def test_alone(self) -> None:
-        """A single member gets all that it subscribes to, and nothing else."""
+        """Check that a single member gets all that it subscribes to, and nothing else."""
         owned = self.rebalanced({"one": {"a"}}, {})
         self.assert_all_given(owned, "a")
 
     def test_shared(self) -> None:
-        """Several members share, whatever they subscribe to; a topic that is not there is none's."""
+        """Check that several members share, whatever they subscribe to; a topic that does not exist has no
+        owner.
+        """
         wanted = {"one": {"a", "b", "gone"}, "two": {"a"}, "three": {"b"}, "idle": set[str]()}
         self.assert_all_given(self.rebalanced(wanted, {}), "a", "b")
 
     def test_comes_and_goes(self) -> None:
-        """When a member joins, and when one leaves, every partition ends with an owner of those there are."""
+        """Check that every partition has a current member as owner after one joins, and after one leaves."""
         both = {"a", "b"}
         owned = self.rebalanced({"one": both, "two": both}, {})
         owned = self.rebalanced({"one": both, "two": both, "three": both}, owned)
@@ -100,6 +102,6 @@ class AssignorContract(_Case):
         owned = self.rebalanced({"two": both, "three": both}, owned)
         self.assert_all_given(owned, "a", "b")
 
-    def test_nobody_wants(self) -> None:
-        """Partitions of topics that nobody subscribes to are nobody's."""
+    def test_no_subscribers(self) -> None:
+        """Check that partitions of topics without subscribers have no owner."""
         self.assertEqual(self.rebalanced({"one": set()}, {}), {"one": ()})

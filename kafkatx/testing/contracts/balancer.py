@@ -1,4 +1,4 @@
-"""What every balancer of a ConsumerConnector must do."""
+"""The contract of a ConsumerConnector's balancers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Member:
         self.leaving = False
 
     def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
-        """The consumer has these already."""
+        """Add the partitions, which the consumer already has."""
         assert partitions <= self.consumer.assignment(), "the listener is told when the consumer has them"
         self.has |= partitions
 
@@ -42,7 +42,7 @@ class Member:
         self.has -= partitions
 
     def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
-        """They have gone."""
+        """Remove the partitions, which the consumer no longer has."""
         self.has -= partitions
 
 
@@ -54,23 +54,23 @@ class BalancerContract(_Case):
         raise NotImplementedError
 
     def make_balancer(self) -> Any:
-        """A balancer, not joined."""
+        """Return a balancer that has not joined."""
         raise NotImplementedError
 
     def make_consumer(self) -> Any:
-        """A started ``kafkatx.client.Consumer`` of the group, that commits nothing by itself."""
+        """Return a started ``kafkatx.client.Consumer`` of the group that commits nothing by itself."""
         raise NotImplementedError
 
     def settle(self) -> None:
-        """Let time pass until the group is balanced."""
+        """Advance time until the group is balanced."""
         raise NotImplementedError
 
     def wait(self, waiting: Any, seconds: float = 1.0) -> Any:
-        """What a Deferred fires with within some time, or its error raised."""
+        """Return the result of a Deferred that fires within *seconds*, or raise its error."""
         raise NotImplementedError
 
     def joined(self, subscription: Subscription | None = None) -> Member:
-        """A member of the group that reads the topic."""
+        """Return a member of the group that reads the topic."""
         member = Member(self.make_balancer(), self.make_consumer())
         self.addCleanup(setattr, member, "leaving", True)
         wanted = subscription or Subscription({TOPIC: 1})
@@ -79,31 +79,31 @@ class BalancerContract(_Case):
         return member
 
     def leave(self, member: Member) -> None:
-        """As a connector does it."""
+        """Leave as a connector does."""
         member.leaving = True
         self.wait(member.balancer.leave(), 5)
         self.wait(member.consumer.close(), 5)
         self.settle()
 
     def test_interface(self) -> None:
-        """It provides IBalancer."""
+        """Check that it provides IBalancer."""
         self.assertTrue(verifyObject(IBalancer, self.make_balancer()))
 
     def test_alone(self) -> None:
-        """A single member has all, and the listener has heard of it."""
+        """Check that a single member gets all partitions and its listener is called."""
         self.make_topic(TOPIC, 2)
         member = self.joined()
         self.assertEqual(member.has, BOTH)
         self.assertEqual(member.consumer.assignment(), BOTH)
 
     def test_filter(self) -> None:
-        """With a filter the topics are those that it wants."""
+        """Check that with a filter the topics are those that match it."""
         self.make_topic(TOPIC, 2)
         self.make_topic("others", 1)
         self.assertEqual(self.joined(Subscription(filter=Whitelist("e.*"), streams=1)).has, BOTH)
 
     def test_shared(self) -> None:
-        """Two members share; when one leaves the other has all again."""
+        """Check that two members share, and that when one leaves the other gets all partitions again."""
         self.make_topic(TOPIC, 2)
         first, second = self.joined(), self.joined()
         self.assertEqual((len(first.has), len(second.has)), (1, 1))
@@ -114,7 +114,7 @@ class BalancerContract(_Case):
         self.assertEqual(second.has, BOTH)
 
     def test_offsets(self) -> None:
-        """Who gets a partition next goes on from the offset that was kept."""
+        """Check that the next owner of a partition goes on from the offset that was kept."""
         self.make_topic(TOPIC, 2)
         first = self.joined()
         self.wait(first.balancer.commit({at: OffsetAndMetadata(1 + at.partition) for at in BOTH}))
@@ -124,7 +124,7 @@ class BalancerContract(_Case):
         self.assertEqual(found, {at: 1 + at.partition for at in BOTH})
 
     def test_revoked(self) -> None:
-        """What is committed while partitions are revoked is there for the next who has them."""
+        """Check that offsets committed while partitions are revoked are there for the next owner."""
         self.make_topic(TOPIC, 2)
         self.joined()
         second = self.joined()

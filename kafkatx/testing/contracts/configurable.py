@@ -1,4 +1,4 @@
-"""What every plugin with settings of its own must do."""
+"""The contract of plugins with settings of their own."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ class ConfigurableContract(_Case):
     """For an :class:`~kafkatx.interfaces.IConfigurable`."""
 
     def make_configurable(self) -> Any:
-        """A new plugin that has not been configured."""
+        """Return a new plugin that has not been configured."""
         raise NotImplementedError
 
     def settings(self) -> Mapping[str, str]:
-        """Settings that it takes."""
+        """Return settings that it accepts."""
         raise NotImplementedError
 
     def test_configurable(self) -> None:
-        """It provides IConfigurable."""
+        """Check that it provides IConfigurable."""
         self.assertTrue(verifyObject(IConfigurable, self.make_configurable()))
 
     def test_settings_taken(self) -> None:
-        """It takes its settings, without changing them."""
+        """Check that it accepts its settings without changing them."""
         given = dict(self.settings())
         self.make_configurable().configure(given)
         self.assertEqual(given, self.settings())
 
     def test_unknown_setting(self) -> None:
-        """It refuses a setting that it does not know, and the message names it."""
+        """Check that it refuses an unknown setting, and that the message names it."""
         with self.assertRaisesRegex(SettingError, "no[.]such[.]setting"):
             self.make_configurable().configure({**self.settings(), "no.such.setting": "1"})

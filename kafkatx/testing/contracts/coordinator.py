@@ -1,4 +1,4 @@
-"""What every :class:`~kafkatx.interfaces.ICoordinator` must do."""
+"""The contract of implementations of :class:`~kafkatx.interfaces.ICoordinator`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LED = PartitionState(leader=3, leader_epoch=0, replicas=(3,), isr=(3,))
 
 
 def adding(**configs: str) -> Callable[[Mapping[str, str]], Mapping[str, str]]:
-    """A change that sets configs and leaves the others; names with ``_`` for ``.``."""
+    """Return a change that sets configs and keeps the others; names with ``_`` for ``.``."""
     return lambda old: {**old, **{name.replace("_", "."): value for name, value in configs.items()}}
 
 
 def refusing(old: Mapping[str, str]) -> NoReturn:
-    """A change that is not allowed."""
+    """Raise the error of a change that is not allowed."""
     raise RequestError(ErrorCode.INVALID_CONFIG, "never")
 
 
@@ -43,39 +43,43 @@ class CoordinatorContract(_Case):
     """
 
     def make_coordinator(self) -> Any:
-        """A coordinator that is not started. A second call gives one that sees what the first one left."""
+        """Return a coordinator that is not started. A second call returns one that sees the state of the
+        first.
+        """
         raise NotImplementedError
 
     def result(self, deferred: Deferred[Any]) -> Any:
-        """What a Deferred fired with; raises what it failed with."""
+        """Return the result of a Deferred; raise its failure."""
         return self.successResultOf(deferred)
 
     def failure_code(self, deferred: Deferred[Any]) -> ErrorCode:
-        """The code of the RequestError that a Deferred failed with."""
+        """Return the code of the RequestError with which a Deferred failed."""
         error = self.failureResultOf(deferred, RequestError).value
         assert isinstance(error, RequestError)
         return error.code
 
     def started(self) -> Any:
-        """A coordinator that broker 3 has started; it is stopped at the test's end."""
+        """Return a coordinator that broker 3 has started; it is stopped at the test's end."""
         coordinator = self.make_coordinator()
         self.result(coordinator.start(NODE))
         self.addCleanup(lambda: self.result(coordinator.stop()))
         return coordinator
 
     def test_interface(self) -> None:
-        """The coordinator provides ICoordinator."""
+        """Check that the coordinator provides ICoordinator."""
         self.assertTrue(verifyObject(ICoordinator, self.make_coordinator()))
 
     def test_start_registers_the_broker(self) -> None:
-        """After the start the state has this broker, a live controller, and a cluster id of Kafka's form."""
+        """Check that after the start the state has this broker, a live controller, and a cluster id of
+        Kafka's form.
+        """
         state = self.started().state
         self.assertEqual(state.brokers[3], NODE)
         self.assertIn(state.controller_id, state.brokers)
         self.assertTrue(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", state.cluster_id), state.cluster_id)
 
     def test_create_topic(self) -> None:
-        """A created topic is in the state with leaders, replicas, ISR, epoch and configs when it is told."""
+        """Check that listeners see a created topic with leaders, replicas, ISR, epoch and configs."""
         coordinator = self.started()
         topic = self.result(coordinator.create_topic("clicks", [[3], [3]], {"retention.ms": "5"}))
         self.assertEqual(coordinator.state.topics, {"clicks": topic})
@@ -91,7 +95,7 @@ class CoordinatorContract(_Case):
         self.assertTrue(topic.internal)
 
     def test_create_twice(self) -> None:
-        """A topic that is there is not created again, and stays as it is."""
+        """Check that an existing topic is not created again, and stays as it is."""
         coordinator = self.started()
         topic = self.result(coordinator.create_topic("clicks", [[3]], {}))
         code = self.failure_code(coordinator.create_topic("clicks", [[3], [3]], {"a": "b"}))
@@ -99,7 +103,7 @@ class CoordinatorContract(_Case):
         self.assertEqual(coordinator.state.topics, {"clicks": topic})
 
     def test_delete_topic(self) -> None:
-        """A deleted topic is gone from the state, under its name and under its id; others stay."""
+        """Check that a deleted topic is gone from the state by name and by id, and that others stay."""
         coordinator = self.started()
         self.result(coordinator.create_topic("clicks", [[3]], {}))
         views = self.result(coordinator.create_topic("views", [[3]], {}))
@@ -108,12 +112,12 @@ class CoordinatorContract(_Case):
         self.assertEqual(coordinator.state.topic_names, {views.topic_id: "views"})
 
     def test_delete_unknown(self) -> None:
-        """To delete a topic that is not there fails with UNKNOWN_TOPIC_OR_PARTITION."""
+        """Check that deleting a topic that does not exist fails with UNKNOWN_TOPIC_OR_PARTITION."""
         code = self.failure_code(self.started().delete_topic("clicks"))
         self.assertEqual(code, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def test_recreated_topic_has_a_new_id(self) -> None:
-        """A topic that is created again has another id, and nothing of its predecessor's configs."""
+        """Check that a topic that is created again has another id and none of its predecessor's configs."""
         coordinator = self.started()
         first = self.result(coordinator.create_topic("clicks", [[3], [3]], {"retention.ms": "5"}))
         self.result(coordinator.delete_topic("clicks"))
@@ -135,7 +139,7 @@ class CoordinatorContract(_Case):
         self.assertEqual(heard, [(before, after), (after, coordinator.state)])
 
     def test_listeners_hear_of_the_start(self) -> None:
-        """The start is a change too: from no brokers to this one."""
+        """Check that the start is a change, too: from no brokers to this one."""
         coordinator = self.make_coordinator()
         before = coordinator.state
         heard: list[tuple[ClusterState, ClusterState]] = []
@@ -146,14 +150,14 @@ class CoordinatorContract(_Case):
         self.assertEqual((heard[0][0], heard[-1][1]), (before, coordinator.state))
 
     def test_states_are_values(self) -> None:
-        """A state that was read before a change does not show the change."""
+        """Check that a state that was read before a change does not show the change."""
         coordinator = self.started()
         before = coordinator.state
         self.result(coordinator.create_topic("clicks", [[3]], {}))
         self.assertEqual(dict(before.topics), {})
 
-    def test_failed_change_tells_nobody(self) -> None:
-        """A change that fails calls no listener."""
+    def test_failed_change_calls_no_listener(self) -> None:
+        """Check that a change that fails calls no listener."""
         coordinator = self.started()
         heard: list[object] = []
         coordinator.subscribe(lambda old, new: heard.append(new))
@@ -161,7 +165,7 @@ class CoordinatorContract(_Case):
         self.assertEqual(heard, [])
 
     def test_add_partitions(self) -> None:
-        """A topic gets more partitions; id, configs and the other topics stay."""
+        """Check that a topic gets more partitions and keeps id and configs, and that other topics stay."""
         coordinator = self.started()
         views = self.result(coordinator.create_topic("views", [[3]], {}))
         clicks = self.result(coordinator.create_topic("clicks", [[3]], {"retention.ms": "5"}))
@@ -172,7 +176,9 @@ class CoordinatorContract(_Case):
         self.assertEqual(coordinator.state.topic_names[clicks.topic_id], "clicks")
 
     def test_add_partitions_refused(self) -> None:
-        """To a topic that is not there, or has another number of them by now, none are added."""
+        """Check that no partitions are added to a topic that does not exist or now has another number of
+        them.
+        """
         coordinator = self.started()
         topic = self.result(coordinator.create_topic("clicks", [[3], [3]], {}))
         for name, count, code in (
@@ -184,7 +190,7 @@ class CoordinatorContract(_Case):
         self.assertEqual(coordinator.state.topics, {"clicks": topic})
 
     def test_add_partitions_twice_at_once(self) -> None:
-        """Of two that want to add to the same number, one is refused."""
+        """Check that of two additions to the same number of partitions one is refused."""
         coordinator = self.started()
         self.result(coordinator.create_topic("clicks", [[3]], {}))
         first, second = (coordinator.add_partitions("clicks", 1, [[3]]) for _ in range(2))
@@ -193,7 +199,9 @@ class CoordinatorContract(_Case):
         self.assertEqual(len(coordinator.state.topics["clicks"].partitions), 2)
 
     def test_alter_topic_configs(self) -> None:
-        """The change is given what is there; what it gives is there instead, also when that is less."""
+        """Check that the change gets the current configs, and that its result replaces them, also if it has
+        fewer.
+        """
         coordinator = self.started()
         self.result(coordinator.create_topic("views", [[3]], {"a": "1"}))
         self.result(coordinator.create_topic("clicks", [[3]], {"a": "1", "b": "2"}))
@@ -204,7 +212,7 @@ class CoordinatorContract(_Case):
         self.assertEqual(coordinator.state.topics["views"].configs, {"a": "1"})
 
     def test_alter_at_once(self) -> None:
-        """Of changes that are under way at the same time none is lost."""
+        """Check that no change is lost if several are under way at the same time."""
         coordinator = self.started()
         self.result(coordinator.create_topic("clicks", [[3]], {}))
         for doing in [
@@ -217,7 +225,7 @@ class CoordinatorContract(_Case):
         self.assertEqual(coordinator.state.broker_configs["3"], every)
 
     def test_alter_refused(self) -> None:
-        """A change that raises, or of a topic that is not there, changes nothing and tells nobody."""
+        """Check that a change that raises, or of an unknown topic, changes nothing and calls no listener."""
         coordinator = self.started()
         self.result(coordinator.create_topic("clicks", [[3]], {"a": "1"}))
         self.result(coordinator.alter_broker_configs("3", adding(a="1")))
@@ -233,7 +241,9 @@ class CoordinatorContract(_Case):
         self.assertEqual((coordinator.state, heard), (before, []))
 
     def test_alter_broker_configs(self) -> None:
-        """Each broker's settings and those of all brokers are kept apart; who has none is not listed."""
+        """Check that each broker's settings and those of all brokers are separate; a broker without any is
+        not listed.
+        """
         coordinator = self.started()
         self.assertEqual(coordinator.state.broker_configs, {})
         for broker, value in (("3", "1"), (ALL_BROKERS, "2"), ("4", "3")):
@@ -245,7 +255,7 @@ class CoordinatorContract(_Case):
         self.assertEqual(coordinator.state.broker_configs, {ALL_BROKERS: {"a": "2"}, "4": {"a": "3"}})
 
     def test_alter_group_configs(self) -> None:
-        """Each group's configs are kept apart; a group without any is not listed."""
+        """Check that each group's configs are separate; a group without any is not listed."""
         coordinator = self.started()
         self.assertEqual(coordinator.state.group_configs, {})
         for group, value in (("g", "1"), ("h", "2")):
@@ -269,7 +279,7 @@ class CoordinatorContract(_Case):
         self.assertEqual(coordinator.state.client_quotas, {ANYONE: {"a": 3.0}})
 
     def test_client_quotas_at_once(self) -> None:
-        """Of changes of one entity that are under way at the same time none is lost."""
+        """Check that no change of an entity's quotas is lost if several are under way at the same time."""
         coordinator = self.started()
         for doing in [coordinator.alter_client_quotas({ANN: {name: 1.0}}) for name in "abc"]:
             self.result(doing)
@@ -286,7 +296,7 @@ class CoordinatorContract(_Case):
         self.assertIs(coordinator.state.client_quotas, before)
 
     def test_producer_ids(self) -> None:
-        """Each allocation gives as many ids as were asked for, none given before."""
+        """Check that each allocation returns as many ids as requested, none of them returned before."""
         coordinator = self.started()
         given = [
             *self.result(coordinator.allocate_producer_ids(10)),
@@ -296,7 +306,7 @@ class CoordinatorContract(_Case):
         self.assertGreaterEqual(min(given), 0)
 
     def test_record(self) -> None:
-        """Where logs are can be written down, also of partitions that are not there any more."""
+        """Check that the places of logs can be recorded, also of partitions that no longer exist."""
         coordinator = self.started()
         topic = self.result(coordinator.create_topic("clicks", [[3]], {}))
         placed = [Placement(topic.topic_id, number, "dir") for number in (0, 7)]
@@ -304,7 +314,7 @@ class CoordinatorContract(_Case):
         self.assertGreaterEqual(coordinator.generation, 0)
 
     def test_stop_twice(self) -> None:
-        """A coordinator may be stopped again, and before it was started."""
+        """Check that a coordinator may be stopped twice, and before it was started."""
         coordinator = self.make_coordinator()
         self.result(coordinator.stop())
         self.result(coordinator.start(NODE))
@@ -313,10 +323,12 @@ class CoordinatorContract(_Case):
 
 
 class DurableCoordinatorContract(CoordinatorContract):
-    """What a coordinator must do besides whose state outlives it."""
+    """The contract of coordinators whose state survives a restart."""
 
     def test_restart(self) -> None:
-        """Another coordinator sees the same state to the last id, and gives out other producer ids."""
+        """Check that another coordinator sees the same state to the last id, and allocates other producer
+        ids.
+        """
         first = self.make_coordinator()
         self.result(first.start(NODE))
         self.result(

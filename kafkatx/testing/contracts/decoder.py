@@ -1,4 +1,4 @@
-"""What a decoder whose objects are rows of a table must do."""
+"""The contract of decoders whose objects are rows of a table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DecoderContract(_Case):
     """For an :class:`~kafkatx.interfaces.IDecoder` whose objects can be compared."""
 
     def make_decoder(self) -> Any:
-        """The decoder to be tested; one with settings has them."""
+        """Return the decoder to be tested, configured if it has settings."""
         raise NotImplementedError
 
     def samples(self) -> Iterable[tuple[bytes, Any]]:
@@ -35,7 +35,7 @@ class DecoderContract(_Case):
         return ()
 
     def test_interface(self) -> None:
-        """It provides IDecoder."""
+        """Check that it provides IDecoder."""
         self.assertTrue(verifyObject(IDecoder, self.make_decoder()))
 
     def test_samples(self) -> None:
@@ -47,7 +47,7 @@ class DecoderContract(_Case):
         self.assertIsNone(decoder.decode(TOPIC, None))
 
     def test_malformed(self) -> None:
-        """A message that cannot be decoded raises, and the decoder works on after it."""
+        """Check that a message that cannot be decoded raises, and that the decoder works afterwards."""
         decoder = self.make_decoder()
         for message in self.malformed():
             try:
@@ -62,7 +62,7 @@ class RowDecoderContract(_Case):
     """For an :class:`~kafkatx.interfaces.IRowDecoder`."""
 
     def make_decoder(self) -> Any:
-        """The decoder to be tested; one with settings has them."""
+        """Return the decoder to be tested, configured if it has settings."""
         raise NotImplementedError
 
     def samples(self) -> Iterable[tuple[bytes, tuple[Any, ...]]]:
@@ -74,7 +74,7 @@ class RowDecoderContract(_Case):
         return ()
 
     def test_interface(self) -> None:
-        """It provides IRowDecoder."""
+        """Check that it provides IRowDecoder."""
         self.assertTrue(verifyObject(IRowDecoder, self.make_decoder()))
 
     def test_columns(self) -> None:
@@ -100,7 +100,7 @@ class RowDecoderContract(_Case):
         self.assertIsNone(decoder.decode(TOPIC, None))
 
     def test_stored(self) -> None:
-        """A table takes the rows as they are: none is a dead letter, and none is changed."""
+        """Check that a table stores the rows unchanged, none of them as a dead letter."""
         import pyarrow as pa
 
         from kafkatx.spark.ingest.table.columns import arrow_type
@@ -111,13 +111,13 @@ class RowDecoderContract(_Case):
             self.assertEqual(pa.array(values, arrow_type(word)).null_count, values.count(None), name)
 
     def test_pickled(self) -> None:
-        """It works the same in another process."""
+        """Check that it works the same in another process."""
         decoder = pickle.loads(pickle.dumps(self.make_decoder()))
         for message, row in self.samples():
             self.assertEqual(tuple(decoder.decode(TOPIC, message)), row)
 
     def test_malformed(self) -> None:
-        """What cannot be decoded raises, and the decoder works on after it."""
+        """Check that a message that cannot be decoded raises, and that the decoder works afterwards."""
         decoder = self.make_decoder()
         for message in self.malformed():
             try:

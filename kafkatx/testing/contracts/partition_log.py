@@ -1,4 +1,4 @@
-"""What every :class:`~kafkatx.interfaces.ILogStore` and its logs must do."""
+"""The contract of implementations of :class:`~kafkatx.interfaces.ILogStore` and of their logs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def batch(
     key: bytes | None = None,
     producer: tuple[int, int, int] = (-1, -1, -1),
 ) -> bytes:
-    """A batch of magic 2 as a producer sends it.
+    """Build a batch of magic 2 as a producer sends it.
 
     :param producer: producer id, epoch, first sequence.
     """
@@ -51,7 +51,7 @@ def batch(
 
 
 def find_retention(name: str) -> Any:
-    """The built-in policies by name, and the contract's own.
+    """Return a built-in policy, or the contract's own, by name.
 
     :raises SettingError: there is no such policy.
     """
@@ -71,7 +71,7 @@ class AllButOne:
     """A retention policy as a third party may write one."""
 
     def expired(self, segments: Any, config: Any, now_ms: int) -> int:
-        """Everything but the active segment."""
+        """Return the number of all segments but the active one."""
         for segment in segments:
             verifyObject(ISegmentFacts, segment)
         return len(segments) - 1
@@ -93,18 +93,18 @@ class StoreCase(_Case):
         self.clock.advance(NOW_MS / 1000)
 
     def make_store(self) -> Any:
-        """A store that is not open, made with :attr:`clock` and :func:`find_retention`.
+        """Return a store that is not open, made with :attr:`clock` and :func:`find_retention`.
 
         A second call gives one that sees what the first one left, if the store is durable.
         """
         raise NotImplementedError
 
     def result(self, deferred: Deferred[Any]) -> Any:
-        """What a Deferred fired with; raises what it failed with."""
+        """Return the result of a Deferred; raise its failure."""
         return self.successResultOf(deferred)
 
     def opened(self, config: LogConfig | None = None) -> Any:
-        """A store that is open; whatever topic it finds has *config*."""
+        """Return an open store; each topic that it finds has *config*."""
         store = self.make_store()
         self.result(store.open(lambda topic: config or LogConfig()))
         self.addCleanup(lambda: self.result(store.close()))
@@ -131,15 +131,15 @@ class StoreCase(_Case):
 
 
 def bytes_of(records: Any) -> bytes:
-    """The bytes of what a read returned."""
+    """Return the bytes that a read returned."""
     return records.tobytes() if hasattr(records, "tobytes") else bytes(records)
 
 
 class PartitionLogContract(StoreCase):
-    """What a log must do; :meth:`make_log` makes one through the store."""
+    """The contract of a log; :meth:`make_log` makes one through the store."""
 
     def make_log(self, **settings: Any) -> Any:
-        """An empty log with these settings."""
+        """Return an empty log with these settings."""
         config = attrs.evolve(LogConfig(), **settings)
         return self.result(self.opened(config).create(TP, uuid.uuid4(), config))
 
@@ -154,7 +154,9 @@ class PartitionLogContract(StoreCase):
         return appended
 
     def test_interface(self) -> None:
-        """The log provides IPartitionLog, what append returns IAppended, its segments ISegmentFacts."""
+        """Check that the log provides IPartitionLog, the result of append IAppended, its segments
+        ISegmentFacts.
+        """
         log = self.make_log()
         self.assertTrue(verifyObject(IPartitionLog, log))
         self.assertTrue(verifyObject(IAppended, log.append(batch([b"a"]), 0, NOW_MS, True)))
@@ -164,7 +166,7 @@ class PartitionLogContract(StoreCase):
     # --- appending
 
     def test_offsets_are_dense(self) -> None:
-        """Each batch gets the offsets after the one before it, also within one write."""
+        """Check that each batch gets the offsets after the one before it, also within one write."""
         log = self.make_log()
         first, second = self.put(log, batch([b"a", b"b"]), batch([b"c"]))
         (third,) = self.put(log, batch([b"d", b"e", b"f"]))
@@ -174,7 +176,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.content(log), list(enumerate([b"a", b"b", b"c", b"d", b"e", b"f"])))
 
     def test_staged_is_invisible(self) -> None:
-        """Until write() nothing of an append can be read or seen in the log's end."""
+        """Check that before write() an append can neither be read nor seen in the log's end."""
         log = self.make_log()
         log.append(batch([b"a"]), 0, NOW_MS, True)
         self.assertEqual(log.log_end_offset, 0)
@@ -206,14 +208,16 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.content(log), [(0, b"a"), (1, b"a")])
 
     def test_corrupt(self) -> None:
-        """A batch with a wrong checksum or a wrong length is CORRUPT_MESSAGE."""
+        """Check that a batch with a wrong checksum or length is CORRUPT_MESSAGE."""
         log = self.make_log()
         good = batch([b"value"])
         for damaged in (good[:-1] + b"?", good[:-1], good[:70], good[:40], good[:8] + bytes(4) + good[12:]):
             self.assertEqual(self.refused(log, damaged).error, ErrorCode.CORRUPT_MESSAGE)
 
     def test_not_one_batch(self) -> None:
-        """No batch, two batches or another magic where one of magic 2 is asked for: INVALID_RECORD."""
+        """Check that no batch, two batches or a magic other than 2 is INVALID_RECORD where one of magic 2 is
+        expected.
+        """
         log = self.make_log()
         old = build_set([Record(0, NOW_MS, b"k", b"v", [])], 1)
         for wrong in (b"", batch([b"a"]) * 2, batch([b"a"]) + b"?", old):
@@ -234,13 +238,13 @@ class PartitionLogContract(StoreCase):
             self.assertEqual(self.refused(log, wrong).error, ErrorCode.INVALID_RECORD)
 
     def test_transactional(self) -> None:
-        """A transactional batch is refused as long as there are no transactions."""
+        """Check that a transactional batch is refused as long as there are no transactions."""
         payload = batch([b"abc"])[HEADER_BYTES:]
         wrong = assemble(payload, 1, 0x10, NOW_MS, NOW_MS, 3, 0, 0)
         self.assertEqual(self.refused(self.make_log(), wrong).error, ErrorCode.INVALID_TXN_STATE)
 
     def test_unknown_codec(self) -> None:
-        """A codec number that has no codec is UNSUPPORTED_COMPRESSION_TYPE."""
+        """Check that an unknown codec number is UNSUPPORTED_COMPRESSION_TYPE."""
         wrong = assemble(b"12345678", 1, 6, NOW_MS, NOW_MS)
         self.assertEqual(self.refused(self.make_log(), wrong).error, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 
@@ -256,7 +260,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.refused(log, sent).error, ErrorCode.MESSAGE_TOO_LARGE)
 
     def test_timestamps(self) -> None:
-        """A time too far from now is INVALID_TIMESTAMP, and so is one that only a broker may give."""
+        """Check that a time too far from now, or one that only a broker may set, is INVALID_TIMESTAMP."""
         log = self.make_log(message_timestamp_after_max_ms=10, message_timestamp_before_max_ms=20)
         self.put(log, batch([b"a", b"b"], [NOW_MS - 20, NOW_MS + 10]), batch([b"c"], [-1]))
         for wrong in (
@@ -277,7 +281,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(created.log_append_time_ms, -1)
 
     def test_compacted_needs_keys(self) -> None:
-        """A compacted topic refuses a batch with a null key and says which records are at fault."""
+        """Check that a compacted topic refuses a batch with a null key and names the records at fault."""
         log = self.make_log(cleanup_policy=frozenset({"compact"}))
         self.put(log, batch([b"a"], key=b"k"))
         appended = self.refused(log, batch([b"a", b"b"]))
@@ -285,7 +289,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual([index for index, _ in appended.record_errors], [0, 1])
 
     def test_topic_compression(self) -> None:
-        """Where the topic names a codec, batches of another are stored in it."""
+        """Check that batches of another codec are stored in the codec that the topic names."""
         for name, codec in (("gzip", Codec.GZIP), ("uncompressed", Codec.NONE)):
             log = self.make_log(compression_type=name)
             self.put(log, batch([b"a" * 50], codec=Codec.LZ4), batch([b"b"], codec=codec))
@@ -306,7 +310,9 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.content(log, 4)[0], (4, b"b"))
 
     def test_old_formats_refused(self) -> None:
-        """A message set that is garbled, too large, or has a null key on a compacted topic is refused."""
+        """Check that a message set is refused if it is garbled, too large, or has a null key on a compacted
+        topic.
+        """
         good = build_set([Record(0, NOW_MS, None, b"value", [])], 1)
         log = self.make_log(max_message_bytes=len(good))
         self.put(log, good, one_batch=False)
@@ -320,7 +326,9 @@ class PartitionLogContract(StoreCase):
     # --- idempotence
 
     def test_duplicate(self) -> None:
-        """A batch that is one of the producer's last five gets its first offsets and is not stored again."""
+        """Check that a repetition of one of the producer's last five batches gets its first offsets and is
+        not stored.
+        """
         log = self.make_log()
         sent = [batch([b"a", b"b"], producer=(4, 0, 2 * number)) for number in range(6)]
         self.put(log, *sent)
@@ -331,7 +339,9 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(log.log_end_offset, 12)
 
     def test_sequence_gap(self) -> None:
-        """A gap is OUT_OF_ORDER_SEQUENCE_NUMBER; the batch that fits is still taken afterwards."""
+        """Check that a gap is OUT_OF_ORDER_SEQUENCE_NUMBER, and that the batch that fits is accepted
+        afterwards.
+        """
         log = self.make_log()
         self.put(log, batch([b"a"], producer=(4, 0, 0)))
         wrong = batch([b"c"], producer=(4, 0, 2))
@@ -339,7 +349,7 @@ class PartitionLogContract(StoreCase):
         self.put(log, batch([b"b"], producer=(4, 0, 1)))
 
     def test_active_producers(self) -> None:
-        """Who writes with a producer id, with its last sequence; what is staged does not count yet."""
+        """Check that producers are listed with their last sequences, staged batches not yet counted."""
         log = self.make_log()
         self.assertEqual(list(log.active_producers()), [])
         self.put(log, batch([b"a"]), batch([b"b", b"c"], producer=(4, 2, 0)))
@@ -354,7 +364,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(last, {4: 2, 5: 0, 6: 0})
 
     def test_producer_epoch(self) -> None:
-        """An older epoch is INVALID_PRODUCER_EPOCH; a newer one begins at sequence 0."""
+        """Check that an older epoch is INVALID_PRODUCER_EPOCH and a newer one begins at sequence 0."""
         log = self.make_log()
         self.put(log, batch([b"a"], producer=(4, 5, 0)))
         older, newer = batch([b"b"], producer=(4, 4, 1)), batch([b"b"], producer=(4, 6, 1))
@@ -365,13 +375,13 @@ class PartitionLogContract(StoreCase):
     # --- reading
 
     def test_read_from_inside(self) -> None:
-        """A read at an offset inside a batch returns that batch whole."""
+        """Check that a read at an offset inside a batch returns that batch whole."""
         log = self.make_log()
         self.put(log, batch([b"a"]), batch([b"b", b"c", b"d"]))
         self.assertEqual(parse_header(bytes_of(log.read(2, ALL, 4, True))).base_offset, 1)
 
     def test_read_range(self) -> None:
-        """At the log's end a read is empty; outside of the log it is OFFSET_OUT_OF_RANGE."""
+        """Check that a read at the log's end is empty, and outside of the log OFFSET_OUT_OF_RANGE."""
         log = self.make_log()
         self.put(log, batch([b"a"]), batch([b"b"]), batch([b"c"]))
         self.assertEqual(len(log.read(3, ALL, 3, True)), 0)
@@ -381,7 +391,7 @@ class PartitionLogContract(StoreCase):
             self.assertEqual(error.code, ErrorCode.OFFSET_OUT_OF_RANGE)
 
     def test_read_end_offset(self) -> None:
-        """No batch that reaches to the end offset is returned, nor one beyond it."""
+        """Check that a read returns no batch that reaches the end offset or lies beyond it."""
         log = self.make_log()
         self.put(log, batch([b"a"]), batch([b"b", b"c"]), batch([b"d"]))
         for end_offset, expected in ((0, 0), (1, 1), (2, 1), (3, 2), (4, 3), (100, 3)):
@@ -389,7 +399,7 @@ class PartitionLogContract(StoreCase):
             self.assertEqual(len(found), expected, end_offset)
 
     def test_read_max_bytes(self) -> None:
-        """A read is not larger than asked, but for a first batch that must come whole."""
+        """Check that a read is not larger than asked, except for a first batch that must come whole."""
         log = self.make_log()
         sent = [batch([b"x" * 100]), batch([b"y" * 100]), batch([b"z" * 100])]
         self.put(log, *sent)
@@ -418,7 +428,9 @@ class PartitionLogContract(StoreCase):
             self.assertEqual(self.content(log, offset), list(enumerate(values))[offset:])
 
     def test_tail_reader(self) -> None:
-        """A reader that asks for what follows its last read gets each batch once, also after a cut."""
+        """Check that a reader that asks for what follows its last read gets each batch once, also after a
+        cut.
+        """
         log = self.make_log(segment_bytes=1000)
         at, found = 0, []
         for number in range(30):
@@ -433,7 +445,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(found, [b"%d" % number * (number % 7) for number in range(30)])
 
     def test_warm(self) -> None:
-        """Wherever a reader is, in the log or not, it can ask for what it wants, and is told when to read."""
+        """Check that a reader may ask to warm any offset, in the log or not, and learns when to read."""
         log = self.make_log(segment_bytes=300)
         for number in range(10):
             self.put(log, batch([b"%d" % number * 20]))
@@ -444,7 +456,9 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.content(log, 4)[0], (4, b"4" * 20))
 
     def test_readable_bytes(self) -> None:
-        """The bytes between two offsets are about right, 0 where there is nothing and else never 0."""
+        """Check that the bytes between two offsets are about right: 0 if there are none, and otherwise never
+        0.
+        """
         log = self.make_log(segment_bytes=2000, index_interval_bytes=200)
         sent = batch([b"x" * 100])
         for _ in range(30):
@@ -460,7 +474,7 @@ class PartitionLogContract(StoreCase):
     # --- times and epochs
 
     def test_offset_for_timestamp(self) -> None:
-        """The first record at or after a time, by offset, is found with its own time and epoch."""
+        """Check that the first record at or after a time, by offset, is found with its own time and epoch."""
         log = self.make_log(segment_bytes=250, index_interval_bytes=50, message_timestamp_after_max_ms=10**9)
         self.assertIsNone(self.result(log.offset_for_timestamp(0)))
         times = [[10, 30], [20], [50, 40], [45], [60]]
@@ -481,7 +495,9 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.result(log.offset_for_timestamp(0)), (4, 40, 2))
 
     def test_max_timestamp(self) -> None:
-        """The record with the largest time is found, the first of several, in what can be read."""
+        """Check that the record with the largest time is found, the first of several, among those that can be
+        read.
+        """
         log = self.make_log(segment_bytes=250, index_interval_bytes=50)
         self.assertIsNone(self.result(log.max_timestamp()))
         for part in ([10, 30], [20], [50, 50, 40], [45], [7]):
@@ -491,7 +507,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.result(log.max_timestamp()), (6, 45, 0))
 
     def test_epochs(self) -> None:
-        """The epochs that wrote the log are known by offset, and where each of them ended."""
+        """Check that the epochs that wrote the log are known by offset, with the end of each."""
         log = self.make_log()
         self.assertEqual((log.epoch_at(0), log.end_offset_for_epoch(3)), (-1, (-1, -1)))
         for epoch in (2, 2, 5):
@@ -510,7 +526,9 @@ class PartitionLogContract(StoreCase):
     # --- cutting
 
     def test_truncate(self) -> None:
-        """What is cut is gone: records, epochs and producers' sequences; appending goes on at the cut."""
+        """Check that a cut removes records, epochs and producers' sequences, and that appends continue at the
+        cut.
+        """
         log = self.make_log(segment_bytes=300)
         for number in range(10):
             self.put(log, batch([b"%d" % number], producer=(1, 0, number)), leader_epoch=number // 4)
@@ -527,7 +545,9 @@ class PartitionLogContract(StoreCase):
         self.assertEqual((log.log_start_offset, log.log_end_offset, log.size_bytes), (0, 0, 0))
 
     def test_truncate_inside_a_batch(self) -> None:
-        """A cut inside a batch takes the batch; its offsets below the cut are not given again."""
+        """Check that a cut inside a batch removes the batch, and that its offsets below the cut are not
+        reused.
+        """
         log = self.make_log()
         self.put(log, batch([b"a"]), batch([b"b", b"c", b"d"]))
         log.truncate_to(3)
@@ -535,7 +555,9 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.content(log), [(0, b"a"), (3, b"e")])
 
     def test_advance_log_start(self) -> None:
-        """The start moves forward only, whole segments go, and beyond the end it is OFFSET_OUT_OF_RANGE."""
+        """Check that the start only moves forward and removes whole segments; beyond the end it is
+        OFFSET_OUT_OF_RANGE.
+        """
         log = self.make_log(segment_bytes=300)
         for number in range(20):
             self.put(log, batch([b"%d" % number * 20]))
@@ -553,7 +575,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.put(log, batch([b"x"]))[0].base_offset, 20)
 
     def retained(self, policy: str, now_ms: int = NOW_MS, **settings: Any) -> Any:
-        """A log of 20 records, a minute apart, after its policy has been asked."""
+        """Return a log of 20 records, a minute apart, after its policy was applied."""
         settings = {"message_timestamp_after_max_ms": 10**10} | settings
         log = self.make_log(segment_bytes=300, retention_policy=policy, **settings)
         for number in range(20):
@@ -573,13 +595,15 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(log.retain(NOW_MS + 10**9), 0)
 
     def test_retention_by_size(self) -> None:
-        """As many segments go as leave at least retention.bytes."""
+        """Check that as many segments are removed as leave at least retention.bytes."""
         log = self.retained("size", retention_bytes=1000)
         self.assertGreaterEqual(log.size_bytes, 1000)
         self.assertLess(log.size_bytes, 1000 + 300)
 
     def test_retention_of_others(self) -> None:
-        """The policy that the topic names decides, a third party's too; none without cleanup by deletion."""
+        """Check that the policy of the topic decides, a third party's too; none does without cleanup by
+        deletion.
+        """
         self.assertEqual(len(self.retained("all-but-one").segments), 1)
         self.assertEqual(self.retained("keep", NOW_MS * 2).log_start_offset, 0)
         for policy in (frozenset({"compact"}), frozenset[str]()):
@@ -590,7 +614,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(log.retain(NOW_MS * 2), 0)
 
     def test_roll_by_time(self) -> None:
-        """A segment older than segment.ms is closed, unless it is empty."""
+        """Check that a segment older than segment.ms is closed, unless it is empty."""
         log = self.make_log(segment_ms=1000)
         log.roll_if_due(NOW_MS + 5000)
         self.assertEqual(len(log.segments), 1)
@@ -603,7 +627,7 @@ class PartitionLogContract(StoreCase):
         self.assertEqual(self.content(log), [(0, b"a"), (1, b"b")])
 
     def test_flush(self) -> None:
-        """After flush() everything that was written before it counts as flushed."""
+        """Check that after flush() everything written before it counts as flushed."""
         log = self.make_log()
         self.assertEqual(self.result(log.flush()), 0)
         self.put(log, batch([b"a", b"b"]))
@@ -612,14 +636,16 @@ class PartitionLogContract(StoreCase):
 
 
 class LogStoreContract(StoreCase):
-    """What a store must do."""
+    """The contract of a store."""
 
     def test_interface(self) -> None:
-        """The store provides ILogStore."""
+        """Check that the store provides ILogStore."""
         self.assertTrue(verifyObject(ILogStore, self.make_store()))
 
     def test_create(self) -> None:
-        """A log is made once for a topic id; for another id it is a new one, and the old records are gone."""
+        """Check that a log is made once for a topic id, and that another id gets a new one without the old
+        records.
+        """
         store = self.opened()
         self.assertEqual(dict(store.unavailable), {})
         first_id, second_id = uuid.uuid4(), uuid.uuid4()
@@ -632,7 +658,7 @@ class LogStoreContract(StoreCase):
         self.assertEqual((other.log_end_offset, store.topic_id(TP)), (0, second_id))
 
     def test_delete(self) -> None:
-        """A deleted log is gone at once and does not come back; deleting nothing does nothing."""
+        """Check that a deleted log is gone at once and does not come back; deleting nothing does nothing."""
         store = self.opened()
         topic_id = uuid.uuid4()
         self.put(self.result(store.create(TP, topic_id, LogConfig())), batch([b"a"]))
@@ -643,7 +669,7 @@ class LogStoreContract(StoreCase):
         self.assertEqual(self.result(store.create(TP, topic_id, LogConfig())).log_end_offset, 0)
 
     def test_partitions_are_apart(self) -> None:
-        """What is done to one partition is not done to another."""
+        """Check that a change of one partition does not change another."""
         store = self.opened()
         logs = [
             self.result(store.create(TopicPartition("t", number), uuid.uuid4(), LogConfig()))
@@ -654,7 +680,7 @@ class LogStoreContract(StoreCase):
         self.assertEqual([log.log_end_offset for log in logs[1:]], [1, 0])
 
     def test_checkpoint(self) -> None:
-        """A checkpoint can be made at any time."""
+        """Check that a checkpoint can be made at any time."""
         store = self.opened()
         self.result(store.checkpoint())
         log = self.result(store.create(TP, uuid.uuid4(), LogConfig()))
@@ -664,7 +690,9 @@ class LogStoreContract(StoreCase):
         self.result(store.checkpoint_log_start(TP))
 
     def test_check(self) -> None:
-        """A config whose retention policy there is can be had; another one is told before it does harm."""
+        """Check that a config with a known retention policy passes, and that another one is refused in
+        advance.
+        """
         store = self.make_store()
         store.check(LogConfig(retention_policy="all-but-one"))
         self.assertRaises(SettingError, store.check, LogConfig(retention_policy="none"))
@@ -681,7 +709,7 @@ class LogStoreContract(StoreCase):
         store.reconfigure(BrokerConfig.load())
 
     def test_settle(self) -> None:
-        """What was made since the last time is told once."""
+        """Check that what was created since the last call is returned once."""
         store = self.opened()
         topic_id = uuid.uuid4()
         self.result(store.create(TP, topic_id, LogConfig()))
@@ -690,7 +718,7 @@ class LogStoreContract(StoreCase):
         self.assertFalse(self.result(store.sync_directories()))
 
     def test_dirs(self) -> None:
-        """Where a store has directories, each log is in one of them, and none is offline."""
+        """Check that in a store with directories each log is in one of them, and none is offline."""
         store = self.opened()
         self.result(store.create(TP, uuid.uuid4(), LogConfig()))
         for log_dir in store.dirs:
@@ -699,7 +727,7 @@ class LogStoreContract(StoreCase):
         self.assertIn([name for log_dir in store.dirs for name in log_dir.logs], ([TP], []))
 
     def test_reopen(self) -> None:
-        """A durable store gives everything back: records, ids, log starts, epochs and producers."""
+        """Check that a durable store restores everything: records, ids, log starts, epochs and producers."""
         store = self.opened()
         topic_id = uuid.uuid4()
         log = self.result(store.create(TP, topic_id, LogConfig(segment_bytes=200)))

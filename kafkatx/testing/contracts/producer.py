@@ -1,4 +1,4 @@
-"""What the replaceable parts of a producer must do: encoders, partitioners, hooks around its queue."""
+"""The contracts of the replaceable parts of a producer: encoders, partitioners, hooks around its queue."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class EncoderContract(_Case):
     """For an :class:`~kafkatx.interfaces.IEncoder`, together with the decoder of its messages."""
 
     def make_encoder(self) -> Any:
-        """The encoder to be tested."""
+        """Return the encoder to be tested."""
         raise NotImplementedError
 
     def make_decoder(self) -> Any:
-        """The decoder that understands it."""
+        """Return the decoder that reverses it."""
         raise NotImplementedError
 
     def samples(self) -> Iterable[Any]:
@@ -47,12 +47,12 @@ class EncoderContract(_Case):
         return ()
 
     def test_interfaces(self) -> None:
-        """They provide IEncoder and IDecoder."""
+        """Check that they provide IEncoder and IDecoder."""
         self.assertTrue(verifyObject(IEncoder, self.make_encoder()))
         self.assertTrue(verifyObject(IDecoder, self.make_decoder()))
 
     def test_round_trip(self) -> None:
-        """What is encoded is bytes, and decoded it is what it was."""
+        """Check that objects are encoded to bytes and decoded to equal objects."""
         encoder, decoder = self.make_encoder(), self.make_decoder()
         for sample in self.samples():
             encoded = encoder.encode(TOPIC, sample)
@@ -61,24 +61,24 @@ class EncoderContract(_Case):
             self.assertEqual(decoder.decode(TOPIC, memoryview(encoded)), sample)
 
     def test_none(self) -> None:
-        """No object is no message, and the other way round: a tombstone."""
+        """Check that no object is no message, a tombstone, and the reverse."""
         self.assertIsNone(self.make_encoder().encode(TOPIC, None))
         self.assertIsNone(self.make_decoder().decode(TOPIC, None))
 
     def test_refused(self) -> None:
-        """What cannot be encoded raises, and the encoder works on after it."""
+        """Check that an object that cannot be encoded raises, and that the encoder works afterwards."""
         encoder = self.make_encoder()
         for value in self.refused():
             self.assert_raises(encoder.encode, value)
         self.test_round_trip()
 
     def test_malformed(self) -> None:
-        """What cannot be decoded raises."""
+        """Check that a message that cannot be decoded raises."""
         for message in self.malformed():
             self.assert_raises(self.make_decoder().decode, message)
 
     def assert_raises(self, code: Any, value: Any) -> None:
-        """Whatever error it is, there must be one."""
+        """Check that *code* raises an error of any kind."""
         try:
             made = code(TOPIC, value)
         except Exception:
@@ -93,11 +93,13 @@ class PartitionerContract(_Case):
     """Whether records of one key go to one partition."""
 
     def make_partitioner(self) -> Any:
-        """The partitioner to be tested."""
+        """Return the partitioner to be tested."""
         raise NotImplementedError
 
     def test_in_range(self) -> None:
-        """Whatever topic, key and number of partitions: one of them is chosen, also after a batch."""
+        """Check that it chooses an existing partition for any topic, key and number of partitions, also after
+        a batch.
+        """
         partitioner = self.make_partitioner()
         for partitions in (1, 2, 7, 1000, 3):
             for key in (None, b"", b"k", "schlüssel".encode(), bytes(range(256))):
@@ -108,7 +110,7 @@ class PartitionerContract(_Case):
                     partitioner.batch_sent(topic)
 
     def test_by_key(self) -> None:
-        """One key, one partition, whoever asks, where :attr:`by_key` says so."""
+        """Check that a key always gets the same partition, if :attr:`by_key` says so."""
         if not self.by_key:
             return
         one, other = self.make_partitioner(), self.make_partitioner()
@@ -120,7 +122,7 @@ class PartitionerContract(_Case):
             self.assertEqual(one.partition(TOPIC, key, 13), chosen)
 
     def test_spread(self) -> None:
-        """Without keys every partition gets something in time."""
+        """Check that without keys every partition is chosen at some time."""
         partitioner = self.make_partitioner()
         chosen = set()
         for _ in range(500):
@@ -130,7 +132,7 @@ class PartitionerContract(_Case):
 
 
 def sample_batch() -> ProducerBatch:
-    """A batch as hooks get it."""
+    """Return a batch as hooks get it."""
     batch = ProducerBatch(TOPIC, 2, BatchBuilder(), records=1, payload_bytes=5, attempts=1)
     assert batch.builder is not None
     batch.builder.append(None, b"value", 1)
@@ -142,19 +144,21 @@ class ProducerCallbacksContract(_Case):
     """For an :class:`~kafkatx.interfaces.IProducerCallbacks`."""
 
     def make_callbacks(self) -> Any:
-        """The callbacks to be tested."""
+        """Return the callbacks to be tested."""
         raise NotImplementedError
 
     def accepted(self) -> ProducerRecord:
-        """A record that they let pass."""
+        """Return a record that they accept."""
         return ProducerRecord(TOPIC, b"value", b"key", 1, [("h", b"x")], 5)
 
     def test_interface(self) -> None:
-        """They provide IProducerCallbacks."""
+        """Check that they provide IProducerCallbacks."""
         self.assertTrue(verifyObject(IProducerCallbacks, self.make_callbacks()))
 
     def test_record(self) -> None:
-        """A record that may be enqueued comes back as one; being told what became of it returns nothing."""
+        """Check that an accepted record comes back as a record, and that the call with its result returns
+        nothing.
+        """
         callbacks = self.make_callbacks()
         record = callbacks.before_enqueue(self.accepted())
         self.assertIsInstance(record, ProducerRecord)
@@ -163,7 +167,7 @@ class ProducerCallbacksContract(_Case):
             self.assertIsNone(callbacks.after_enqueue(record, added))
 
     def test_batches_unchanged(self) -> None:
-        """What is told of batches does not change them."""
+        """Check that callbacks do not change batches."""
         callbacks, batch = self.make_callbacks(), sample_batch()
         data = batch.data
         self.assertIsNone(callbacks.after_dequeue(batch))
@@ -171,7 +175,7 @@ class ProducerCallbacksContract(_Case):
         self.assertEqual((batch.data, batch.attempts, batch.records, batch.entries), (data, 1, 1, []))
 
     def test_last(self) -> None:
-        """The last records are records; there may be none."""
+        """Check that the last records are records; there may be none."""
         for record in self.make_callbacks().before_close():
             self.assertIsInstance(record, ProducerRecord)
 
@@ -180,11 +184,11 @@ class EventHandlerContract(_Case):
     """For an :class:`~kafkatx.interfaces.IEventHandler` that has fired when what it sent has."""
 
     def make_handler(self) -> Any:
-        """The handler to be tested."""
+        """Return the handler to be tested."""
         raise NotImplementedError
 
     def handle(self, handler: Any) -> tuple[list[Deferred[Any]], Deferred[Any]]:
-        """Let it handle a request; what it sent, and its own Deferred."""
+        """Handle a request; return the Deferreds that were sent, and the handler's own."""
         sent: list[Deferred[Any]] = []
 
         def send() -> Deferred[Any]:
@@ -197,11 +201,11 @@ class EventHandlerContract(_Case):
         return sent, handled
 
     def test_interface(self) -> None:
-        """It provides IEventHandler."""
+        """Check that it provides IEventHandler."""
         self.assertTrue(verifyObject(IEventHandler, self.make_handler()))
 
     def test_response(self) -> None:
-        """It fires with the broker's response, or None; each request anew."""
+        """Check that it fires with the broker's response, or None; for each request anew."""
         handler = self.make_handler()
         for _ in range(2):
             sent, handled = self.handle(handler)
@@ -213,7 +217,7 @@ class EventHandlerContract(_Case):
         handler.close()
 
     def test_failure(self) -> None:
-        """A request that failed is not taken for delivered: whoever handles it next must hear of it."""
+        """Check that a request that failed does not count as delivered: the next handler must learn of it."""
         sent, handled = self.handle(self.make_handler())
         for request in sent:
             request.errback(ConnectionFailed("gone"))

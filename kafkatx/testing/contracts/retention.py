@@ -1,4 +1,4 @@
-"""What every retention policy must do."""
+"""The contract of retention policies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONFIGS = (
 @implementer(ISegmentFacts)
 @attrs.frozen
 class Segment:
-    """What a policy sees of a segment."""
+    """The facts of a segment that a policy sees."""
 
     base_offset: int
     size_bytes: int
@@ -57,15 +57,15 @@ class RetentionPolicyContract(_Case):
     """For an :class:`~kafkatx.interfaces.IRetentionPolicy`."""
 
     def make_policy(self) -> Any:
-        """The policy to be tested; one with settings has them."""
+        """Return the policy to be tested, configured if it has settings."""
         raise NotImplementedError
 
     def test_interface(self) -> None:
-        """It provides IRetentionPolicy."""
+        """Check that it provides IRetentionPolicy."""
         self.assertTrue(verifyObject(IRetentionPolicy, self.make_policy()))
 
     def test_count(self) -> None:
-        """It gives a number of segments that are there, for every log and config."""
+        """Check that it returns a number of existing segments, for every log and config."""
         policy = self.make_policy()
         for found in SEQUENCES:
             for config in CONFIGS:
@@ -74,7 +74,7 @@ class RetentionPolicyContract(_Case):
                 self.assertTrue(0 <= count <= len(found), count)
 
     def test_pure(self) -> None:
-        """It changes no segment list, and comes to the same each time."""
+        """Check that it changes no segment list, and returns the same each time."""
         policy = self.make_policy()
         for given in SEQUENCES:
             for config in CONFIGS:
@@ -84,7 +84,7 @@ class RetentionPolicyContract(_Case):
                 self.assertEqual(found, given)
 
     def test_later_is_not_less(self) -> None:
-        """What may go now may go later as well."""
+        """Check that what may be removed now may be removed later as well."""
         policy = self.make_policy()
         for found in SEQUENCES:
             for config in CONFIGS:

@@ -57,7 +57,7 @@ class AssemblyTests(SynchronousTestCase):
             self.assertEqual(tuple(part is not None for part in found), expected)
 
     def test_nothing_before_start(self) -> None:
-        """Partitions are fetched only once the consumer has started; a second start changes nothing."""
+        """Partitions are fetched only once the consumer has started."""
         self.network.answers[FetchRequest] = lambda *request: Deferred()
         parts = self.make()
         parts.cluster.track(["t"])
@@ -65,11 +65,19 @@ class AssemblyTests(SynchronousTestCase):
         self.network.run(1)
         self.assertEqual(self.network.sent(FetchRequest), [])
         parts.start()
-        parts.start()
         self.network.run(2)
         self.assertEqual((parts.fetcher.in_flight, len(self.network.sent(FetchRequest))), (1, 1))
         self.close(parts)
         self.assertEqual((parts.fetcher.in_flight, parts.subscriptions.assigned_partitions), (0, frozenset()))
+
+    def test_second_start(self) -> None:
+        """A second start changes nothing: there is one timer of automatic commits."""
+        parts = self.make(group_id="g")
+        parts.start()
+        before = len(self.clock.getDelayedCalls())
+        parts.start()
+        self.assertEqual(len(self.clock.getDelayedCalls()), before)
+        self.close(parts)
 
     def test_polls_are_reported_seldom(self) -> None:
         """The membership hears of polls a limited number of times per max.poll.interval.ms."""

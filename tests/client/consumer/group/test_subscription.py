@@ -74,7 +74,7 @@ class SubscriptionTests(SynchronousTestCase):
         self.subscription.set(None, "te.*|x")
         self.assertIsNone(self.requested())
         self.assertEqual(self.subscription.matching_topics(), ["team"])
-        found = [name for name in ("t", "steam", "team", "tea-new") if self.subscription.matches(name)]
+        found = [name for name in ("t", "steam", "team", "tea-new", "xy") if self.subscription.matches(name)]
         self.assertEqual(found, ["team", "tea-new"])
 
     def test_internal_topics(self) -> None:

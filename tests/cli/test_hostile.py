@@ -28,7 +28,7 @@ from kafkatx.types import TopicPartition
 from tests.blocking.fake_groups import FakeGroup, FakeGroups, FakeMember
 from tests.blocking.fake_settings import TOPIC, FakeSettings
 from tests.blocking.fakes import Log
-from tests.cli.test_main import CommandCase
+from tests.cli.command_case import CommandCase
 
 EVIL = "e\x1b[2J\x1b]0;title\x07\x9b7m\x85\u202evil\u2066\u2028\r\n\tx\x7f\x00[red]r[/] :skull:"
 SHOWN = r"e\x1b[2J\x1b]0;title\x07\x9b7m\x85\u202evil\u2066\u2028\r\n\tx\x7f\x00[red]r[/] :skull:"

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.cli import main
 from kafkatx.testing import EmbeddedBroker
-from tests.cli.test_main import Terminal
+from tests.cli.command_case import Terminal
 from tests.test_readme import ROOT
 
 PAGE = ROOT / "docs/kafka-tools.md"

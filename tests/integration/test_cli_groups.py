@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Cluster, Writer
 from kafkatx.cli.main import main
-from tests.cli.test_main import Terminal
+from tests.cli.command_case import Terminal
 from tests.integration.clients import DEADLINE_S, new_topic
 from tests.integration.shared import shared_broker
 from tests.integration.test_cli import loaded_heavy

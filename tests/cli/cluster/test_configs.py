@@ -9,7 +9,7 @@ from kafkatx.cli.cluster import configs, topics
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
 from tests.blocking.fake_settings import BROKER, TOPIC, FakeSettings
 from tests.blocking.fakes import Log
-from tests.cli.test_main import CommandCase
+from tests.cli.command_case import CommandCase
 
 
 class ConfigsCase(CommandCase):

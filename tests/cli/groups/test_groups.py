@@ -11,7 +11,7 @@ from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.delete_groups import DeleteGroupsRequest
 from tests.blocking.fake_groups import FakeGroup, FakeGroups, FakeMember
 from tests.blocking.fakes import Log
-from tests.cli.test_main import CommandCase
+from tests.cli.command_case import CommandCase
 
 CLIENT_UUID = "c-347d6f70-870b-4f70-9aa1-c38816038b6e"
 

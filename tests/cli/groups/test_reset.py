@@ -10,7 +10,7 @@ from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.list_offsets import ListOffsetsRequest
 from tests.blocking.fake_groups import FakeGroup, FakeGroups, FakeMember
 from tests.blocking.fakes import Log
-from tests.cli.test_main import CommandCase
+from tests.cli.command_case import CommandCase
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 

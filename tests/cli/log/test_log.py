@@ -14,7 +14,7 @@ from kafkatx.cli import main
 from kafkatx.cli.log import rows as log_rows
 from kafkatx.cli.log.rows import bytes_text
 from kafkatx.types import SharedFile
-from tests.cli.test_main import Terminal
+from tests.cli.command_case import Terminal
 from tests.log.inspect.shared import FIRST, LAST, LogCase
 
 

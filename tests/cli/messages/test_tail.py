@@ -14,7 +14,7 @@ from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import UnknownTopic
 from kafkatx.clientcore.metadata import TopicMetadata
 from kafkatx.types import TopicPartition
-from tests.cli.test_main import CommandCase
+from tests.cli.command_case import CommandCase
 
 A0, B0 = TopicPartition("a", 0), TopicPartition("b", 0)
 

@@ -7,7 +7,7 @@ import sys
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.cli.output import progress
-from tests.cli.test_main import Terminal
+from tests.cli.command_case import Terminal
 
 
 class ProgressBarTests(SynchronousTestCase):

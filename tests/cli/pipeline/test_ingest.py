@@ -30,7 +30,7 @@ from kafkatx.spark.ingest import (
 )
 from kafkatx.spark.options.options import Subscribe, SubscribePattern
 from kafkatx.spark.source import plan
-from tests.cli.test_main import CommandCase
+from tests.cli.command_case import CommandCase
 from tests.spark.fakes import FakeCluster
 
 LOADED = Report(
@@ -106,7 +106,7 @@ class OptionTests(IngestCase):
             "--decode json --time-column at --commit-every 2.5 --max-records 9 --start latest --headers "
             "--skip-lost --master local[1] --spark-conf spark.x=y=z"
         )
-        self.ingest(*text.split(), "--schema", "at TIMESTAMP")
+        self.ingest(*text.split(), "--schema", "at TIMESTAMP, country STRING")
         (options,) = self.options
         self.assertEqual(
             options,
@@ -119,7 +119,7 @@ class OptionTests(IngestCase):
                 partition_by=("date", "country"),
                 follow=True,
                 decode="json",
-                decoder_settings={"schema": "at TIMESTAMP"},
+                decoder_settings={"schema": "at TIMESTAMP, country STRING"},
                 time_column="at",
                 commit_every_s=2.5,
                 max_records=9,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.logger import Logger
 
 from kafkatx.cli.process.warnings import warnings_shown
-from tests.cli.test_main import CommandCase
+from tests.cli.command_case import CommandCase
 
 
 class WarningTests(CommandCase):

@@ -15,7 +15,7 @@ from kafkatx.coordination.database import ClusterDatabase
 from kafkatx.coordination.location import FILE_NAME
 from kafkatx.log.checkpoint import encode_partition_metadata
 from kafkatx.types import TopicPartition
-from tests.cli.test_main import Terminal
+from tests.cli.command_case import Terminal
 from tests.log.fakes import file_store
 
 TOPIC_ID = uuid.UUID(int=9)

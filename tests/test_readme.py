@@ -7,8 +7,8 @@ How README.md marks its blocks:
 *   ``python``: a program of its own.
 *   ``text``: lines that the block before it prints.
 
-Port 9092 becomes a free one, and the data go to the test's own folder. ``make test`` is left out: it is
-what runs this.
+Port 9092 becomes a free one, and the data go to the test's own folder. Two commands are left out:
+``make test``, which runs this, and ``pip install .``, which ``tests.test_packaging`` runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = re.compile(r"^```(\w+)( foreground)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_LEFT_OUT = {"make test\n"}
+_LEFT_OUT = {"make test\n", "pip install .\n"}
 _MINUTE_S = 60.0
 
 
@@ -123,7 +123,8 @@ class ReadmeTests(SynchronousTestCase):
 
     def adapted(self, text: str) -> str:
         """*text* with this test's port and folder in place of README.md's."""
-        return text.replace("9092", str(self.port)).replace("log.dirs=data", f"log.dirs={self.folder}/data")
+        up = f"kafkatx up --port {self.port} --data {self.folder}/data"
+        return text.replace("kafkatx up", up).replace("9092", str(self.port))
 
     def run_block(self, block: Block) -> str:
         """Run one block to its end; return its standard output."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
@@ -175,4 +176,4 @@ class SettingsTests(PluginCase):
         """A client refuses a setting of a plugin that is not installed."""
         values = {"bootstrap.servers": "127.0.0.1:1", "kafkatx.plugin.shut.mark": "?"}
         with self.assertRaisesRegex(SettingError, "did you mean shout"):
-            client_cluster("producer", values, object(), None)
+            client_cluster("producer", values, Clock(), None)

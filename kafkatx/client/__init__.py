@@ -1,4 +1,4 @@
-"""The Twisted client: connections to all brokers of a cluster, and what applications do with them."""
+"""The Twisted client library: producer, consumers and admin client."""
 
 from kafkatx.client.admin.admin import Admin
 from kafkatx.client.consumer.consumer import Consumer

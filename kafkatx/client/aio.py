@@ -1,10 +1,10 @@
-"""The clients for asyncio: the Twisted ones, with methods that can be awaited there::
+"""The clients for asyncio: facades of the Twisted clients, with methods that can be awaited::
 
     async with Producer(bootstrap_servers="127.0.0.1:9092") as producer:
         await producer.send("events", b"value", key=b"key")
 
-Each method is the Twisted client's, and says there what it does; where that returns a Deferred, this one
-returns a future. Twisted's reactor for asyncio is underneath, over the loop that runs.
+Each method is documented at the Twisted client; where that returns a Deferred, this one returns a future. The
+clients use Twisted's asyncio reactor over the running loop.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ F = TypeVar("F", bound="_Client[Any]")
 
 
 class _Facade(AsyncioFacade):
-    """The functions of an application may be coroutine functions of asyncio."""
+    """A facade that accepts asyncio coroutine functions as callbacks."""
 
     def _bridge(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
@@ -66,7 +66,7 @@ class _Facade(AsyncioFacade):
 
 
 class _Client(_Facade, Generic[C]):
-    """What the clients have in common. Made while the loop runs that it is used in.
+    """The base of all clients. To be made in the running loop that it is used in.
 
     :ivar client: the Twisted client.
     """
@@ -80,12 +80,12 @@ class _Client(_Facade, Generic[C]):
         beside: _Client[Any] | None = None,
         **more: Any,
     ) -> None:
-        """Make it; :meth:`start` connects, and so does ``async with``.
+        """Make a client; :meth:`start` or ``async with`` connects.
 
         :param settings: by Kafka's names, with dots or underscores; *more* likewise.
-        :param beside: another client, whose connections it shares; to be closed later than this.
+        :param beside: another client whose connections it shares; close that one later.
         :raises SettingError: a setting is unknown or has a bad value.
-        :raises RuntimeError: no loop runs.
+        :raises RuntimeError: no loop is running.
         """
         self._lease = ReactorLease(asyncio.get_running_loop())
         self._closing: DeferredFuture[None] | None = None
@@ -106,7 +106,7 @@ class _Client(_Facade, Generic[C]):
         return self
 
     async def close(self, **options: Any) -> None:
-        """End it, as the Twisted client's ``close`` does; cancelling this does not stop that."""
+        """Close the client as the Twisted client's ``close`` does; cancelling this does not stop it."""
         if self._closing is None:
             self._closing = DeferredFuture(self._end(**options).addBoth(self._ended))
         await asyncio.shield(self._closing)
@@ -134,7 +134,7 @@ class _Client(_Facade, Generic[C]):
 class Producer(_Client[producer.Producer]):
     """See :class:`kafkatx.client.producer.producer.Producer`.
 
-    ``send`` and ``send_batch`` can be awaited, and the record is there then; they send without it, too.
+    ``send`` and ``send_batch`` send at once; await their result to wait for the acknowledgement.
     """
 
     _make = producer.Producer
@@ -143,7 +143,7 @@ class Producer(_Client[producer.Producer]):
     flush = ForwardDeferred(producer.Producer.flush)
     send_all = ForwardDeferred(producer.Producer.send_all)
 
-    # Written out, for these are called once per record.
+    # Written out instead of forwarded, because these are called once per record.
 
     def send(
         self,
@@ -156,7 +156,7 @@ class Producer(_Client[producer.Producer]):
     ) -> DeferredFuture[RecordMetadata]:
         """Send one record.
 
-        :return: gives where it is, or raises why it is nowhere.
+        :return: a future of the record's place in the log; raises the errors of the Twisted ``send``.
         """
         return DeferredFuture(self.client.send(topic, value, key, partition, headers, timestamp_ms))
 
@@ -200,23 +200,23 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
     async def getmany(
         self, max_records: int | None = None, timeout_ms: int | None = 0
     ) -> dict[TopicPartition, list[Record]]:
-        """The next records, by partition; cancelling it loses none."""
+        """Return the next records, by partition; cancelling it loses none."""
         answer = DeferredFuture(self.client.getmany(max_records, timeout_ms))
         try:
             return await answer
         except asyncio.CancelledError:
-            # They may have come in the same turn of the loop, before this task could go on.
+            # Records may have come in the same turn of the loop, before this task continued.
             if answer.done() and not answer.cancelled() and answer.exception() is None:
                 rewind(self.client.seek, answer.result())
             raise
 
     async def getone(self) -> Record:
-        """The next record, whenever it comes."""
+        """Wait for the next record and return it."""
         (found,) = (await self.getmany(1, None)).values()
         return found[0]
 
     async def __aiter__(self) -> AsyncIterator[Record]:
-        """Give records until the consumer is closed."""
+        """Yield records until the consumer is closed."""
         while True:
             try:
                 hand = await DeferredFuture(self.client.next_delivery())
@@ -226,7 +226,7 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
                 for record in hand.remaining:
                     hand.last = record
                     yield record
-            finally:  # the application may leave the loop: what it was not given is the next
+            finally:  # the application may leave the loop: the next record is one that it was not given
                 hand.state.interrupt_delivery()
 
     def process(
@@ -244,16 +244,16 @@ class SimpleConsumer(_Client[simple_consumer.SimpleConsumer], SimpleConsumerMeth
 
 
 class MessageStream:
-    """See :class:`kafkatx.client.legacy.message_streams.MessageStream`: here for tasks, one at a time."""
+    """See :class:`kafkatx.client.legacy.message_streams.MessageStream`; for one task at a time."""
 
     def __init__(self, stream: message_streams.MessageStream) -> None:
         """Made by :class:`ConsumerConnector`."""
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[Record]:
-        """Give records until the connector is shut down. Who leaves the loop gets the rest later.
+        """Yield records until the connector is shut down; the next iteration continues where this one ends.
 
-        :raises KafkaTXError: the connector failed; or somebody else reads from this stream.
+        :raises KafkaTXError: the connector has failed, or another task reads from this stream.
         """
         while True:
             try:
@@ -270,7 +270,7 @@ class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], Connector
     _make = consumer_connector.ConsumerConnector
 
     async def shutdown(self, timeout_s: float = consumer.CLOSE_S) -> None:
-        """End it, as the Twisted connector's ``shutdown`` does; ``async with`` and ``close`` do so, too."""
+        """Shut down as the Twisted connector's ``shutdown`` does; ``async with`` and ``close`` do so, too."""
         await self.close(timeout_s=timeout_s)
 
     def _end(self, **options: Any) -> Deferred[None]:
@@ -311,10 +311,10 @@ class Admin(_Client[admin.Admin], AdminMethods):
 
     @property
     def configs(self) -> Configs:
-        """Settings of topics and brokers."""
+        """Configs of topics and brokers."""
         return Configs(self.client.configs)
 
     @property
     def quotas(self) -> Quotas:
-        """How much clients may do."""
+        """Client quotas."""
         return Quotas(self.client.quotas)

@@ -1,4 +1,4 @@
-"""The border between coroutines, which the client is made of, and Deferreds, which applications get."""
+"""Common to all clients: coroutines as Deferreds, and the cluster that a client uses."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from twisted.internet.defer import Deferred, FirstError, gatherResults
+from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.client.plugins import check_plugin_settings
 from kafkatx.clientcore.settings import ClientSettings
@@ -19,7 +20,7 @@ K = TypeVar("K")
 
 
 def deferred(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Deferred[T]]:
-    """Make a method written as a coroutine return a Deferred; cancelling that cancels the coroutine."""
+    """Wrap a coroutine method so that it returns a Deferred; cancelling that cancels the coroutine."""
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
@@ -29,15 +30,15 @@ def deferred(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Deferre
 
 
 async def gather_by_key(keys: Iterable[K], call: Callable[[K], Coroutine[Any, Any, T]]) -> dict[K, T]:
-    """Call with each of the keys, all at once; what each gave.
+    """Call a coroutine function with each key, in parallel; return the results by key.
 
-    The first that fails cancels the others, and its error is raised; cancelling it cancels all.
+    The first error cancels the other calls and is raised; cancelling this cancels all calls.
     """
     asked = list(keys)
     running = [Deferred.fromCoroutine(call(key)) for key in asked]
     try:
         found = await gatherResults(running, consumeErrors=True)
-    except Exception as error:  # not GeneratorExit: who forgets this while it waits has nothing cancelled
+    except Exception as error:  # not GeneratorExit: it means that the coroutine was discarded, not cancelled
         for one in running:
             one.cancel()
         if isinstance(error, FirstError):
@@ -47,12 +48,12 @@ async def gather_by_key(keys: Iterable[K], call: Callable[[K], Coroutine[Any, An
 
 
 def client_cluster(
-    kind: str, values: Mapping[str, Any], reactor: Any, shared: Cluster | None
+    kind: str, values: Mapping[str, object], reactor: IReactorTime | None, shared: Cluster | None
 ) -> tuple[ClientSettings, Cluster]:
-    """The settings of a client, and the cluster that it works on.
+    """Check the settings of a client; return them and the cluster that it uses.
 
-    :param shared: the cluster of another client; its brokers need not be named again.
-    :param reactor: None: that of *shared*, else the one that is installed.
+    :param shared: the cluster of another client; ``bootstrap.servers`` need not be set then.
+    :param reactor: None: that of *shared*, else the installed one.
     :raises SettingError: a setting is unknown or has a bad value.
     """
     if shared is None:
@@ -65,14 +66,14 @@ def client_cluster(
     return _checked(kind, values), shared
 
 
-def _checked(kind: str, values: Mapping[str, Any]) -> ClientSettings:
+def _checked(kind: str, values: Mapping[str, object]) -> ClientSettings:
     settings = ClientSettings.load(kind, values)
     check_plugin_settings(settings)
     return settings
 
 
 def _installed_reactor() -> Any:
-    """Imported only here: importing it installs one."""
+    """Return the installed reactor; importing the module installs one if need be."""
     from twisted.internet import reactor
 
     return reactor

@@ -1,4 +1,4 @@
-"""The parts of a client that a setting names: the object itself, or an installed plugin."""
+"""Makes the parts of a client that settings name: an installed plugin, or an object of the application."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from kafkatx.interfaces import (
 
 
 def configured_instance(settings: ClientSettings, setting: Setting[str], interface: InterfaceClass) -> Any:
-    """The part that a setting names; None where it names none. A class is called for an object of it.
+    """Return the object or plugin that a setting names; None if it names none. A class is instantiated.
 
-    :raises SettingError: no plugin is called so.
+    :raises SettingError: no plugin has this name.
     """
     found = settings.part(setting)
     if isinstance(found, str):
@@ -35,12 +35,12 @@ def configured_instance(settings: ClientSettings, setting: Setting[str], interfa
 
 
 def _installed(interface: InterfaceClass, name: str, setting: str, settings: ClientSettings) -> Any:
-    """Make the part of an installed plugin, with the plugin's own settings."""
+    """Make an installed plugin with its own settings."""
     return find(interface, name, setting, own_settings(name, settings.explicit))()
 
 
 def check_plugin_settings(settings: ClientSettings) -> None:
-    """Check that the settings of plugins are those of plugins that are installed.
+    """Check that settings of plugins belong to installed plugins.
 
     :raises SettingError: no plugin of a client has the name.
     """
@@ -51,25 +51,25 @@ def check_plugin_settings(settings: ClientSettings) -> None:
 
 
 def assignor(name: str, settings: ClientSettings) -> Any:
-    """The assignor that ``partition.assignment.strategy`` names.
+    """Return the assignor that ``partition.assignment.strategy`` names.
 
-    :raises SettingError: no plugin is called so.
+    :raises SettingError: no plugin has this name.
     """
     return _installed(IAssignor, name, consumer.PARTITION_ASSIGNMENT_STRATEGY.name, settings)
 
 
 def encoder(settings: ClientSettings, setting: Setting[str]) -> Callable[[str, Any], bytes | None] | None:
-    """A function from topic and object to bytes; None where messages are bytes already.
+    """Return a function from topic and object to bytes; None if messages are bytes already.
 
-    Instead of an ``IEncoder`` a function of the object alone may be set.
+    The setting may also be a function of the object alone, in place of an ``IEncoder``.
 
-    :raises SettingError: no plugin is called so.
+    :raises SettingError: no plugin has this name.
     """
     return _coder(configured_instance(settings, setting, IEncoder), "encode")
 
 
 def decoder(settings: ClientSettings, setting: Setting[str]) -> Callable[[str, Any], Any] | None:
-    """A function from topic and bytes to an object; as :func:`encoder`."""
+    """Return a function from topic and bytes to an object; otherwise as :func:`encoder`."""
     return _coder(configured_instance(settings, setting, IDecoder), "decode")
 
 

@@ -1,13 +1,13 @@
-"""The clients for programs that block: the Twisted ones, each with a reactor in a thread of its own::
+"""The clients for programs that block: facades of the Twisted clients, each with a reactor in a thread::
 
     with Consumer(bootstrap_servers="127.0.0.1:9092", group_id="mine") as consumer:
         consumer.subscribe(["events"])
         for record in consumer:
             print(record.value)
 
-Each method is the Twisted client's, and says there what it does; where that returns a Deferred, this one
-waits for it: at most ``timeout_s``, and fails with RequestTimedOut then. Methods may be called from any
-thread, but not from functions that the client itself calls: encoders, callbacks, done-callbacks of futures.
+Each method is documented at the Twisted client; where that returns a Deferred, this one blocks, for
+``timeout_s`` at most, and raises RequestTimedOut after that. Methods may be called in any thread, but not in
+functions that the client itself calls: encoders, callbacks, done-callbacks of futures.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ F = TypeVar("F", bound="_Client[Any]")
 
 
 class _Facade(BlockingFacade):
-    """The functions of an application may block: they are called in threads of the reactor's pool."""
+    """A facade that calls the application's functions in threads of the reactor's pool."""
 
     def _bridge(self, function: Callable[..., Any]) -> Callable[..., Deferred[Any]]:
         reactor = self.thread.reactor
@@ -66,11 +66,11 @@ class _Facade(BlockingFacade):
 
 
 class _Client(_Facade, Generic[C]):
-    """What the clients have in common.
+    """The base of all clients.
 
-    :ivar client: the Twisted client, for its reactor's thread only.
-    :ivar thread: where that runs.
-    :ivar timeout_s: how long a call may take; None: as long as the client's settings let it.
+    :ivar client: the Twisted client, to be used in its reactor's thread only.
+    :ivar thread: the thread of its reactor.
+    :ivar timeout_s: the time-out of a call in seconds; None: only the client's settings limit it.
     """
 
     _make: Callable[..., C]
@@ -83,10 +83,10 @@ class _Client(_Facade, Generic[C]):
         beside: _Client[Any] | None = None,
         **more: Any,
     ) -> None:
-        """Make it; :meth:`start` connects, and so does ``with``.
+        """Make a client; :meth:`start` or ``with`` connects.
 
         :param settings: by Kafka's names, with dots or underscores; *more* likewise.
-        :param beside: another client, whose thread and connections it shares; to be closed later than this.
+        :param beside: another client whose thread and connections it shares; close that one later.
         :raises SettingError: a setting is unknown or has a bad value.
         """
         self.timeout_s = timeout_s
@@ -114,7 +114,7 @@ class _Client(_Facade, Generic[C]):
         return self
 
     def close(self, **options: Any) -> None:
-        """End it, as the Twisted client's ``close`` does, and the thread with it; once is enough."""
+        """Close the client as the Twisted client's ``close`` does, and end its thread; again does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -146,9 +146,9 @@ class _Client(_Facade, Generic[C]):
 class Producer(_Client[producer.Producer]):
     """See :class:`kafkatx.client.producer.producer.Producer`.
 
-    Sending gives a future, and does not wait for the broker: wait for the future's ``result()``, or for
-    :meth:`flush`. But it waits for room while ``buffer.memory`` is full; after ``max.block.ms`` the future
-    fails with BufferExhausted.
+    Sending returns a future and does not wait for the broker: call the future's ``result()``, or
+    :meth:`flush`. It blocks while ``buffer.memory`` is used up; after ``max.block.ms`` the future fails with
+    BufferExhausted.
     """
 
     _make = producer.Producer
@@ -168,7 +168,7 @@ class Producer(_Client[producer.Producer]):
     ) -> Future[RecordMetadata]:
         """Send one record.
 
-        :return: gets where it is, or why it is nowhere.
+        :return: a future of the record's place in the log, or of the errors of the Twisted ``send``.
         :raises ClientClosed: the producer is closed.
         """
         send = self.client.send
@@ -184,9 +184,9 @@ class Producer(_Client[producer.Producer]):
         timestamp_ms: int | None = None,
         on_delivery: OnDelivery | None = None,
     ) -> None:
-        """Send one record without a future; waits for room as :meth:`send` does.
+        """Send one record without a future; block for memory as :meth:`send` does.
 
-        What is wrong with the arguments reaches *on_delivery*, or else :meth:`flush`, like all other errors.
+        All errors, also of wrong arguments, reach *on_delivery*, or else the next :meth:`flush`.
 
         :param on_delivery: called in the reactor's thread; it must not block, nor call the producer.
         :raises ClientClosed: the producer is closed.
@@ -212,17 +212,17 @@ class Producer(_Client[producer.Producer]):
         return self._calls.put(lambda: send(lists))
 
     def flush(self, timeout_s: float | None = None) -> None:
-        """Wait until all that was sent before is in the log or has failed; the futures say which.
+        """Wait until all records of earlier calls are in the log or have failed; their futures tell which.
 
-        :param timeout_s: None: as long as any call may take.
+        :param timeout_s: None: the client's ``timeout_s``.
         :raises RequestTimedOut: it took longer.
-        :raises RecordsLost: records of :meth:`produce` without a callback are not in the log.
+        :raises RecordsLost: records of :meth:`produce` without a callback have failed.
         """
         timeout_s = self.timeout_s if timeout_s is None else timeout_s
         self.thread.call(lambda: Deferred.fromCoroutine(self._flush()), timeout_s)
 
     async def _flush(self) -> None:
-        await self._calls.rest()
+        await self._calls.wait_until_empty()
         await self.client.flush()
         self._calls.check()
 
@@ -230,23 +230,23 @@ class Producer(_Client[producer.Producer]):
         return Deferred.fromCoroutine(self._send_all(**options))
 
     async def _send_all(self, timeout_s: float | None = None) -> None:
-        """Close the producer when all is handed over to it, or when that takes too long."""
+        """Close the producer when all queued calls are made, or after *timeout_s*."""
         self._calls.close()
         reactor, before = self.thread.reactor, self.thread.reactor.seconds()
-        resting = self._calls.rest()
+        emptying = self._calls.wait_until_empty()
         if timeout_s is not None:
-            resting.addTimeout(timeout_s, reactor, onTimeoutCancel=lambda *_: None)
-        await resting
+            emptying.addTimeout(timeout_s, reactor, onTimeoutCancel=lambda *_: None)
+        await emptying
         left = None if timeout_s is None else max(0.0, timeout_s - (reactor.seconds() - before))
         await self.client.close(left)
         self._calls.check()
 
 
 class Consumer(_Client[consumer.Consumer], ConsumerMethods):
-    """See :class:`kafkatx.client.consumer.consumer.Consumer`. The iteration over it never ends, it waits.
+    """See :class:`kafkatx.client.consumer.consumer.Consumer`. Iterating over it waits for more records.
 
     A listener's methods and the function of :meth:`process` are called in threads of the reactor's pool: they
-    may block, and call the consumer. ``timeout_s`` does not hold for records that are waited for.
+    may block, and call the consumer. ``timeout_s`` does not limit the wait for records.
     """
 
     _make = consumer.Consumer
@@ -254,14 +254,14 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
     def getmany(
         self, max_records: int | None = None, timeout_ms: int | None = 0
     ) -> dict[TopicPartition, list[Record]]:
-        """The next records, by partition; Ctrl-C loses none.
+        """Return the next records, by partition; KeyboardInterrupt loses none.
 
-        :param timeout_ms: how long to wait for some; None: for ever.
+        :param timeout_ms: the time to wait for records; None: for ever.
         """
         return self.thread.call(lambda: self.client.getmany(max_records, timeout_ms), late=self._unread)
 
     def getone(self, timeout_ms: int | None = None) -> Record | None:
-        """The next record; None if there is none within the time."""
+        """Return the next record; None if there is none within *timeout_ms*."""
         for found in self.getmany(1, timeout_ms).values():
             return found[0]
         return None
@@ -270,7 +270,7 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         rewind(self.client.seek, found)
 
     def __iter__(self) -> Iterator[Record]:
-        """Give records until the consumer is closed by another thread. One iteration at a time."""
+        """Yield records until another thread closes the consumer. One iteration at a time."""
         while True:
             try:
                 hand = self.thread.call(self.client.next_delivery, late=_return)
@@ -280,7 +280,9 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
                 for record in hand.remaining:
                     hand.last = record
                     yield record
-            except BaseException:  # the application left the loop: what it was not given is the next
+            except (
+                BaseException
+            ):  # the application left the loop: the next record is one that it was not given
                 self.thread.tell(_return, hand)
                 raise
 
@@ -294,10 +296,10 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
     ) -> None:
         """Call a function with each record until another thread closes the consumer.
 
-        Records of several partitions are at work at the same time, in threads of the pool.
+        Records of several partitions are processed at the same time, in threads of the pool.
 
-        :param timeout_s: None: for ever; else it ends after that, and raises RequestTimedOut.
-        :raises Exception: what the function raised; its record is not done then.
+        :param timeout_s: None: for ever; else it raises RequestTimedOut after that.
+        :raises Exception: the function's exception; its record is not committed then.
         """
         call = self._bridge(function)
         self.thread.call(
@@ -316,7 +318,7 @@ class SimpleConsumer(_Client[simple_consumer.SimpleConsumer], SimpleConsumerMeth
 
 
 class MessageStream:
-    """See :class:`kafkatx.client.legacy.message_streams.MessageStream`: here for threads, one at a time."""
+    """See :class:`kafkatx.client.legacy.message_streams.MessageStream`; for one thread at a time."""
 
     def __init__(self, stream: message_streams.MessageStream, thread: ReactorThread) -> None:
         """Made by :class:`ConsumerConnector`."""
@@ -324,9 +326,9 @@ class MessageStream:
         self._thread = thread
 
     def __iter__(self) -> Iterator[Record]:
-        """Give records until the connector is shut down. Who leaves the loop gets the rest later.
+        """Yield records until the connector is shut down; the next iteration continues where this one ends.
 
-        :raises KafkaTXError: the connector failed; or somebody else reads from this stream.
+        :raises KafkaTXError: the connector has failed, or another thread reads from this stream.
         """
         while True:
             try:
@@ -337,15 +339,15 @@ class MessageStream:
 
 
 class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], ConnectorMethods[MessageStream]):
-    """See :class:`kafkatx.client.legacy.consumer_connector.ConsumerConnector`. A thread reads each stream.
+    """See :class:`kafkatx.client.legacy.consumer_connector.ConsumerConnector`. Read each stream in a thread.
 
-    ``timeout_s`` does not hold for records that are waited for.
+    ``timeout_s`` does not limit the wait for records.
     """
 
     _make = consumer_connector.ConsumerConnector
 
     def shutdown(self, timeout_s: float = consumer.CLOSE_S) -> None:
-        """End it, as the Twisted connector's ``shutdown`` does; ``with`` and ``close`` do so, too."""
+        """Shut down as the Twisted connector's ``shutdown`` does; ``with`` and ``close`` do so, too."""
         self.close(timeout_s=timeout_s)
 
     def _end(self, **options: Any) -> Deferred[None]:
@@ -388,10 +390,10 @@ class Admin(_Client[admin.Admin], AdminMethods):
 
     @property
     def configs(self) -> Configs:
-        """Settings of topics and brokers."""
+        """Configs of topics and brokers."""
         return Configs(self.client.configs, self)
 
     @property
     def quotas(self) -> Quotas:
-        """How much clients may do."""
+        """Client quotas."""
         return Quotas(self.client.quotas, self)

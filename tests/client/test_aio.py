@@ -117,7 +117,7 @@ class BridgeTests(SynchronousTestCase):
             return len(places)
 
         async def main() -> int:
-            listener = Listener(SimpleNamespace(on_partitions_assigned=told), _Facade()._bridge)
+            listener: Any = Listener(SimpleNamespace(on_partitions_assigned=told), _Facade()._bridge)
             self.assertFalse(hasattr(listener, "on_partitions_revoked"))
             return await DeferredFuture(listener.on_partitions_assigned({PLACE}))
 

@@ -1,1 +1,1 @@
-"""What the asyncio and blocking clients share: calls handed to the Twisted client."""
+"""Parts shared by :mod:`kafkatx.client.aio` and :mod:`kafkatx.client.threads`, which wrap Twisted clients."""

@@ -1,4 +1,7 @@
-"""Calls that threads hand to the reactor's thread, many at a time: waking it costs more than a record."""
+"""A queue of calls from other threads to the reactor's thread, which makes many per wake-up.
+
+Waking the reactor costs more than sending a record.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from concurrent.futures import Future
 from typing import Any, TypeAlias, TypeVar
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorFromThreads
 
 from kafkatx.client.producer.receipts import CallbackReceipt, LostRecords, OnDelivery, reject_records
 from kafkatx.clientcore.errors import ClientClosed
@@ -17,7 +21,7 @@ from kafkatx.networkclient.forks import check_process
 from kafkatx.networkclient.waiters import Waiters
 
 CALLS = 1000
-"""So many may wait; then whoever wants to hand over more waits too."""
+"""The number of queued calls at which callers block."""
 
 T = TypeVar("T")
 
@@ -25,19 +29,20 @@ _Call: TypeAlias = (
     "tuple[Callable[[], Deferred[Any]], Future[Any]]"
     " | tuple[Callable[..., None], tuple[Any, ...], OnDelivery | None]"
 )
-"""A call with its outcome; or one that gives nothing, its arguments, and what hears of a failure."""
+"""A call and the future of its result; or a call without a result, its arguments, and an error callback."""
 
 
 class CallQueue:
     """A queue of calls to a producer.
 
-    Those of one thread are made in order. None is made while the producer has no room.
+    The calls of one thread are made in order. None is made while ``buffer.memory`` is used up.
     """
 
-    def __init__(self, reactor: Any, ready: Callable[[], Deferred[None]]) -> None:
-        """Make it.
+    def __init__(self, reactor: IReactorFromThreads, ready: Callable[[], Deferred[None]]) -> None:
+        """Make an empty queue.
 
-        :param ready: gives a Deferred that fires when there is room, or fails as the calls shall fail then.
+        :param ready: returns a Deferred that fires when memory is free, or fails with the error for the
+            calls.
         """
         self._reactor = reactor
         self._ready = ready
@@ -47,14 +52,14 @@ class CallQueue:
         self._pid = os.getpid()
         self._awake = False
         self._closed = False
-        self._rested: Waiters[None] = Waiters()
+        self._empty: Waiters[None] = Waiters()
 
     def put(self, call: Callable[[], Deferred[T]]) -> Future[T]:
-        """Have a call made soon; waits while too many are not made yet.
+        """Queue a call; block while the queue is full.
 
-        :return: gets what the Deferred gives. Cancelling it works until the call is made.
+        :return: a future of the Deferred's result. It can be cancelled until the call is made.
         :raises ClientClosed: :meth:`close` was called.
-        :raises ForkedClient: this is a fork of the process that made it.
+        :raises ForkedClient: this is a fork of the process that made the queue.
         """
         outcome: Future[T] = Future()
         self._add((call, outcome))
@@ -63,14 +68,18 @@ class CallQueue:
     def tell(
         self, call: Callable[..., None], arguments: tuple[Any, ...], on_delivery: OnDelivery | None
     ) -> None:
-        """Have a call made soon that gives nothing; otherwise as :meth:`put`.
+        """Queue a call without a result; otherwise as :meth:`put`.
 
-        :param on_delivery: hears what the call raised, or why it was not made; None: :meth:`check` tells.
+        :param on_delivery: called with the call's exception, or with the reason why it was not made; None:
+            :meth:`check` raises RecordsLost.
         """
         self._add((call, arguments, on_delivery))
 
     def check(self) -> None:
-        """In the reactor's thread: raise RecordsLost if calls of :meth:`tell` failed since the last time."""
+        """Raise RecordsLost if calls of :meth:`tell` have failed since the last time.
+
+        To be called in the reactor's thread.
+        """
         lost = self._lost_records.take()
         if lost is not None:
             raise lost
@@ -87,17 +96,20 @@ class CallQueue:
                 self._awake = True
                 self._reactor.callFromThread(self._make)
 
-    def rest(self) -> Deferred[None]:
-        """In the reactor's thread: fires when all calls that were handed over are made."""
-        waiting = self._rested.wait()
+    def wait_until_empty(self) -> Deferred[None]:
+        """Wait until all queued calls are made; fires then.
+
+        To be called in the reactor's thread.
+        """
+        waiting = self._empty.wait()
         with self._changed:
-            resting = not self._awake
-        if resting:
-            self._rested.fire(None)
+            empty = not self._awake
+        if empty:
+            self._empty.fire(None)
         return waiting
 
     def close(self) -> None:
-        """Take no more calls."""
+        """Accept no more calls."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -112,7 +124,7 @@ class CallQueue:
                 self._awake = bool(calls)
                 self._changed.notify_all()
             if not calls:
-                self._rested.fire(None)
+                self._empty.fire(None)
                 return
             await self._make_these(calls)
 
@@ -125,7 +137,7 @@ class CallQueue:
                 try:
                     await self._ready()
                 except KafkaTXError as failed:
-                    error = failed  # all of them have waited as long
+                    error = failed  # of all these calls: they have waited equally long
             if len(call) == 2:
                 _put(call[0], call[1], error)
             else:

@@ -1,12 +1,12 @@
-"""How the facades for asyncio and for threads hand calls on to the Twisted clients.
+"""Descriptors that forward method calls of a facade to its Twisted client.
 
 A method is named once, in a class that both facades inherit (:mod:`kafkatx.client.facades.methods`)::
 
     class ConsumerMethods(Facade):
         commit = ForwardDeferred(consumer.Consumer.commit)
 
-Its type depends on the facade: for asyncio ``commit()`` returns a :class:`DeferredFuture`, in a thread the
-result itself. Parameters, docstring and signature are the Twisted method's.
+The result depends on the facade: for asyncio ``commit()`` returns a :class:`DeferredFuture`, for threads it
+blocks and returns the result. Parameters, docstring and signature are the Twisted method's.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ T = TypeVar("T")
 
 
 class Facade:
-    """What stands before a Twisted client, or before a part of one.
+    """A facade of a Twisted client, or of a part of one.
 
-    :ivar client: that, for the reactor's thread only.
+    :ivar client: the Twisted client, to be used in the reactor's thread only.
     """
 
     client: Any
 
-    def _wait(self, call: Callable[[], Deferred[Any]]) -> Any:
-        """Call a function in the reactor's thread; give what its Deferred fires with, as this side does."""
+    def _wait(self, call: Callable[[], Deferred[T]]) -> object:
+        """Call a function in the reactor's thread; return its Deferred's result or a future of it."""
         raise NotImplementedError
 
     def _do(self, call: Callable[[], T]) -> T:
-        """Call a function that waits for nothing in the reactor's thread."""
+        """Call a function that returns no Deferred in the reactor's thread; return its result."""
         raise NotImplementedError
 
-    def _bridge(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the application's, as Twisted is to call it."""
+    def _bridge(self, function: Callable[..., Any]) -> Callable[..., object]:
+        """Wrap a function of the application, so that the Twisted client can call it."""
         raise NotImplementedError
 
 
 class AsyncioFacade(Facade):
-    """The side of asyncio: the loop's thread is the reactor's."""
+    """A facade for asyncio: the loop's thread is the reactor's."""
 
-    def _wait(self, call: Callable[[], Deferred[Any]]) -> DeferredFuture[Any]:
+    def _wait(self, call: Callable[[], Deferred[T]]) -> DeferredFuture[T]:
         return DeferredFuture(call())
 
     def _do(self, call: Callable[[], T]) -> T:
@@ -57,16 +57,16 @@ class AsyncioFacade(Facade):
 
 
 class BlockingFacade(Facade):
-    """The side of programs that block.
+    """A facade for programs that block.
 
-    :ivar thread: where the client runs.
-    :ivar timeout_s: how long a call may take; None: as long as the client's settings let it.
+    :ivar thread: the thread of the client's reactor.
+    :ivar timeout_s: the time-out of a call in seconds; None: only the client's settings limit it.
     """
 
     thread: ReactorThread
     timeout_s: float | None
 
-    def _wait(self, call: Callable[[], Deferred[Any]]) -> Any:
+    def _wait(self, call: Callable[[], Deferred[T]]) -> T:
         return self.thread.call(call, self.timeout_s)
 
     def _do(self, call: Callable[[], T]) -> T:
@@ -74,7 +74,7 @@ class BlockingFacade(Facade):
 
 
 class ForwardCall(Generic[P, T]):
-    """A method of the client that waits for nothing."""
+    """A forwarded method of the client that returns no Deferred."""
 
     def __init__(self, method: Callable[Concatenate[Any, P], T]) -> None:
         @wraps(method)
@@ -94,7 +94,7 @@ class ForwardCall(Generic[P, T]):
 
 
 class ForwardDeferred(Generic[P, T]):
-    """A method of the client that returns a Deferred."""
+    """A forwarded method of the client that returns a Deferred."""
 
     def __init__(self, method: Callable[Concatenate[Any, P], Deferred[T]]) -> None:
         @wraps(method)
@@ -117,11 +117,13 @@ class ForwardDeferred(Generic[P, T]):
 
 
 class Listener:
-    """A rebalance listener of the application's, which may lack methods."""
+    """An application's rebalance listener with wrapped methods; it may lack some of them."""
 
-    def __init__(self, listener: Any, bridged: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    def __init__(
+        self, listener: object, bridge: Callable[[Callable[..., Any]], Callable[..., object]]
+    ) -> None:
         self._listener = listener
-        self._bridge = bridged
+        self._bridge = bridge
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Callable[..., object]:
         return self._bridge(getattr(self._listener, name))

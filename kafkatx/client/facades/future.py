@@ -1,9 +1,9 @@
-"""A Deferred as a future of asyncio."""
+"""An asyncio future made from a Deferred."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class DeferredFuture(asyncio.Future[T]):
-    """A Deferred as a future. Cancelling it cancels the Deferred at once."""
+    """A future with the result of a Deferred. Cancelling it cancels the Deferred at once."""
 
     def __init__(self, deferred: Deferred[T]) -> None:
         super().__init__(loop=asyncio.get_running_loop())
@@ -31,8 +31,8 @@ class DeferredFuture(asyncio.Future[T]):
         elif failure.value is not None:
             self.set_exception(failure.value)
 
-    def cancel(self, msg: Any = None) -> bool:
-        """Cancel both; false if it is done."""
+    def cancel(self, msg: object = None) -> bool:
+        """Cancel the future and the Deferred; return False if it is done already."""
         done = not super().cancel(msg)
         if not done:
             self._deferred.cancel()

@@ -1,4 +1,4 @@
-"""The reactor underneath asyncio's clients: Twisted's own for asyncio, over the loop that runs."""
+"""The reactor of asyncio clients: Twisted's asyncio reactor over the loop that runs already."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kafkatx.net.reactors import close_reactor, make_monotonic, spare_exit
 
 
 class LoopReactor(AsyncioSelectorReactor):
-    """Twisted over a loop that somebody else runs: it is never run, nor does it stop the loop.
+    """A reactor over a loop that the application runs; it neither runs nor stops the loop.
 
-    One for all clients of a loop; it goes with the last of them.
+    All clients of a loop share one; it is closed with the last of them.
     """
 
     _registerAsIOThread = False  # another reactor may be the process's own
@@ -29,18 +29,18 @@ class LoopReactor(AsyncioSelectorReactor):
         self.startRunning(installSignalHandlers=False)
         spare_exit(self)
 
-    def taken(self) -> None:
-        """One client more."""
+    def acquire(self) -> None:
+        """Count one more client."""
         self._clients += 1
 
-    def left(self) -> None:
-        """One client less."""
+    def release(self) -> None:
+        """Count one client less; close the reactor after the last."""
         self._clients -= 1
         if not self._clients:
             self._asyncioEventloop.call_soon(self._end)
 
     def _end(self) -> None:
-        """Give everything back, unless another client has come meanwhile."""
+        """Close the reactor, unless another client has come meanwhile."""
         if self._clients or _reactors.get(self._asyncioEventloop) is not self:
             return
         del _reactors[self._asyncioEventloop]
@@ -49,7 +49,7 @@ class LoopReactor(AsyncioSelectorReactor):
         close_reactor(self)
         if self._timerHandle is not None:
             self._timerHandle.cancel()
-        # Stopping the pool waits for its threads, and one may be at work: let it be waited for elsewhere.
+        # Stopping the pool waits for its threads, which may be busy, so another thread does it.
         threading.Thread(target=self._stopThreadPool, daemon=True).start()
 
 
@@ -57,9 +57,10 @@ _reactors: MutableMapping[asyncio.AbstractEventLoop, LoopReactor] = WeakKeyDicti
 
 
 class ReactorLease:
-    """The right to a reactor over a loop, until :meth:`end`.
+    """A client's use of the reactor of a loop, until :meth:`end`.
 
-    :ivar reactor: where Twisted's asyncio reactor is installed and runs over this loop, that one.
+    :ivar reactor: the installed reactor if that is Twisted's asyncio reactor over this loop, else a
+        :class:`LoopReactor`.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -71,11 +72,11 @@ class ReactorLease:
         own = _reactors.get(loop)
         if own is None:
             own = _reactors[loop] = LoopReactor(loop)
-        own.taken()
+        own.acquire()
         self.reactor = self._own = own
 
     def end(self) -> None:
-        """Give it back; a second call does nothing."""
+        """Release the reactor; a second call does nothing."""
         own, self._own = self._own, None
         if own is not None:
-            own.left()
+            own.release()

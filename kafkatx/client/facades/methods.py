@@ -1,10 +1,10 @@
-"""What the facades for asyncio and for threads have in common: the methods that both hand on."""
+"""The methods that the facades for asyncio and for threads forward alike."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from kafkatx.client.admin import admin, configs, groups, quotas
 from kafkatx.client.consumer import consumer
@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 
 class ConsumerMethods(Facade):
-    """Of :class:`kafkatx.client.consumer.consumer.Consumer`, but for those that give records."""
+    """Methods of :class:`kafkatx.client.consumer.consumer.Consumer`, except those that return records."""
 
     assign = ForwardCall(consumer.Consumer.assign)
     unsubscribe = ForwardDeferred(consumer.Consumer.unsubscribe)
@@ -40,15 +40,15 @@ class ConsumerMethods(Facade):
         self,
         topics: Iterable[str] | None = None,
         pattern: str | re.Pattern[str] | None = None,
-        listener: Any = None,
+        listener: object = None,
     ) -> None:
-        """Share topics with the members of the group, instead of those before."""
-        told = None if listener is None else Listener(listener, self._bridge)
-        self._do(lambda: self.client.subscribe(topics, pattern, told))
+        """Subscribe to topics, in place of those before; the members of the group share their partitions."""
+        bridged = None if listener is None else Listener(listener, self._bridge)
+        self._do(lambda: self.client.subscribe(topics, pattern, bridged))
 
 
 class SimpleConsumerMethods(Facade):
-    """Of :class:`kafkatx.client.legacy.simple_consumer.SimpleConsumer`."""
+    """Methods of :class:`kafkatx.client.legacy.simple_consumer.SimpleConsumer`."""
 
     fetch = ForwardDeferred(simple_consumer.SimpleConsumer.fetch)
     multifetch = ForwardDeferred(simple_consumer.SimpleConsumer.multifetch)
@@ -56,18 +56,18 @@ class SimpleConsumerMethods(Facade):
 
 
 class ConnectorMethods(Facade, Generic[S]):
-    """Methods of :class:`~kafkatx.client.ConsumerConnector`; each facade makes its own streams."""
+    """Methods of :class:`~kafkatx.client.ConsumerConnector`; each facade has streams of its own type."""
 
     commit_offsets = ForwardDeferred(consumer_connector.ConsumerConnector.commit_offsets)
 
     def _stream(self, stream: MessageStream) -> S:
-        """A stream, as this side iterates over it."""
+        """Wrap a Twisted stream."""
         raise NotImplementedError
 
     def create_message_streams(self, topics: Mapping[str, int]) -> dict[str, list[S]]:
-        """Read topics: for each so many streams as are asked for, which share its partitions.
+        """Create streams: for each topic the given number, which share its partitions.
 
-        Once per connector, for all that is to be read.
+        To be called once per connector.
 
         :raises KafkaTXError: there are streams already, no ``group.id``, or less than one stream for a topic.
         """
@@ -75,7 +75,7 @@ class ConnectorMethods(Facade, Generic[S]):
         return {topic: [self._stream(stream) for stream in streams] for topic, streams in made.items()}
 
     def create_message_streams_by_filter(self, filter: TopicFilter, streams: int = 1) -> list[S]:
-        """Read all topics that a filter wants, now and when they come to be; each stream may have several.
+        """Create streams of all topics that a filter accepts, also of topics created later.
 
         :param filter: a :class:`~kafkatx.clientcore.legacy.topic_filter.Whitelist` or ``Blacklist``.
         :raises KafkaTXError: as :meth:`create_message_streams`.
@@ -85,7 +85,7 @@ class ConnectorMethods(Facade, Generic[S]):
 
 
 class GroupsMethods(Facade):
-    """Of :class:`kafkatx.client.admin.groups.Groups`."""
+    """Methods of :class:`kafkatx.client.admin.groups.Groups`."""
 
     listings = ForwardDeferred(groups.Groups.listings)
     describe = ForwardDeferred(groups.Groups.describe)
@@ -97,21 +97,21 @@ class GroupsMethods(Facade):
 
 
 class ConfigsMethods(Facade):
-    """Of :class:`kafkatx.client.admin.configs.Configs`."""
+    """Methods of :class:`kafkatx.client.admin.configs.Configs`."""
 
     describe = ForwardDeferred(configs.Configs.describe)
     alter = ForwardDeferred(configs.Configs.alter)
 
 
 class QuotasMethods(Facade):
-    """Of :class:`kafkatx.client.admin.quotas.Quotas`."""
+    """Methods of :class:`kafkatx.client.admin.quotas.Quotas`."""
 
     describe = ForwardDeferred(quotas.Quotas.describe)
     alter = ForwardDeferred(quotas.Quotas.alter)
 
 
 class AdminMethods(Facade):
-    """Of :class:`kafkatx.client.admin.admin.Admin`; its parts each side makes of the three above."""
+    """Methods of :class:`kafkatx.client.admin.admin.Admin`; its parts are made from the classes above."""
 
     create_topic = ForwardDeferred(admin.Admin.create_topic)
     delete_topic = ForwardDeferred(admin.Admin.delete_topic)

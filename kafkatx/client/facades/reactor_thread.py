@@ -1,4 +1,4 @@
-"""A reactor in a thread of its own, and calls into it that wait."""
+"""A reactor in a thread of its own, and blocking calls into it from other threads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class ReactorThread:
-    """A reactor that runs until :meth:`stop`; the process may end without that.
+    """A reactor in a daemon thread, which runs until :meth:`stop` or the end of the process.
 
-    :ivar reactor: to be used in its thread only, but for ``callFromThread``.
+    :ivar reactor: to be used in its thread only, except for ``callFromThread``.
     """
 
     def __init__(self, name: str) -> None:
@@ -31,7 +31,7 @@ class ReactorThread:
         self.reactor._registerAsIOThread = False  # another reactor may be the process's own
         spare_exit(self.reactor)
         self._lock = threading.Lock()
-        self._asked: set[_ThreadCall] = set()
+        self._calls: set[_ThreadCall[Any]] = set()
         self._ended = False
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -43,45 +43,45 @@ class ReactorThread:
         timeout_s: float | None = None,
         late: Callable[[T], None] | None = None,
     ) -> T:
-        """Call a function in the reactor's thread, and wait for what its Deferred fires with.
+        """Call a function in the reactor's thread; block until its Deferred fires, and return the result.
 
-        When nobody waits any more (a time-out, Ctrl-C), the Deferred is cancelled.
+        After a time-out or KeyboardInterrupt the Deferred is cancelled.
 
         :param timeout_s: None: wait for ever.
-        :param late: called in the reactor's thread with a result that came when nobody waited any more.
+        :param late: called in the reactor's thread with a result that came after a time-out or
+            KeyboardInterrupt.
         :raises RequestTimedOut: it took longer.
-        :raises ClientClosed: the thread has ended, perhaps meanwhile.
+        :raises ClientClosed: the thread has ended.
         :raises ForkedClient: this is a fork of the process that made it, and has no such thread.
         :raises KafkaTXError: this is the reactor's own thread, which must not wait for itself.
         """
         if threading.current_thread() is self._thread:
-            raise KafkaTXError("a call that blocks, from a callback in the reactor's own thread")
-        asking = _ThreadCall(function, late)
-        self._ask(asking)
+            raise KafkaTXError("a blocking call must not be made in a callback in the reactor's own thread")
+        call = _ThreadCall(function, late)
+        self._start(call)
         try:
-            done = wait([asking.outcome], timeout_s).done
+            done = wait([call.outcome], timeout_s).done
         except BaseException:
-            self.tell(asking.give_up)
+            self.tell(call.cancel)
             raise
         finally:
             with self._lock:
-                self._asked.discard(asking)
+                self._calls.discard(call)
         if not done:
-            self.tell(asking.give_up)
+            self.tell(call.cancel)
             raise RequestTimedOut(f"not done within {timeout_s:g} s")
-        result: T = asking.outcome.result()
-        return result
+        return call.outcome.result()
 
-    def _ask(self, asking: _ThreadCall) -> None:
+    def _start(self, call: _ThreadCall[T]) -> None:
         check_process(self._pid)
         with self._lock:
             if self._ended:
                 raise ClientClosed("the client's thread has ended")
-            self._asked.add(asking)
-            self.reactor.callFromThread(asking.start)
+            self._calls.add(call)
+            self.reactor.callFromThread(call.start)
 
-    def tell(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Have a function called in the reactor's thread, unless that has ended; waits for nothing."""
+    def tell(self, function: Callable[..., object], *arguments: object) -> None:
+        """Call a function in the reactor's thread without waiting; do nothing if the thread has ended."""
         if os.getpid() != self._pid:
             return
         with self._lock:
@@ -89,11 +89,11 @@ class ReactorThread:
                 self.reactor.callFromThread(function, *arguments)
 
     def do(self, function: Callable[[], T], timeout_s: float | None = None) -> T:
-        """Call a function that waits for nothing in the reactor's thread; otherwise as :meth:`call`."""
+        """Call a function that returns no Deferred in the reactor's thread; otherwise as :meth:`call`."""
         return self.call(lambda: maybeDeferred(function), timeout_s)
 
     def stop(self) -> None:
-        """End the thread; a second call does nothing."""
+        """Stop the reactor and end the thread; a second call does nothing."""
         if self._ended or self._pid != os.getpid():
             return
         self.tell(self.reactor.stop)
@@ -107,41 +107,41 @@ class ReactorThread:
         finally:
             with self._lock:
                 self._ended = True
-                left = list(self._asked)
-            for asking in left:
-                asking.end()
+                calls = list(self._calls)
+            for call in calls:
+                call.end()
 
 
-class _ThreadCall:
-    """One call. Its methods are called in the reactor's thread, so that none of them is in between another.
+class _ThreadCall(Generic[T]):
+    """One call. Its methods are called in the reactor's thread only, so they do not interleave.
 
-    :ivar outcome: what the one who waits gets.
+    :ivar outcome: the future that the caller waits for.
     """
 
-    def __init__(self, function: Callable[[], Any], late: Callable[[Any], None] | None) -> None:
-        self.outcome: Future[Any] = Future()
+    def __init__(self, function: Callable[[], Deferred[T]], late: Callable[[T], None] | None) -> None:
+        self.outcome: Future[T] = Future()
         self._function = function
         self._late = late
-        self._deferred: Deferred[Any] | None = None
+        self._deferred: Deferred[T] | None = None
 
     def start(self) -> None:
-        """Call it."""
+        """Call the function."""
         self._deferred = maybeDeferred(self._function)
         self._deferred.addCallbacks(
             self.outcome.set_result, lambda failure: self.outcome.set_exception(failure.value)
         )
 
     def end(self) -> None:
-        """The thread ends: who still waits waits in vain."""
+        """Fail the caller, because the thread ends."""
         if not self.outcome.done():
             self.outcome.set_exception(ClientClosed("the client's thread has ended"))
 
-    def give_up(self) -> None:
-        """Nobody waits any more."""
+    def cancel(self) -> None:
+        """Cancel the Deferred, because the caller does not wait any more."""
         assert self._deferred is not None
         self._deferred.cancel()
-        self.outcome.add_done_callback(self._come_late)  # which is at once, if it is done
+        self.outcome.add_done_callback(self._done_late)  # at once, if it is done
 
-    def _come_late(self, outcome: Future[Any]) -> None:
+    def _done_late(self, outcome: Future[T]) -> None:
         if self._late is not None and outcome.exception() is None:
             self._late(outcome.result())

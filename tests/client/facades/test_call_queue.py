@@ -8,22 +8,25 @@ from concurrent.futures import Future
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.interfaces import IReactorFromThreads
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
 
 from kafkatx.client.facades import call_queue
 from kafkatx.client.facades.call_queue import CallQueue
 from kafkatx.clientcore.errors import BufferExhausted, ClientClosed, RecordsLost
 
 
+@implementer(IReactorFromThreads)
 class Turns:
     """A reactor whose turns the test makes."""
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], Any]] = []
 
-    def callFromThread(self, function: Callable[[], Any]) -> None:
-        """Later."""
-        self.calls.append(function)
+    def callFromThread(self, callable: Callable[..., Any], *args: object, **kwargs: object) -> None:
+        """Call it in the next turn."""
+        self.calls.append(lambda: callable(*args, **kwargs))
 
     def turn(self) -> int:
         """Make one; how many calls that were."""
@@ -33,7 +36,7 @@ class Turns:
         return len(calls)
 
 
-class HandoverTests(SynchronousTestCase):
+class CallQueueTests(SynchronousTestCase):
     def setUp(self) -> None:
         """A queue of calls to a producer that has room."""
         self.reactor = Turns()
@@ -131,9 +134,9 @@ class HandoverTests(SynchronousTestCase):
 
     def test_rest(self) -> None:
         """Rest comes when all is made; at once if nothing was handed over."""
-        self.successResultOf(self.calls.rest())
+        self.successResultOf(self.calls.wait_until_empty())
         self.put(0)
-        waiting = self.calls.rest()
+        waiting = self.calls.wait_until_empty()
         self.assertNoResult(waiting)
         self.reactor.turn()
         self.successResultOf(waiting)

@@ -17,7 +17,7 @@ headers        array<struct<key: string, value: binary>>   the same; null where 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -42,7 +42,7 @@ _FIELDS = [
 ]
 
 
-def arrow_schema(include_headers: bool) -> Any:
+def arrow_schema(include_headers: bool) -> pa.Schema:
     """Return the ``pyarrow.Schema`` of the batches: exactly the one that Spark expects for the source's
     schema.
     """
@@ -55,28 +55,28 @@ class Constants:
     def __init__(self, topic: str, partition: int) -> None:
         self._topic = pa.scalar(topic, pa.string())
         self._partition = pa.scalar(partition, pa.int32())
-        self._made: dict[Any, Any] = {}
+        self._made: dict[pa.Scalar, pa.Array] = {}
 
-    def topic(self, rows: int) -> Any:
+    def topic(self, rows: int) -> pa.Array:
         """Return a column of the topic's name."""
         return self._cut(self._topic, rows)
 
-    def partition(self, rows: int) -> Any:
+    def partition(self, rows: int) -> pa.Array:
         """Return a column of the partition's number."""
         return self._cut(self._partition, rows)
 
-    def timestamp_type(self, kind: int, rows: int) -> Any:
+    def timestamp_type(self, kind: int, rows: int) -> pa.Array:
         """Return a column of one timestamp type."""
         return self._cut(pa.scalar(kind, pa.int32()), rows)
 
-    def _cut(self, value: Any, rows: int) -> Any:
+    def _cut(self, value: pa.Scalar, rows: int) -> pa.Array:
         made = self._made.get(value)
         if made is None or len(made) < rows:
             made = self._made[value] = pa.repeat(value, rows + rows // 8)
         return made[:rows]
 
 
-def record_batch(topic: str, partition: int, columns: Columns, schema: Any) -> Any:
+def record_batch(topic: str, partition: int, columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
     """Return one ``pyarrow.RecordBatch`` of records of one partition."""
     rows = len(columns.offsets)
     arrays = [
@@ -93,7 +93,7 @@ def record_batch(topic: str, partition: int, columns: Columns, schema: Any) -> A
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _timestamps(timestamps_ms: list[int]) -> Any:
+def _timestamps(timestamps_ms: list[int]) -> pa.Array:
     """Milliseconds as Spark's microseconds; null where those do not fit into 64 bits.
 
     Such times are written by producers that take nanoseconds for milliseconds. One record of theirs must
@@ -106,7 +106,9 @@ def _timestamps(timestamps_ms: list[int]) -> Any:
         return pa.array(fitting, pa.int64()).cast(TIMESTAMP)
 
 
-def pieces(batch: Any, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES) -> Iterator[Any]:
+def pieces(
+    batch: pa.RecordBatch, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES
+) -> Iterator[pa.RecordBatch]:
     """Cut a batch, without copying, into pieces of about *max_bytes* and at most *max_rows*.
 
     A single row is never cut, however large.

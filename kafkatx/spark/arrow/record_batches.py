@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
 
 import attrs
 import numpy as np
@@ -94,7 +93,7 @@ class Decoder:
         self._schema = arrow_schema(include_headers)
         self._constants = Constants(wanted.topic, wanted.partition)
 
-    def decode(self, chunk: memoryview) -> Iterator[Any]:
+    def decode(self, chunk: memoryview) -> Iterator[pa.RecordBatch]:
         """Yield the records of whole batches that are wanted; no Arrow batch is without rows.
 
         :raises CorruptRecords: a batch is not what it should be.
@@ -104,7 +103,7 @@ class Decoder:
             stored = (chunk[span.position : span.position + span.size] for span in run)
             yield from self._current(stored) if current else self._one_by_one(stored)
 
-    def _current(self, stored: Iterable[memoryview]) -> Iterator[Any]:
+    def _current(self, stored: Iterable[memoryview]) -> Iterator[pa.RecordBatch]:
         group = _Group()
         for raw in stored:
             try:
@@ -118,7 +117,7 @@ class Decoder:
         if group.headers:
             yield from self._together(group)
 
-    def _together(self, group: _Group) -> Iterator[Any]:
+    def _together(self, group: _Group) -> Iterator[pa.RecordBatch]:
         try:
             batch = self._arrow(group)
         except (UnsupportedRecords, IndexError):
@@ -127,7 +126,7 @@ class Decoder:
             if batch.num_rows:
                 yield from pieces(batch)
 
-    def _arrow(self, group: _Group) -> Any:
+    def _arrow(self, group: _Group) -> pa.RecordBatch:
         """Return all wanted records of a group.
 
         :raises UnsupportedRecords: some cannot be read here; :exc:`IndexError` likewise.
@@ -157,7 +156,7 @@ class Decoder:
         start, end = np.searchsorted(offsets, (self._wanted.start, self._wanted.end))
         return batch.slice(start, end - start)
 
-    def _one_by_one(self, stored: Iterable[memoryview]) -> Iterator[Any]:
+    def _one_by_one(self, stored: Iterable[memoryview]) -> Iterator[pa.RecordBatch]:
         _, _, start, end = wanted = self._wanted
         for columns in decode_columns(stored, start, end, self._check_crcs, self._include_headers):
             yield from pieces(record_batch(wanted.topic, wanted.partition, columns, self._schema))
@@ -204,7 +203,7 @@ def _timestamps(group: _Group, fields: Fields) -> Integers:
     return times
 
 
-def _timestamp_types(group: _Group, constants: Constants) -> Any:
+def _timestamp_types(group: _Group, constants: Constants) -> pa.Array:
     kinds = {LOG_APPEND_TIME if header.log_append_time else CREATE_TIME for header in group.headers}
     if len(kinds) == 1:
         return constants.timestamp_type(kinds.pop(), group.rows)
@@ -212,7 +211,7 @@ def _timestamp_types(group: _Group, constants: Constants) -> Any:
     return pa.array(np.where(by_broker, LOG_APPEND_TIME, CREATE_TIME), pa.int32())
 
 
-def _binary(buffer: Any, starts: Integers, ends: Integers, nulls: Booleans) -> Any:
+def _binary(buffer: pa.Buffer, starts: Integers, ends: Integers, nulls: Booleans) -> pa.Array:
     """Cut an array of byte strings out of a buffer; what lies between them is left out.
 
     The strings of an Arrow array are adjacent. So an array is made of the strings and the bytes between them,

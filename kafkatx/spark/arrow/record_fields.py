@@ -10,15 +10,16 @@ The checks are those of :func:`kafkatx.records.batch.read_columns`. A caller tha
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from kafkatx.records.varint import VARINT_BYTES, VARLONG_BYTES
 
-Integers: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
-Booleans: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
-Octets: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
+Integers: TypeAlias = npt.NDArray[np.int64]
+Booleans: TypeAlias = npt.NDArray[np.bool_]
+Octets: TypeAlias = npt.NDArray[np.uint8]
 
 _FEW = 64
 """Where fewer records than this have one length, looking for them costs more than going over them."""
@@ -169,7 +170,7 @@ def _varints(octets: Octets, at: Integers, max_bytes: int) -> tuple[Integers, In
 def _byte_strings(octets: Octets, at: Integers) -> tuple[Booleans, Integers, Integers]:
     """Read lengths, negative ones for null; return which are null, and where the others begin and end."""
     length, starts = _varints(octets, at, VARINT_BYTES)
-    # Half of the zigzag form of -1 is 0. Any other negative length gives a wrong end, which is found later.
+    # Half of the zigzag form of -1 is 0. Another negative length gives a wrong end, which is found later.
     return (length & 1).astype(bool), starts, starts + (length >> 1)
 
 

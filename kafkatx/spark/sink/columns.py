@@ -11,7 +11,6 @@ partition  int32   null: by the key's hash, and without a key one of them
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,8 +25,8 @@ SCHEMA = pa.schema(
 
 
 def by_topic(
-    batch: Any, columns: SinkColumns, topic: str | None, stamp: Stamp | None = None
-) -> Iterator[tuple[str, Any]]:
+    batch: pa.RecordBatch, columns: SinkColumns, topic: str | None, stamp: Stamp | None = None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield each topic with its rows as a ``pyarrow.RecordBatch``, in the order that they had.
 
     :param topic: of all rows; None: that of the topic column.
@@ -54,8 +53,8 @@ def by_topic(
         start += count
 
 
-def _rows(batch: Any, columns: SinkColumns, stamp: Stamp | None) -> Any:
-    def binary(index: int | None) -> Any:
+def _rows(batch: pa.RecordBatch, columns: SinkColumns, stamp: Stamp | None) -> pa.RecordBatch:
+    def binary(index: int | None) -> pa.Array:
         return (
             pa.nulls(batch.num_rows, pa.binary()) if index is None else batch.column(index).cast(pa.binary())
         )

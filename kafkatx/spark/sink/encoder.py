@@ -6,15 +6,15 @@ record's pieces behind each other. Its result has all records in one buffer, of 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkatx.clientcore.audit.server_header import Stamp
 from kafkatx.errors import KafkaTXError
 from kafkatx.records.varint import encode
+from kafkatx.spark.arrow.record_fields import Integers, Octets
 
 _NULL = b"\x01"  # the varint -1
 _START = b"\0\0"  # attributes and timestamp delta
@@ -26,7 +26,7 @@ class BadRow(KafkaTXError):
     """A row cannot be made a record of."""
 
 
-def buffers_of(column: Any) -> tuple[Any, Any, Any]:
+def buffers_of(column: pa.BinaryArray) -> tuple[Octets, Integers, Integers]:
     """Return the parts of a binary column as numpy arrays: its bytes, and the start and size of each value.
 
     :param column: a ``pyarrow.BinaryArray``; null is like empty.
@@ -37,15 +37,16 @@ def buffers_of(column: Any) -> tuple[Any, Any, Any]:
     return raw, bounds[:-1], np.diff(bounds)
 
 
-def sizes_of(column: Any) -> Any:
+def sizes_of(column: pa.BinaryArray) -> Integers:
     """Return the size of each value, 0 for null."""
-    return pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    sizes: Integers = (
+        pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    )
+    return sizes
 
 
-def varints(numbers: Any) -> Any:
-    """Encode each number of an int64 array, -2**31 to 2**31 - 1, as a zigzag varint: a
-    ``pyarrow.BinaryArray``.
-    """
+def varints(numbers: Integers) -> pa.BinaryArray:
+    """Encode each number of an int64 array, -2**31 to 2**31 - 1, as a zigzag varint."""
     zigzag = (numbers << 1) ^ (numbers >> 63)
     sizes = np.ones(len(numbers), np.int32)
     for group in range(1, _MOST_VARINT_BYTES):
@@ -58,7 +59,9 @@ def varints(numbers: Any) -> Any:
     return _binary(_bounds(sizes), pa.py_buffer(data))
 
 
-def encode_records(deltas: Any, keys: Any, values: Any, headers: Any) -> Any:
+def encode_records(
+    deltas: Integers, keys: pa.BinaryArray, values: pa.BinaryArray, headers: pa.BinaryArray
+) -> pa.BinaryArray:
     """Encode the records, their lengths before them: a ``pyarrow.BinaryArray`` without gaps between values.
 
     :param deltas: the offset deltas, an int64 array; timestamp deltas are 0.
@@ -66,12 +69,14 @@ def encode_records(deltas: Any, keys: Any, values: Any, headers: Any) -> Any:
     :param headers: as :func:`encode_headers` gives them.
     """
     parts = [_START, varints(deltas), *_sized(keys), *_sized(values), _or_scalar(headers, _NO_HEADERS)]
-    lengths = sum(len(part) if isinstance(part, bytes) else sizes_of(part) for part in parts)
+    lengths: Integers = np.zeros(len(deltas), np.int64)
+    for part in parts:
+        lengths += len(part) if isinstance(part, bytes) else sizes_of(part)
     columns = [pa.scalar(part, pa.binary()) if isinstance(part, bytes) else part for part in parts]
     return pc.binary_join_element_wise(varints(lengths), *columns, b"")
 
 
-def _sized(column: Any) -> list[Any]:
+def _sized(column: pa.BinaryArray) -> list[pa.BinaryArray | bytes]:
     """Return a column's sizes and values, as pieces of records."""
     if column.null_count == len(column):
         return [_NULL]
@@ -82,13 +87,13 @@ def _sized(column: Any) -> list[Any]:
     return [varints(sizes), column.fill_null(b"")]
 
 
-def _or_scalar(column: Any, default: bytes) -> Any:
+def _or_scalar(column: pa.BinaryArray, default: bytes) -> pa.BinaryArray | bytes:
     if column.null_count == len(column):
         return default
     return column.fill_null(default) if column.null_count else column
 
 
-def stamps(stamp: Stamp | None, count: int) -> Any:
+def stamps(stamp: Stamp | None, count: int) -> pa.BinaryArray:
     """Return the headers of *count* records without headers of their own, encoded as by
     :func:`encode_headers`.
     """
@@ -102,7 +107,7 @@ def _header(stamp: Stamp) -> bytes:
     return encode(len(name)) + name + encode(len(value)) + value
 
 
-def encode_headers(column: Any, stamp: Stamp | None = None) -> Any:
+def encode_headers(column: pa.ListArray, stamp: Stamp | None = None) -> pa.BinaryArray:
     """Encode the headers of each record, their count first: a ``pyarrow.BinaryArray``; null where there are
     none.
 
@@ -135,11 +140,11 @@ def encode_headers(column: Any, stamp: Stamp | None = None) -> Any:
     return pc.binary_join_element_wise(varints(counts + lacks), together, added, b"")
 
 
-def _bounds(sizes: Any) -> Any:
+def _bounds(sizes: Integers | npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     bounds = np.zeros(len(sizes) + 1, np.int32)
     np.cumsum(sizes, out=bounds[1:])
     return bounds
 
 
-def _binary(bounds: Any, data: Any) -> Any:
+def _binary(bounds: npt.NDArray[np.int32], data: Octets) -> pa.BinaryArray:
     return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), data])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from kafkatx.clientcore.producer.batch import RECORD_OVERHEAD_BYTES
+from kafkatx.spark.arrow.record_fields import Integers
 from kafkatx.spark.sink.encoder import BadRow, encode_records, sizes_of
 from kafkatx.spark.sink.murmur import murmur2_column
 
@@ -36,7 +37,7 @@ class RoundRobin:
         """Begin anywhere: tasks that write little are many."""
         self._at = (source or random.Random()).randrange(1 << 31)
 
-    def take(self, count: int, partitions: int) -> Any:
+    def take(self, count: int, partitions: int) -> Integers:
         """Return the partitions of the next *count* batches."""
         taken = (self._at + np.arange(count)) % partitions
         self._at += count
@@ -44,7 +45,11 @@ class RoundRobin:
 
 
 def encoded(
-    rows: Any, partitions: int, batch_bytes: int, round_robin: RoundRobin, ignore_keys: bool = False
+    rows: pa.RecordBatch,
+    partitions: int,
+    batch_bytes: int,
+    round_robin: RoundRobin,
+    ignore_keys: bool = False,
 ) -> Iterator[Encoded]:
     """Yield batches of a topic's rows, by partition, rows of one partition in the order that they had.
 
@@ -71,7 +76,7 @@ def encoded(
     yield from _sliced(encode_records(deltas, keys, values, headers), starts, targets, payload)
 
 
-def highest(rows: Any) -> int:
+def highest(rows: pa.RecordBatch) -> int:
     """Return the highest number in the partition column; -1 if there is none.
 
     :raises BadRow: one is negative.
@@ -82,13 +87,13 @@ def highest(rows: Any) -> int:
     return int(asked.max(initial=-1))
 
 
-def largest(rows: Any) -> int:
+def largest(rows: pa.RecordBatch) -> int:
     """Return the maximum bytes of the largest record."""
     keys, values, headers, _ = rows.columns
     return int((sizes_of(keys) + sizes_of(values) + sizes_of(headers)).max()) + RECORD_OVERHEAD_BYTES
 
 
-def _by_key(targets: Any, keys: Any, partitions: int) -> None:
+def _by_key(targets: Integers, keys: pa.BinaryArray, partitions: int) -> None:
     if keys.null_count == len(keys):
         return
     chosen = (murmur2_column(keys) & 0x7FFFFFFF).astype(np.int64) % partitions
@@ -96,17 +101,17 @@ def _by_key(targets: Any, keys: Any, partitions: int) -> None:
     targets[given] = chosen[given]
 
 
-def _by_column(targets: Any, asked: Any) -> None:
+def _by_column(targets: Integers, asked: pa.Array) -> None:
     given = asked.is_valid().to_numpy(zero_copy_only=False)
     targets[given] = asked.drop_null().to_numpy()
 
 
-def _round_robin(sizes: Any, partitions: int, batch_bytes: int, round_robin: RoundRobin) -> Any:
+def _round_robin(sizes: Integers, partitions: int, batch_bytes: int, round_robin: RoundRobin) -> Integers:
     starts = _starts(np.zeros(len(sizes), np.int64), sizes, batch_bytes)
     return np.repeat(round_robin.take(len(starts) - 1, partitions), np.diff(starts))
 
 
-def _starts(targets: Any, sizes: Any, batch_bytes: int) -> Any:
+def _starts(targets: Integers, sizes: Integers, batch_bytes: int) -> Integers:
     """Return the starts of batches in rows sorted by partition, followed by the count of rows."""
     ends = np.cumsum(sizes)
     starts = [0]
@@ -119,7 +124,9 @@ def _starts(targets: Any, sizes: Any, batch_bytes: int) -> Any:
     return np.array(starts)
 
 
-def _sliced(records: Any, starts: Any, targets: Any, payload: Any) -> Iterator[Encoded]:
+def _sliced(
+    records: pa.BinaryArray, starts: Integers, targets: Integers, payload: Integers
+) -> Iterator[Encoded]:
     _, offsets, data = records.buffers()
     bounds = np.frombuffer(offsets, np.int32, len(records) + 1, 4 * records.offset)[starts].tolist()
     payloads = np.add.reduceat(payload, starts[:-1]).tolist()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 
@@ -29,7 +28,7 @@ GATHER_BYTES = 8 << 20
 """What is gathered before it is sent, so that each of many partitions gets large batches."""
 
 
-def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[Any]) -> WriteTotals:
+def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> WriteTotals:
     """Write all rows and wait until they are acknowledged; without rows, connect to no broker.
 
     :param batches: ``pyarrow.RecordBatch`` objects.
@@ -66,7 +65,7 @@ def connect(settings: ClientSettings) -> Cluster:
     )
 
 
-def _bounded(batches: Iterable[Any]) -> Iterator[Any]:
+def _bounded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Split batches, which can be of any size, as sorting and encoding take several times as much memory."""
     for batch in batches:
         yield from pieces(batch, batch.num_rows, GATHER_BYTES)
@@ -84,10 +83,10 @@ class Task:
         self._ignore_keys = settings[producer.PARTITIONER_IGNORE_KEYS]
         self._most_bytes = limits.max_bytes
         self._gather_bytes = min(GATHER_BYTES, limits.buffer_bytes)
-        self._gathered: dict[str, list[Any]] = {}
+        self._gathered: dict[str, list[pa.RecordBatch]] = {}
         self._bytes = 0
 
-    def add(self, topic: str, rows: Any) -> None:
+    def add(self, topic: str, rows: pa.RecordBatch) -> None:
         """Take a topic's rows; raises as :func:`write`."""
         self._gathered.setdefault(topic, []).append(rows)
         self._bytes += rows.nbytes
@@ -102,14 +101,14 @@ class Task:
             for rows in table.to_batches():
                 self._send(topic, rows)
 
-    def _send(self, topic: str, rows: Any) -> None:
+    def _send(self, topic: str, rows: pa.RecordBatch) -> None:
         partitions = self._checked(topic, rows)
         batch_bytes = self._writer.max_bytes()
         for batch in encoded(rows, partitions, batch_bytes, self._round_robin, self._ignore_keys):
             to = TopicPartition(topic, batch.partition)
             self._writer.send(to, batch.records, batch.rows, batch.payload_bytes)
 
-    def _checked(self, topic: str, rows: Any) -> int:
+    def _checked(self, topic: str, rows: pa.RecordBatch) -> int:
         """Return the number of the topic's partitions, if all rows can be written to it."""
         wanted = highest(rows)
         partitions = self._writer.partitions(topic, at_least=wanted + 1)

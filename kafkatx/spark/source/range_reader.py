@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kafkatx.blocking import Cluster, OffsetOutOfRange, Reader, UnknownTopic
 from kafkatx.errors import ErrorCode, RequestError
@@ -12,12 +12,15 @@ from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.options.client import ClientSettings
 from kafkatx.spark.source.plan import DataLoss, connect
 
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
 log = logging.getLogger(__name__)
 
 
 def read_range(
     client: ClientSettings, wanted: OffsetRange, include_headers: bool, fail_on_data_loss: bool
-) -> Iterator[Any]:
+) -> Iterator[RecordBatch]:
     """Yield ``pyarrow.RecordBatch`` objects of at most 64 Ki rows and about 32 MiB.
 
     Two fetch replies and the records of one batch are held at a time, however large the range is.
@@ -35,7 +38,7 @@ def surviving(
     wanted: OffsetRange,
     include_headers: bool,
     fail_on_data_loss: bool,
-) -> Iterator[Any]:
+) -> Iterator[RecordBatch]:
     """Yield the records of a range; go on behind offsets that are gone, or fail.
 
     :raises DataLoss: some are gone, and that is a failure.
@@ -58,7 +61,7 @@ def surviving(
 
 def _batches(
     cluster: Cluster, client: ClientSettings, wanted: OffsetRange, include_headers: bool
-) -> Iterator[Any]:
+) -> Iterator[RecordBatch]:
     # pyarrow and numpy take 0.2 s to import; the driver's planning does without.
     from kafkatx.spark.arrow.record_batches import Decoder
 

@@ -8,11 +8,12 @@ same; here each task adds its partition up by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkatx.errors import SettingError
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Table
     from pyspark.sql import DataFrame
 
 
@@ -44,8 +45,10 @@ def in_partitions(records: DataFrame, by: Sequence[str], *, sums: Sequence[str] 
     return records.select(*by, *sums).mapInArrow(_counter(tuple(by), tuple(sums)), schema)
 
 
-def _counter(by: Sequence[str], sums: Sequence[str]) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    def count(batches: Iterable[Any]) -> Iterator[Any]:
+def _counter(
+    by: Sequence[str], sums: Sequence[str]
+) -> Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]:
+    def count(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
         import pyarrow as pa
 
         total = None
@@ -59,7 +62,7 @@ def _counter(by: Sequence[str], sums: Sequence[str]) -> Callable[[Iterable[Any]]
     return count
 
 
-def _added_up(table: Any, by: Sequence[str], sums: Sequence[str]) -> Any:
+def _added_up(table: Table, by: Sequence[str], sums: Sequence[str]) -> Table:
     names = ["count", *sums]
     added = table.group_by(list(by)).aggregate([(name, "sum") for name in names])
     return added.select([*by, *(f"{name}_sum" for name in names)]).rename_columns([*by, *names])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -26,9 +26,9 @@ DEAD_SCHEMA = pa.schema([*(_SOURCE.field(name) for name in _DEAD), ("reason", pa
 class Decoded(NamedTuple):
     """The result of decoding one batch; each record is a row or a dead letter."""
 
-    rows: Any
+    rows: pa.RecordBatch
     """``pyarrow.RecordBatch``: the decoder's columns, then :data:`KAFKA_COLUMNS`."""
-    dead: Any | None
+    dead: pa.RecordBatch | None
     """``pyarrow.RecordBatch`` as :data:`DEAD_SCHEMA`; None if there are none."""
     drift: dict[str, str]
     """Fields that no column is there for, and their types; of a struct only the fields that it lacks.
@@ -47,7 +47,7 @@ class Decoding(Protocol):
     def columns(self) -> list[Column]:
         """Return the columns of the rows, without those that name a row's origin in Kafka."""
 
-    def decode(self, topic: str, batch: Any) -> Decoded:
+    def decode(self, topic: str, batch: pa.RecordBatch) -> Decoded:
         """Decode a ``pyarrow.RecordBatch`` of the source's columns; every record of it is of *topic*."""
 
 
@@ -63,6 +63,6 @@ class Undecoded:
         """Return the source's columns."""
         return columns_of(arrow.arrow_schema(self._include_headers))
 
-    def decode(self, topic: str, batch: Any) -> Decoded:
+    def decode(self, topic: str, batch: pa.RecordBatch) -> Decoded:
         """Return the same batch."""
         return Decoded(batch, None, {})

@@ -12,7 +12,7 @@ from kafkatx.spark.ingest.decoder.inference import ELEMENT, MAX_FIELDS, bad_name
 from kafkatx.spark.ingest.decoder.scalars import FITTERS, NATURAL, Misfit, excerpt
 from kafkatx.spark.ingest.table.columns import Column, arrow_type, ddl_type
 
-Path = tuple[Any, ...]
+Path = tuple[object, ...]
 
 
 class Fit:
@@ -22,23 +22,23 @@ class Fit:
     leaves = 1
     """How many simple columns it is made of."""
 
-    def __init__(self, found: Any) -> None:
+    def __init__(self, found: pa.DataType) -> None:
         word = ddl_type(found)
         self.type = found
         self.natural = NATURAL.get(word, frozenset())
-        self._fit: Callable[[Any], Any] = FITTERS.get(word, self._fit_nested)
+        self._fit: Callable[[object], object] = FITTERS.get(word, self._fit_nested)
 
-    def fit(self, value: Any) -> Any:
+    def fit(self, value: object) -> object:
         """Return the value in the form that Arrow takes.
 
         :raises Misfit: the value does not fit.
         """
         return None if value is None else self._fit(value)
 
-    def _fit_nested(self, value: Any) -> Any:
+    def _fit_nested(self, value: object) -> object:
         raise NotImplementedError
 
-    def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, Any]]:
+    def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, object]]:
         """Values, not void, that are in *value* and that nothing is there for, with the way to each.
 
         :param room: how many more columns the table may get.
@@ -52,14 +52,14 @@ class ListFit(Fit):
 
     nested = True
 
-    def __init__(self, found: Any) -> None:
+    def __init__(self, found: pa.DataType) -> None:
         super().__init__(found)
         self._element = fit_of(found.value_type)
         self.leaves = self._element.leaves
         fields = self._element.fields if isinstance(self._element, StructFit) else {}
         self._entries = fields.keys() == {"key", "value"}
 
-    def _fit_nested(self, value: Any) -> Any:
+    def _fit_nested(self, value: object) -> object:
         items = self._items(value)
         if not isinstance(items, (list, tuple)):
             raise Misfit(f"{excerpt(value)} is no list")
@@ -69,12 +69,12 @@ class ListFit(Fit):
         except Misfit as misfit:
             raise misfit.within("[]") from None
 
-    def _items(self, value: Any) -> Any:
+    def _items(self, value: object) -> Any:
         if self._entries and isinstance(value, Mapping):
             return [{"key": key, "value": item} for key, item in value.items()]
         return value
 
-    def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, Any]]:
+    def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, object]]:
         """Yield the unknown fields of all elements."""
         if self._element.nested:
             for item in self._items(value) or ():
@@ -86,14 +86,14 @@ class StructFit(Fit):
 
     nested = True
 
-    def __init__(self, found: Any) -> None:
+    def __init__(self, found: pa.DataType) -> None:
         super().__init__(found)
         self.fields = {field.name: fit_of(field.type) for field in found}
         self.leaves = sum(field.leaves for field in self.fields.values())
         self._nested = [name for name, field in self.fields.items() if field.nested]
         self._lower = {name.lower() for name in self.fields}
 
-    def _fit_nested(self, value: Any) -> Any:
+    def _fit_nested(self, value: object) -> object:
         if not isinstance(value, Mapping):
             raise Misfit(f"{excerpt(value)} is no object")
         made = {}
@@ -104,7 +104,7 @@ class StructFit(Fit):
                 raise misfit.within(name) from None
         return made
 
-    def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, Any]]:
+    def unknown(self, value: Any, path: Path, room: int) -> Iterator[tuple[Path, object]]:
         """Fields that are new, and those that are new in known ones."""
         if value is None:
             return
@@ -132,7 +132,7 @@ def room_beside(leaves: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def fit_of(found: Any) -> Fit:
+def fit_of(found: pa.DataType) -> Fit:
     """Return the conversion for columns of a ``pyarrow.DataType``."""
     if pa.types.is_struct(found):
         return StructFit(found)

@@ -7,7 +7,6 @@ take names of 255 bytes, and paths of some thousand.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +27,7 @@ class FolderNames:
         self._names = [name for name in partition_by if name not in DERIVED]
         self._lower = {name.lower(): name for name in self._names}
 
-    def refused(self, columns: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    def refused(self, columns: Mapping[str, pa.Array]) -> Iterator[tuple[int, str]]:
         """Yield the places of rows whose folders cannot be, and why.
 
         :param columns: arrays by name; a column that is not there is null in all rows.
@@ -47,7 +46,7 @@ class FolderNames:
                 if code in wrong:
                     yield place, wrong[code]
 
-    def _may_be_long(self, name: str, column: Any) -> bool:
+    def _may_be_long(self, name: str, column: pa.Array) -> bool:
         longest = pc.max(pc.binary_length(column)).as_py() or 0
         return len(escaped(name).encode()) + 1 + _ESCAPED_BYTES * longest > self._most
 
@@ -60,7 +59,7 @@ class FolderNames:
             f"{self._most} is the most"
         )
 
-    def conflict_of(self, name: Any, value: Any) -> str | None:
+    def conflict_of(self, name: object, value: object) -> str | None:
         """Return the reason why the folders keep a new field from becoming a column; None if they do not."""
         called = self._lower.get(name.lower()) if isinstance(name, str) else None
         if called is None:

@@ -91,7 +91,7 @@ class Seen:
             for item in value:
                 element.add(item, depth + 1)
 
-    def _add_fields(self, value: Mapping[Any, Any], depth: int) -> None:
+    def _add_fields(self, value: Mapping[object, object], depth: int) -> None:
         for name, item in value.items():
             if is_void(item):
                 continue
@@ -114,7 +114,7 @@ class Seen:
         """Return the number of fields below."""
         return sum((step is not ELEMENT) + child._size() for step, child in self._fields.items())
 
-    def field(self, name: Any) -> Seen | None:
+    def field(self, name: object) -> Seen | None:
         """Return the types seen in a field; None if it cannot be a field beside the others, or there are too
         many.
         """
@@ -141,7 +141,7 @@ class Seen:
                 self._lower.add(step.lower())
         return self._fields[step]
 
-    def add_type(self, found: Any) -> None:
+    def add_type(self, found: pa.DataType) -> None:
         """Add a ``pyarrow.DataType`` that another decoding has seen."""
         if pa.types.is_struct(found):
             for field in found:
@@ -155,7 +155,7 @@ class Seen:
         else:
             self._become(next(word for word, known in _TYPES.items() if known == found))
 
-    def admit(self, paths: Sequence[Sequence[Any]]) -> list[Seen] | None:
+    def admit(self, paths: Sequence[Sequence[object]]) -> list[Seen] | None:
         """Make the fields at the ends of paths whose other steps are known: all of them, or none.
 
         :return: what is seen in each; None if one of them cannot be a field, or there are too many.
@@ -181,19 +181,19 @@ class Seen:
                 found.append(field)
         return found
 
-    def _below(self, path: Iterable[Any]) -> Seen | None:
+    def _below(self, path: Iterable[object]) -> Seen | None:
         """Return the types seen at the end of a path; None if there are none."""
         seen: Seen | None = self
         for step in path:
             seen = None if seen is None else seen._fields.get(step)
         return seen
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, pa.DataType]:
         """Return the fields that have a type, and their types."""
         found = {name: seen.type() for name, seen in self._fields.items()}
         return {name: kind for name, kind in found.items() if kind is not None}
 
-    def type(self) -> Any | None:
+    def type(self) -> pa.DataType | None:
         """Return the ``pyarrow.DataType``; None if no value had one."""
         if self._word == _ARRAY:
             element = self._fields[ELEMENT].type() if ELEMENT in self._fields else None
@@ -226,7 +226,7 @@ def is_void(value: Any, depth: int = 0) -> bool:
     return word == _ARRAY and all(is_void(item, depth + 1) for item in value)
 
 
-def bad_name(name: Any) -> str | None:
+def bad_name(name: object) -> str | None:
     """Return the reason why a field's name keeps it from becoming a column; None if it does not."""
     if not isinstance(name, str) or not name:
         return "its name is no text" if name != "" else "its name is empty"

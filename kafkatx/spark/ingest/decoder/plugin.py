@@ -19,7 +19,7 @@ SINGLE = "value"
 """The column of objects that are no mappings."""
 
 _RESERVED = tuple(KAFKA_COLUMNS)
-_NOTHING: Mapping[str, Any] = {}
+_NOTHING: Mapping[object, object] = {}
 
 
 class PluginDecoding:
@@ -43,7 +43,7 @@ class PluginDecoding:
         """Return the known columns; a decoder that declares none may add more."""
         return list(self._columns)
 
-    def decode(self, topic: str, batch: Any) -> Decoded:
+    def decode(self, topic: str, batch: pa.RecordBatch) -> Decoded:
         """Make each record a row or a dead letter; one without a value (a tombstone) is a row of nulls."""
         table = table_fit(self._columns, _RESERVED)
         dead: Dead = {}
@@ -61,10 +61,10 @@ class PluginDecoding:
         alive = pa.array([place not in dead for place in range(batch.num_rows)], pa.bool_())
         return Decoded(rows.filter(alive), dead_letters(batch, dead), drift)
 
-    def _objects(self, topic: str, values: Sequence[bytes | None], dead: Dead) -> list[Any]:
+    def _objects(self, topic: str, values: Sequence[bytes | None], dead: Dead) -> list[object]:
         """Return the decoder's object for each value; None where there is no value, and where it raises."""
         decode = self._decoder.decode
-        made: list[Any] = []
+        made: list[object] = []
         for place, value in enumerate(values):
             try:
                 made.append(None if value is None else decode(topic, value))
@@ -73,7 +73,7 @@ class PluginDecoding:
                 made.append(None)
         return made
 
-    def _reason(self, error: Exception, value: Any) -> str:
+    def _reason(self, error: Exception, value: object) -> str:
         try:
             what = " ".join(str(error).split())[: MAX_REASON // 2]
         except Exception:  # as above
@@ -82,11 +82,11 @@ class PluginDecoding:
             what = f"{type(error).__name__}: {what}"
         return f"{self._name}: {what}: {excerpt(value)}"
 
-    def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> list[Any]:
+    def _arrays(self, table: TableFit, found: list[object], dead: Dead) -> list[object]:
         """Return the table's columns."""
         raise NotImplementedError
 
-    def _drift(self, table: TableFit, found: list[Any], dead: Dead) -> dict[str, str]:
+    def _drift(self, table: TableFit, found: list[object], dead: Dead) -> dict[str, str]:
         """Fields that no column is there for."""
         return {}
 
@@ -94,7 +94,7 @@ class PluginDecoding:
 class DeclaredDecoding(PluginDecoding):
     """By an ``IRowDecoder``: rows are tuples in the order of its columns."""
 
-    def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> list[Any]:
+    def _arrays(self, table: TableFit, found: list[object], dead: Dead) -> list[object]:
         width = len(table.fields)
         nothing = (None,) * width
         rows = [nothing if row is None else row for row in found]
@@ -125,27 +125,27 @@ class InferringDecoding(PluginDecoding):
         super().__init__(name, decoder, columns, time_column, partition_by)
         self._fixed = fixed
 
-    def _arrays(self, table: TableFit, found: list[Any], dead: Dead) -> list[Any]:
+    def _arrays(self, table: TableFit, found: list[object], dead: Dead) -> list[object]:
         rows = [_mapping(value) for value in found]
         return [
             make_array(name, field, [row.get(name) for row in rows], dead)
             for name, field in table.fields.items()
         ]
 
-    def _drift(self, table: TableFit, found: list[Any], dead: Dead) -> dict[str, str]:
+    def _drift(self, table: TableFit, found: list[object], dead: Dead) -> dict[str, str]:
         if self._fixed:
             return {}
         seen = unknown_fields(table, [_mapping(value) for value in found], dead, self._folders)
         return {name: ddl_type(kind) for name, kind in seen.fields().items()}
 
 
-def _mapping(value: Any) -> Mapping[Any, Any]:
+def _mapping(value: object) -> Mapping[object, object]:
     if value is None:
         return _NOTHING
     return value if isinstance(value, (dict, Mapping)) else {SINGLE: value}
 
 
-def dead_letters(batch: Any, dead: Dead) -> Any:
+def dead_letters(batch: pa.RecordBatch, dead: Dead) -> pa.RecordBatch:
     """Return the dead letters among the records of a batch, as ``DEAD_SCHEMA``."""
     places = sorted(dead)
     taken = batch.take(pa.array(places, pa.int64()))

@@ -6,11 +6,10 @@ Columns whose values all have the type that Arrow expects are converted by C cod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
-from kafkatx.spark.ingest.decoder.fit import Fit, TableFit
+from kafkatx.spark.ingest.decoder.fit import Fit, Path, TableFit
 from kafkatx.spark.ingest.decoder.folder_names import FolderNames
 from kafkatx.spark.ingest.decoder.inference import Seen
 from kafkatx.spark.ingest.decoder.scalars import Misfit, excerpt
@@ -21,7 +20,7 @@ Dead = dict[int, str]
 _REFUSED = (pa.ArrowException, OverflowError, UnicodeError)
 
 
-def make_array(name: str, field: Fit, values: Sequence[Any], dead: Dead) -> Any:
+def make_array(name: str, field: Fit, values: Sequence[object], dead: Dead) -> pa.Array:
     """Return a ``pyarrow.Array`` of a column; where a value does not fit it has null, and *dead* has a
     reason.
     """
@@ -42,7 +41,7 @@ def make_array(name: str, field: Fit, values: Sequence[Any], dead: Dead) -> Any:
 
 
 def unknown_fields(
-    table: TableFit, rows: Sequence[Mapping[Any, Any]], dead: Dead, folders: FolderNames
+    table: TableFit, rows: Sequence[Mapping[object, object]], dead: Dead, folders: FolderNames
 ) -> Seen:
     """Return the fields of rows, dead ones apart, that have no column.
 
@@ -73,7 +72,7 @@ def unknown_fields(
     return seen
 
 
-def _not_admitted(found: Sequence[tuple[Any, Any]], room: int) -> str:
+def _not_admitted(found: Sequence[tuple[Path, object]], room: int) -> str:
     count, first = len({path[-1] for path, _ in found}), excerpt(found[0][0][-1])
     if count > room:
         return f"{count} new fields, as {first}: the table gets {room} more columns at most"

@@ -63,7 +63,7 @@ def excerpt(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
-def fit_boolean(value: Any) -> Any:
+def fit_boolean(value: object) -> object:
     """Convert a value to a boolean.
 
     :raises Misfit: it is neither true nor false.
@@ -73,10 +73,10 @@ def fit_boolean(value: Any) -> Any:
     raise Misfit(f"{excerpt(value)} is no boolean")
 
 
-def _fit_whole(word: str, bits: int) -> Callable[[Any], Any]:
+def _fit_whole(word: str, bits: int) -> Callable[[object], object]:
     limit = 1 << (bits - 1)
 
-    def fit(value: Any) -> Any:
+    def fit(value: object) -> object:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             whole = int(value) if value == value and abs(value) < 2 * limit else None
             if whole == value and -limit <= whole < limit:
@@ -86,7 +86,7 @@ def _fit_whole(word: str, bits: int) -> Callable[[Any], Any]:
     return fit
 
 
-def fit_double(value: Any) -> Any:
+def fit_double(value: object) -> object:
     """Convert a value to a double.
 
     :raises Misfit: it is no number, or one that a double would round.
@@ -100,7 +100,7 @@ def fit_double(value: Any) -> Any:
     raise Misfit(f"{excerpt(value)} is no double")
 
 
-def fit_float(value: Any) -> Any:
+def fit_float(value: object) -> object:
     """Convert a value to a float.
 
     :raises Misfit: it is no number, beyond a float's range, or a whole one that a float would round.
@@ -115,7 +115,7 @@ def fit_float(value: Any) -> Any:
     return number
 
 
-def fit_string(value: Any) -> Any:
+def fit_string(value: object) -> Any:
     """Convert a value to text.
 
     :raises Misfit: it has no text, or text that UTF-8 cannot encode.
@@ -128,7 +128,7 @@ def fit_string(value: Any) -> Any:
     return text
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """Return a value that is not text as its JSON. What JSON lacks is written as Python writes it; bytes as
     text if they are UTF-8.
 
@@ -144,7 +144,7 @@ def json_text(value: Any) -> str:
         raise Misfit(f"{excerpt(value)} has no text: {error}") from None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -152,7 +152,7 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, (datetime, date)) else str(value)
 
 
-def fit_binary(value: Any) -> Any:
+def fit_binary(value: object) -> object:
     """Convert a value to bytes.
 
     :raises Misfit: it is neither bytes nor base64.
@@ -167,7 +167,7 @@ def fit_binary(value: Any) -> Any:
     raise Misfit(f"{excerpt(value)} is no binary: bytes or base64")
 
 
-def fit_timestamp(value: Any) -> Any:
+def fit_timestamp(value: object) -> object:
     """Convert a value to a timestamp.
 
     :raises Misfit: it is no time between the years 1 and 9999.
@@ -199,7 +199,7 @@ def parse_time(text: str) -> datetime:
     return moment.astimezone(timezone.utc)
 
 
-def fit_date(value: Any) -> Any:
+def fit_date(value: object) -> object:
     """Convert a value to a date.
 
     :raises Misfit: it is no day.
@@ -214,7 +214,7 @@ def fit_date(value: Any) -> Any:
     raise Misfit(f"{excerpt(value)} is no date: 2015-05-19")
 
 
-FITTERS: dict[str, Callable[[Any], Any]] = {
+FITTERS: dict[str, Callable[[object], Any]] = {
     "boolean": fit_boolean,
     "int": _fit_whole("int", 32),
     "bigint": _fit_whole("bigint", 64),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -31,7 +30,7 @@ def merged(columns: Sequence[Column], drifts: Iterable[Mapping[str, str]]) -> di
     return {field.name: ddl_type(field.type) for field in _merged(known, drifts)}
 
 
-def _merged(known: Any, drifts: Iterable[Mapping[str, str]]) -> Any:
+def _merged(known: pa.DataType, drifts: Iterable[Mapping[str, str]]) -> pa.DataType:
     """Return all drifts that fit beside each other, as a struct.
 
     A drift that does not fit is left out as a whole, since a part of it may come from a record that will be a
@@ -48,7 +47,7 @@ def _merged(known: Any, drifts: Iterable[Mapping[str, str]]) -> Any:
     return found
 
 
-def _add(seen: Seen, known: Any, more: Any) -> bool:
+def _add(seen: Seen, known: pa.DataType, more: pa.DataType) -> bool:
     """Add what a struct has beside the known one; False if some of its fields cannot become columns."""
     if pa.types.is_list(known) and pa.types.is_list(more):
         return _add(seen.child(ELEMENT), known.value_type, more.value_type)
@@ -68,7 +67,7 @@ def _add(seen: Seen, known: Any, more: Any) -> bool:
     return all(_add(seen.child(field.name), types[field.name], field.type) for field in inner)
 
 
-def _grown(known: Any, more: Any, leaves: list[int]) -> Any:
+def _grown(known: pa.DataType, more: pa.DataType, leaves: list[int]) -> pa.DataType:
     """Return a type with the fields of another one that it lacks.
 
     :param leaves: how many simple columns there are in all of the table; counted on.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -42,7 +42,7 @@ _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|[^\s`<>:,]+|[<>:,])")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def arrow_type(text: str) -> Any:
+def arrow_type(text: str) -> pa.DataType:
     """Return the ``pyarrow.DataType`` of a type in words.
 
     :raises SettingError: it is none.
@@ -53,12 +53,12 @@ def arrow_type(text: str) -> Any:
     return found
 
 
-def arrow_schema(columns: Iterable[Column]) -> Any:
+def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
     """Return the ``pyarrow.Schema`` of columns."""
     return pa.schema([(column.name, arrow_type(column.type)) for column in columns])
 
 
-def ddl_type(data_type: Any) -> str:
+def ddl_type(data_type: pa.DataType) -> str:
     """Return a ``pyarrow.DataType`` in words; the reverse of :func:`arrow_type`.
 
     :raises SettingError: it is none of ours.
@@ -73,7 +73,7 @@ def ddl_type(data_type: Any) -> str:
     raise SettingError(f"columns of Arrow's type {data_type} cannot be stored")
 
 
-def columns_of(schema: Any) -> list[Column]:
+def columns_of(schema: pa.Schema) -> list[Column]:
     """Return the columns of a ``pyarrow.Schema``."""
     return [Column(field.name, ddl_type(field.type)) for field in schema]
 
@@ -122,7 +122,7 @@ class _Parser:
             self._next()
         return Column(name, ddl_type(self.type(0)))
 
-    def type(self, depth: int) -> Any:
+    def type(self, depth: int) -> pa.DataType:
         word = self._next().lower()
         word = _OTHER_WORDS.get(word, word)
         if word in _SIMPLE:
@@ -134,8 +134,8 @@ class _Parser:
         self._expect(">")
         return found
 
-    def _struct(self, depth: int) -> Any:
-        fields: list[Any] = []
+    def _struct(self, depth: int) -> pa.DataType:
+        fields: list[pa.Field] = []
         while self._peek() != ">":
             if fields:
                 self._expect(",")

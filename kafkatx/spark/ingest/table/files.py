@@ -14,7 +14,7 @@ import shutil
 import socket
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 import attrs
@@ -39,7 +39,7 @@ class Files(ABC):
         """Create a directory and those above it, unless they are there."""
 
     @abstractmethod
-    def output(self, path: str) -> Any:
+    def output(self, path: str) -> BinaryIO:
         """Open a stream that writes a new file; its directory is created if it does not exist."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class LocalFiles(Files):
         """Create it and those above it."""
         os.makedirs(self._at(path), exist_ok=True)
 
-    def output(self, path: str) -> Any:
+    def output(self, path: str) -> BinaryIO:
         """Open a new file; an old one is an error."""
         self.create_dir(os.path.dirname(path))
         return open(self._at(path), "xb")
@@ -207,11 +207,12 @@ class ArrowFiles(Files):
         filesystem, full = self._at(path)
         filesystem.create_dir(full, recursive=True)
 
-    def output(self, path: str) -> Any:
+    def output(self, path: str) -> BinaryIO:
         """Open a stream of pyarrow."""
         filesystem, full = self._at(path)
         filesystem.create_dir(os.path.dirname(full), recursive=True)
-        return filesystem.open_output_stream(full)
+        stream: BinaryIO = filesystem.open_output_stream(full)
+        return stream
 
     def read(self, path: str) -> bytes:
         """Read the whole file."""

@@ -7,8 +7,10 @@ whole batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -110,7 +112,7 @@ class Partitioning:
         self._by = tuple(partition_by)
         self._time_column = time_column
 
-    def split(self, batch: Any) -> Iterator[tuple[Values, Any]]:
+    def split(self, batch: pa.RecordBatch) -> Iterator[tuple[Values, pa.RecordBatch]]:
         """Yield each folder's values and the rows that belong there, in order, with the files' columns.
 
         A batch of which all rows belong together is not copied.
@@ -130,7 +132,7 @@ class Partitioning:
             yield values[found["values"]], stored.take(order.slice(start, found["counts"]))
             start += found["counts"]
 
-    def _stored(self, batch: Any) -> Any:
+    def _stored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Leave out what folders tell."""
         names = set(batch.schema.names)
         kept = [name for name in batch.schema.names if name not in self._by or name in DERIVED]
@@ -138,7 +140,7 @@ class Partitioning:
             [batch.column(name) for name in kept], [_stored_name(name, self._by, names) for name in kept]
         )
 
-    def _codes(self, batch: Any) -> tuple[Any, list[Values]]:
+    def _codes(self, batch: pa.RecordBatch) -> tuple[npt.NDArray[np.int64], list[Values]]:
         """Return for each row the number of its folder, and the folders' values."""
         times = self._times(batch) if set(DERIVED) & set(self._by) else None
         codes = pa.repeat(pa.scalar(0, pa.int64()), batch.num_rows)
@@ -153,7 +155,7 @@ class Partitioning:
             codes = encoded.indices.cast(pa.int64())
         return codes, folders
 
-    def _key(self, name: str, batch: Any, times: Any) -> Any:
+    def _key(self, name: str, batch: pa.RecordBatch, times: pa.Array) -> pa.Array:
         """Return the value that rows of one folder share."""
         if name == "date":
             return times.cast(pa.date32())
@@ -163,7 +165,7 @@ class Partitioning:
             return pa.nulls(batch.num_rows, pa.string())
         return batch.column(name)
 
-    def _times(self, batch: Any) -> Any:
+    def _times(self, batch: pa.RecordBatch) -> pa.Array:
         """Return the rows' times in UTC, without a time zone; null where there is no readable one."""
         if self._time_column is None or self._time_column not in batch.schema.names:
             return pa.nulls(batch.num_rows, _PLAIN)
@@ -172,7 +174,7 @@ class Partitioning:
         return pc.if_else(known, times, None).cast(_PLAIN)
 
 
-def _text(name: str, value: Any) -> str | None:
+def _text(name: str, value: object) -> str | None:
     """Return a value as it stands in a folder's name."""
     if value is None:
         return None
@@ -181,7 +183,7 @@ def _text(name: str, value: Any) -> str | None:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def to_times(column: Any) -> Any:
+def to_times(column: pa.Array) -> pa.Array:
     """Timestamps as they are, text as ISO 8601 (UTC if it names no zone), numbers as milliseconds."""
     if column.type == _TIMESTAMP:
         return column
@@ -192,14 +194,14 @@ def to_times(column: Any) -> Any:
     return column.cast(_PLAIN).cast(_TIMESTAMP) if pa.types.is_date(column.type) else _no_times(len(column))
 
 
-def _parsed(texts: Any) -> Any:
+def _parsed(texts: pa.Array) -> pa.Array:
     try:
         return texts.cast(_TIMESTAMP)
     except pa.ArrowInvalid:
         return texts.cast(_PLAIN).cast(pa.int64()).cast(_TIMESTAMP)
 
 
-def _each_that_can(column: Any, convert: Callable[[Any], Any]) -> Any:
+def _each_that_can(column: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """Convert a column; null where a value cannot be converted."""
     try:
         return convert(column)
@@ -210,5 +212,5 @@ def _each_that_can(column: Any, convert: Callable[[Any], Any]) -> Any:
     return pa.concat_arrays([_each_that_can(part, convert) for part in (column[:half], column[half:])])
 
 
-def _no_times(rows: int) -> Any:
+def _no_times(rows: int) -> pa.Array:
     return pa.nulls(rows, _TIMESTAMP)

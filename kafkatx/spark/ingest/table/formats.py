@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +26,7 @@ _EARLIEST_US, _END_US = -62_135_596_800_000_000, 253_402_300_800_000_000
 class FormatWriter(Protocol):
     """Writes one file."""
 
-    def write(self, batches: Sequence[Any]) -> None:
+    def write(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Add ``pyarrow.RecordBatch`` objects; in Parquet they become one row group."""
 
     def tell(self) -> int:
@@ -39,7 +39,7 @@ class FormatWriter(Protocol):
 class ParquetWriter:
     """Parquet with the types that Spark writes: timestamps are microseconds, UTC."""
 
-    def __init__(self, stream: Any, schema: Any, compression: str) -> None:
+    def __init__(self, stream: BinaryIO, schema: pa.Schema, compression: str) -> None:
         import pyarrow.parquet as parquet
 
         self._stream = stream
@@ -51,7 +51,7 @@ class ParquetWriter:
             use_dictionary=[name for name in schema.names if name not in _SELDOM_REPEATING],
         )
 
-    def write(self, batches: Sequence[Any]) -> None:
+    def write(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Write one row group."""
         table = pa.Table.from_batches(batches)
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
@@ -75,11 +75,11 @@ class JsonWriter:
     not of the years 1 to 9999 is left out.
     """
 
-    def __init__(self, stream: Any, schema: Any, compression: str) -> None:
+    def __init__(self, stream: BinaryIO, schema: pa.Schema, compression: str) -> None:
         self._stream = stream
         self._bytes = 0
 
-    def write(self, batches: Sequence[Any]) -> None:
+    def write(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Write a line for each row."""
         for batch in batches:
             data = b"".join([_line(row) for row in _each_time(batch, _within_years).to_pylist()])
@@ -95,11 +95,11 @@ class JsonWriter:
         self._stream.close()
 
 
-def _line(row: Mapping[str, Any]) -> bytes:
+def _line(row: Mapping[str, object]) -> bytes:
     return json.dumps(_plain(row), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Convert a value to one that JSON has."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items() if item is not None}
@@ -115,13 +115,13 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _each_time(batch: Any, convert: Callable[[Any], Any]) -> Any:
+def _each_time(batch: pa.RecordBatch, convert: Callable[[pa.Array], pa.Array]) -> pa.RecordBatch:
     """Convert the columns of times of a batch."""
     columns = [convert(column) if pa.types.is_timestamp(column.type) else column for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
-def _within_years(times: Any) -> Any:
+def _within_years(times: pa.Array) -> pa.Array:
     numbers = times.cast(pa.int64())
     known = pc.and_(pc.greater_equal(numbers, _EARLIEST_US), pc.less(numbers, _END_US))
     return pc.if_else(known, times, None)
@@ -130,7 +130,7 @@ def _within_years(times: Any) -> Any:
 class AvroWriter:
     """An Avro object container; see :func:`avro_schema` for names and types."""
 
-    def __init__(self, stream: Any, schema: Any, compression: str) -> None:
+    def __init__(self, stream: BinaryIO, schema: pa.Schema, compression: str) -> None:
         from fastavro.write import Writer
 
         self._stream = stream
@@ -139,7 +139,7 @@ class AvroWriter:
         self._writer = Writer(stream, avro_schema(schema), codec)
         self._types = [field.type for field in schema]
 
-    def write(self, batches: Sequence[Any]) -> None:
+    def write(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Write a record for each row."""
         for batch in batches:
             # Microseconds go in as the numbers that Avro has for them, of whatever year.
@@ -163,7 +163,7 @@ class AvroWriter:
             self._stream.close()
 
 
-def _renamed(value: Any, found: Any) -> Any:
+def _renamed(value: Any, found: pa.DataType) -> object:
     """Rename the fields of a value's structs to their names in Avro."""
     if value is None or not pa.types.is_nested(found):
         return value
@@ -188,7 +188,7 @@ def avro_names(names: Sequence[str]) -> list[str]:
     return found
 
 
-_AVRO: dict[Any, Any] = {
+_AVRO: dict[pa.DataType, object] = {
     pa.bool_(): "boolean",
     pa.int32(): "int",
     pa.int64(): "long",
@@ -201,12 +201,12 @@ _AVRO: dict[Any, Any] = {
 }
 
 
-def avro_schema(schema: Any) -> dict[str, Any]:
+def avro_schema(schema: pa.Schema) -> dict[str, object]:
     """Return the Avro schema of columns: every field may be null; structs are records named by their path."""
     return _record(list(schema), "topLevelRecord")
 
 
-def _record(fields: Sequence[Any], name: str) -> dict[str, Any]:
+def _record(fields: Sequence[pa.Field], name: str) -> dict[str, object]:
     names = avro_names([field.name for field in fields])
     found = [
         {"name": plain, "type": ["null", _avro_type(field.type, f"{name}_{plain}")], "default": None}
@@ -215,7 +215,7 @@ def _record(fields: Sequence[Any], name: str) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": found}
 
 
-def _avro_type(found: Any, path: str) -> Any:
+def _avro_type(found: pa.DataType, path: str) -> object:
     if pa.types.is_struct(found):
         return _record(list(found), path)
     if pa.types.is_list(found):
@@ -223,14 +223,14 @@ def _avro_type(found: Any, path: str) -> Any:
     return _AVRO[found]
 
 
-_WRITERS: dict[str, Callable[[Any, Any, str], FormatWriter]] = {
+_WRITERS: dict[str, Callable[[BinaryIO, pa.Schema, str], FormatWriter]] = {
     "parquet": ParquetWriter,
     "json": JsonWriter,
     "avro": AvroWriter,
 }
 
 
-def format_writer(name: str, stream: Any, schema: Any, compression: str) -> FormatWriter:
+def format_writer(name: str, stream: BinaryIO, schema: pa.Schema, compression: str) -> FormatWriter:
     """Return a writer of one file of this format; *schema* is the ``pyarrow.Schema`` of its batches."""
     return _WRITERS[name](stream, schema, compression)
 

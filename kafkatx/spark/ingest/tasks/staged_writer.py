@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kafkatx.spark.ingest.options import Bounds
 from kafkatx.spark.ingest.table.files import Files
 from kafkatx.spark.ingest.table.folders import Values, folder
 from kafkatx.spark.ingest.table.formats import FormatWriter, format_writer
 from kafkatx.spark.ingest.table.manifest import StagedFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class OpenFile:
@@ -36,7 +39,7 @@ class StagedWriter:
         self,
         files: Files,
         staging: str,
-        schema: Any,
+        schema: pa.Schema,
         *,
         names: Sequence[str] = (),
         kind: str,
@@ -55,12 +58,12 @@ class StagedWriter:
         self._bounds = bounds
         self._attempt = uuid.uuid4().hex[:16]
         self._made = 0
-        self._waiting: dict[Values, list[Any]] = {}
+        self._waiting: dict[Values, list[pa.RecordBatch]] = {}
         self._waiting_bytes: dict[Values, int] = {}
         self._total_bytes = 0
         self._open: dict[Values, OpenFile] = {}  # in order of their last use
 
-    def add(self, values: Values, batch: Any) -> None:
+    def add(self, values: Values, batch: pa.RecordBatch) -> None:
         """Take rows of one folder.
 
         :raises OSError: they could not be written.

@@ -11,7 +11,6 @@ import json
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
 
 import attrs
 import pyarrow as pa
@@ -96,7 +95,7 @@ class Tasks:
     work: Work
     ranges: Mapping[int, Sequence[OffsetRange]]
 
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the tasks whose numbers come, as ``mapInArrow`` wants it."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
@@ -159,11 +158,11 @@ class _Running:
                 return TaskResult(self._task, drift=self._drift)
             return TaskResult(self._task, files=(*self._rows.close(), *self._dead.close()))
 
-    def _read(self, item: OffsetRange) -> Iterator[Any]:
+    def _read(self, item: OffsetRange) -> Iterator[pa.RecordBatch]:
         work = self._work
         return read_range(work.client, item, work.include_headers, work.fail_on_data_loss)
 
-    def _take(self, topic: str, batch: Any) -> None:
+    def _take(self, topic: str, batch: pa.RecordBatch) -> None:
         """Write a batch's rows; after the first drift only look on, for all is to be done again."""
         rows, dead, drift = self._work.decoding.decode(topic, batch)
         if drift:

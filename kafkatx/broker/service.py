@@ -74,7 +74,7 @@ class BrokerService(Service):
         """Start; :attr:`started` fires when that has succeeded or failed."""
         super().startService()
         for warning in self.config.warnings:
-            self._log.warn("{warning}", warning=warning)
+            self._log.warn("{complaint}", complaint=warning)
         self._opening = Deferred.fromCoroutine(self._start())
 
     async def _start(self) -> None:

@@ -24,7 +24,7 @@ SEALED = (
     "log_dirs",
     "deleted_topics",
 )
-"""The tables that the seal covers: all but its own."""
+"""The tables that the seal covers."""
 
 SEALED_SINCE = 4
 """The first version of the schema with a seal."""

@@ -49,18 +49,6 @@ REPLIED_BYTES = 1 << 20
 """A round of requests ends when its replies have this size."""
 
 
-class Limits(Protocol):
-    """The limits that hold for one connection (the settings' names in brackets)."""
-
-    @property
-    def max_request_bytes(self) -> int:
-        """The largest request (socket.request.max.bytes)."""
-
-    @property
-    def max_queued_bytes(self) -> int:
-        """The memory for the requests of all connections (queued.max.request.bytes)."""
-
-
 class Server(Protocol):
     """The server as its connections see it: see :class:`kafkatx.net.server.KafkaServerFactory`."""
 
@@ -68,16 +56,15 @@ class Server(Protocol):
     requests: Requests
     clock: IReactorTime
     log: LimitedLog
-    max_descriptors: int
     connections: set[KafkaConnection]
     pool: MemoryPool
 
     @property
-    def limits(self) -> Limits:
-        """The current limits."""
+    def max_request_bytes(self) -> int:
+        """The largest request (socket.request.max.bytes)."""
 
-    def set_buffers(self, transport: object) -> None:
-        """Set the buffer sizes of a connection's socket."""
+    def set_up(self, transport: object) -> bool:
+        """Set the options of a connection's socket; return False if there are too many connections."""
 
     def lost(self, connection: KafkaConnection) -> None:
         """Forget a connection that has ended."""
@@ -103,7 +90,7 @@ class KafkaConnection(protocol.Protocol):
     def __init__(self, server: Server) -> None:
         self._server = server
         self._requests = server.requests
-        self._frames = FrameDecoder(server.limits.max_request_bytes)
+        self._frames = FrameDecoder(server.max_request_bytes)
         self._inbox: deque[memoryview] = deque()
         self._inbox_bytes = 0
         self._exclusive_bytes = 0  # of a request that is served in parts
@@ -121,12 +108,9 @@ class KafkaConnection(protocol.Protocol):
         """Prepare the socket, and begin to read."""
         self._transport = self.transport
         transport = self._transport
-        if hasattr(transport, "fileno") and transport.fileno() >= self._server.max_descriptors:
-            self._refuse()
-        if hasattr(transport, "setTcpNoDelay"):
-            transport.setTcpNoDelay(True)
-            transport.setTcpKeepAlive(True)
-        self._server.set_buffers(transport)
+        if not self._server.set_up(transport):
+            self._closing = True
+            transport.abortConnection()
         remote, local = transport.getPeer(), transport.getHost()
         self.peer = Peer(remote.host, remote.port, local.host, local.port)
         self._sender = make_sender(transport, self._drained, self._server.load)
@@ -134,16 +118,6 @@ class KafkaConnection(protocol.Protocol):
         self._last_active_s = self._server.clock.seconds()
         self._server.connections.add(self)
         self.reconsider()
-
-    def _refuse(self) -> None:
-        """Close at once: more connections would leave no files for the logs."""
-        self._server.log.warn(
-            "refused {host}: the process has nearly as many files open as it may; raise its limit (ulimit -n)"
-            " or lower max.connections",
-            host=self._transport.getPeer().host,
-        )
-        self._closing = True
-        self._transport.abortConnection()
 
     @property
     def serving(self) -> bool:
@@ -399,11 +373,6 @@ class KafkaConnection(protocol.Protocol):
     def close_idle(self) -> None:
         """Close an idle connection (connections.max.idle.ms)."""
         self._abort()
-
-    def give_up(self, reason: str) -> None:
-        """Close because other connections wait for the memory of this one's unfinished request."""
-        limit = self._server.limits.max_queued_bytes
-        self.abort(f"{reason} while memory is short (queued.max.request.bytes={limit})")
 
     def abort(self, reason: str) -> None:
         """Close at once and log why."""

@@ -28,8 +28,8 @@ class Holder(Protocol):
     def reconsider(self) -> None:
         """Ask :meth:`MemoryPool.may_read` again: the answer may have changed."""
 
-    def give_up(self, reason: str) -> None:
-        """Close: other connections wait for the memory of its unfinished request."""
+    def abort(self, reason: str) -> None:
+        """Close at once and log why: other connections wait for the memory of its unfinished request."""
 
 
 @attrs.frozen
@@ -174,9 +174,14 @@ class MemoryPool:
                 return
             turn_s = now_s - turn.started_s
             if turn_s > limits.max_turn_s:
-                holder.give_up(f"it took more than {limits.max_turn_s:g} s for a request")
+                self._abort(holder, f"it took more than {limits.max_turn_s:g} s for a request")
             elif turn.received_bytes < limits.min_bytes_s * (turn_s - GRACE_S):
-                holder.give_up(
+                self._abort(
+                    holder,
                     f"it sent {turn.received_bytes} bytes of a request in {turn_s:.0f} s, less than"
-                    f" {limits.min_bytes_s:g} a second,"
+                    f" {limits.min_bytes_s:g} a second,",
                 )
+
+    def _abort(self, holder: Holder, reason: str) -> None:
+        limit = self._limits.max_bytes
+        holder.abort(f"{reason} while memory is short (queued.max.request.bytes={limit})")

@@ -78,6 +78,11 @@ class KafkaServerFactory(protocol.ServerFactory):
         self.pool = MemoryPool(pool_limits, clock, self._reconsider)
         self._per_ip: dict[str, int] = {}
 
+    @property
+    def max_request_bytes(self) -> int:
+        """The largest request of a new connection."""
+        return self.limits.max_request_bytes
+
     def buildProtocol(self, addr: IAddress | None) -> protocol.Protocol | None:
         """Return a connection, or None if there are too many."""
         host: str = getattr(addr, "host", "")
@@ -92,14 +97,28 @@ class KafkaServerFactory(protocol.ServerFactory):
         self._per_ip[host] = count + 1
         return KafkaConnection(self)
 
-    def set_buffers(self, transport: Any) -> None:
-        """Set the buffer sizes of a connection's socket."""
+    def set_up(self, transport: Any) -> bool:
+        """Set the options of a connection's socket.
+
+        :return: False, after a warning, if the connection would leave no files for the logs.
+        """
+        may_stay = not hasattr(transport, "fileno") or transport.fileno() < self.max_descriptors
+        if not may_stay:
+            self.log.warn(
+                "refused {host}: the process has nearly as many files open as it may; raise its limit"
+                " (ulimit -n) or lower max.connections",
+                host=transport.getPeer().host,
+            )
+        if hasattr(transport, "setTcpNoDelay"):
+            transport.setTcpNoDelay(True)
+            transport.setTcpKeepAlive(True)
         for option, size in (
             (socket.SO_SNDBUF, self.limits.send_buffer_bytes),
             (socket.SO_RCVBUF, self.limits.receive_buffer_bytes),
         ):
             if size >= 0:
                 transport.getHandle().setsockopt(socket.SOL_SOCKET, option, size)
+        return may_stay
 
     def lost(self, connection: KafkaConnection) -> None:
         """Forget a connection that has ended."""

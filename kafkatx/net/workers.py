@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads
@@ -11,6 +11,8 @@ from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
 
 from kafkatx.interfaces import Worker
+
+T = TypeVar("T")
 
 
 class ThreadWorkers:
@@ -23,7 +25,7 @@ class ThreadWorkers:
     def __call__(self, name: str) -> Worker:
         """Return the worker called *name*."""
 
-        def run(function: Callable[[], Any]) -> Deferred[Any]:
+        def run(function: Callable[[], T]) -> Deferred[T]:
             return deferToThreadPool(self._reactor, self._pool(name), function)
 
         return run

@@ -1,8 +1,7 @@
-"""One round of writing: what succeeds, what fails, and who is woken."""
+"""The settings of a broker that change while it runs."""
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Mapping
 from functools import partial
 
@@ -10,9 +9,6 @@ from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.producer_ids import BLOCK, ProducerIds
-from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.replica.purgatory import delay_fetch
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import cleanup
 from kafkatx.config.table import log as log_table
@@ -21,7 +17,7 @@ from kafkatx.errors import ErrorCode
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import TimeAndSizeRetention
 from kafkatx.records.builder import build_values
-from tests.broker.running import NODE, NOW_MS, BrokerTestCase, at_once, produce_request
+from tests.broker.running import NODE, NOW_MS, BrokerTestCase, at_once
 
 
 def _instead(new: Mapping[str, str], old: Mapping[str, str]) -> Mapping[str, str]:
@@ -107,80 +103,3 @@ class DynamicConfigTests(BrokerTestCase):
         self.assertEqual(
             [complaint.split(";")[0] for complaint in warned], ["'of.the.future: unknown setting"] * 2
         )
-
-
-class WriteStagedTests(BrokerTestCase):
-    def stage(self, *partitions: Partition) -> None:
-        """Stage a record in each."""
-        for partition in partitions:
-            name = partition.topic_partition
-            request = produce_request(
-                build_values([b"v"], NOW_MS), topic=name.topic, partition=name.partition
-            )
-            self.dispatch.answer(self.frame(0, 9, request), self.peer)
-
-    def fail_write(self, partition: Partition) -> OSError:
-        """Let the next write of a partition's log fail as a full disk makes it."""
-        error = OSError(errno.ENOSPC, "No space left on device")
-
-        def write() -> None:
-            partition.log.truncate_to(partition.log.log_end_offset)  # drops what is staged
-            patched.restore()
-            raise error
-
-        patched = self.patch(partition.log, "write", write)
-        return error
-
-    def test_each_once(self) -> None:
-        """Every partition with staged records is written once, and the next round begins empty."""
-        (partition,) = self.make_topic()
-        writes = []
-        write = partition.log.write
-
-        def counted() -> None:
-            writes.append(1)
-            write()
-
-        self.patch(partition.log, "write", counted)
-        self.stage(partition, partition, partition)
-        self.assertEqual(self.broker.write_staged(), {})
-        self.assertEqual(self.broker.write_staged(), {})
-        self.assertEqual((len(writes), partition.high_watermark), (1, 3))
-
-    def test_failure_is_of_one_partition(self) -> None:
-        """A log that cannot be written fails alone; its high watermark stays, and the log says which."""
-        bad, good = self.make_topic("t", 2)
-        error = self.fail_write(bad)
-        self.stage(bad, good)
-        with capturedLogs() as events:
-            failed = self.broker.write_staged()
-        self.assertEqual(failed, {bad: error})
-        self.assertEqual((bad.high_watermark, good.high_watermark), (0, 1))
-        (event,) = (e for e in events if e["log_level"] == LogLevel.error)
-        self.assertEqual(str(event["partition"]), "t-0")
-        self.stage(bad)
-        self.assertEqual((self.broker.write_staged(), bad.high_watermark), ({}, 1))
-
-    def test_woken_after_the_round(self) -> None:
-        """Fetches are woken by wake_waiting(), not between two writes, and only where it was written."""
-        written, failed, untouched = self.make_topic("t", 3)
-        waits = [delay_fetch(self.clock, [p], 1000, lambda: True) for p in (written, failed, untouched)]
-        self.fail_write(failed)
-        self.stage(written, failed)
-        self.broker.write_staged()
-        self.assertNoResult(waits[0])
-        self.broker.replicas.wake_waiting()
-        self.successResultOf(waits[0])
-        for other in waits[1:]:
-            self.assertNoResult(other)
-
-
-class ProducerIdTests(BrokerTestCase):
-    def test_ids_across_restarts(self) -> None:
-        """Ids never repeat: not within a block, not after it, not after a restart."""
-        first = ProducerIds(self.broker.coordinator)
-        given = [self.successResultOf(Deferred.fromCoroutine(first.next())) for _ in range(BLOCK + 1)]
-        restarted = ProducerIds(self.broker.coordinator)
-        given.append(self.successResultOf(Deferred.fromCoroutine(restarted.next())))
-        self.assertEqual(len(set(given)), BLOCK + 2)
-        self.assertTrue(all(producer_id >= 0 for producer_id in given))

@@ -1,321 +1,339 @@
-"""The order of requests and replies on a connection, and how it ends."""
+"""The limits of a server: the memory of its connections, and their number."""
 
 from __future__ import annotations
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
-from kafkatx.errors import ProtocolViolation
+from kafkatx.net.connection import HELD_BYTES, READ_BYTES, KafkaConnection
+from kafkatx.net.pool import CHECK_S
 from kafkatx.net.requests import Reply
-from tests.net.fakes import ConnectionTestCase, commit, fetch, framed, produce
+from tests.net.fakes import ConnectionTestCase, PullTransport, fetch, framed, produce
 
-NO_FRAME = b"\xff\xff\xff\xff"
-
-
-class OrderTests(ConnectionTestCase):
-    def test_replies_in_request_order(self) -> None:
-        """Produce replies that become ready out of order leave in the order of the requests."""
-        waiting = {name: Deferred[Reply]() for name in (b"a", b"b", b"c")}
-        self.requests.script.update(waiting)
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"a", b"b", b"c"))
-        waiting[b"c"].callback(framed(b"c"))
-        waiting[b"b"].callback(framed(b"b"))
-        self.assertEqual(transport.replies(), [])
-        waiting[b"a"].callback(framed(b"a"))
-        self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
-
-    def test_ready_reply_behind_a_waiting_one(self) -> None:
-        """A reply that is ready at once does not overtake one that is still being made."""
-        first = self.requests.script[b"a"] = Deferred[Reply]()
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"a", b"b"))
-        self.assertEqual(transport.replies(), [])
-        first.callback(framed(b"a"))
-        self.assertEqual(transport.replies(), [b"a", b"b"])
-
-    def test_reply_without_bytes_keeps_its_place(self) -> None:
-        """A produce with acks=0 behind a waiting one sends nothing, and holds nothing up."""
-        first = self.requests.script[b"a"] = Deferred[Reply]()
-        self.requests.script[b"b"] = None
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"a", b"b", b"c"))
-        first.callback(framed(b"a"))
-        self.assertEqual(transport.replies(), [b"a", b"c"])
-
-    def test_deferred_that_has_fired(self) -> None:
-        """An answer that is a Deferred but ready leaves together with the replies around it, in its turn."""
-        self.requests.script[b"b"] = succeed(framed(b"b"))
-        connection, transport = self.connect()
-        writes: list[bytes] = []
-        write = transport.write
-
-        def counted(data: bytes) -> None:
-            writes.append(data)
-            write(data)
-
-        self.patch(transport, "write", counted)
-        connection.dataReceived(fetch(b"a", b"b", b"c"))
-        self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
-        self.assertEqual(len(writes), 1)
-
-    def test_parked_request_blocks_later_ones(self) -> None:
-        """While a fetch waits, the requests behind it are not even looked at; then they are served."""
-        parked = self.requests.script[b"parked"] = Deferred[Reply]()
-        connection, transport = self.connect()
-        connection.dataReceived(fetch(b"parked", b"next") + produce(b"last"))
-        self.assertEqual(self.requests.events, [b"parked"])
-        parked.callback(framed(b"parked"))
-        self.assertEqual(transport.replies(), [b"parked"])
-        self.settle()
-        self.assertEqual(transport.replies(), [b"parked", b"next", b"last"])
-
-    def test_produce_waits_for_a_parked_fetch(self) -> None:
-        """A produce is not staged while a request of another kind is unanswered."""
-        self.requests.script[b"parked"] = Deferred[Reply]()
-        connection, _ = self.connect()
-        connection.dataReceived(fetch(b"parked"))
-        connection.dataReceived(produce(b"p"))
-        self.assertEqual(self.requests.events, [b"parked"])
-
-    def test_fetch_waits_for_unanswered_produce(self) -> None:
-        """A fetch starts when the produce requests before it have been answered."""
-        acks = self.requests.script[b"p"] = Deferred[Reply]()
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"p") + fetch(b"f"))
-        self.assertNotIn(b"f", self.requests.events)
-        acks.callback(framed(b"p"))
-        self.settle()
-        self.assertEqual(transport.replies(), [b"p", b"f"])
-
-    def test_commits_follow_produce(self) -> None:
-        """Commits and produce requests may start while others of them are unanswered; nothing else may."""
-        waiting = {name: Deferred[Reply]() for name in (b"p", b"c")}
-        self.requests.script.update(waiting)
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"p") + commit(b"c", b"d") + produce(b"q") + fetch(b"f"))
-        self.assertEqual(
-            self.requests.events, [b"p", b"c", ("write", [b"p"]), b"d", b"q", ("write", [b"d", b"q"]), "wake"]
-        )
-        waiting[b"c"].callback(framed(b"c"))
-        self.assertEqual(transport.replies(), [])
-        waiting[b"p"].callback(framed(b"p"))
-        self.settle()
-        self.assertEqual(transport.replies(), [b"p", b"c", b"d", b"q", b"f"])
-
-    def test_produce_that_stands_alone(self) -> None:
-        """Behind a produce request that is staged later no other starts, also not behind one before it."""
-        first, alone = self.requests.script[b"p"], self.requests.script[b"alone"] = (
-            Deferred[Reply](),
-            Deferred[Reply](),
-        )
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"p", b"alone", b"q") + commit(b"c"))
-        self.assertEqual(self.requests.events, [b"p", b"alone", ("write", [b"p", b"alone"]), "wake"])
-        first.callback(framed(b"p"))
-        self.settle()
-        connection.dataReceived(produce(b"r"))
-        self.assertNotIn(b"q", self.requests.events)
-        alone.callback(framed(b"alone"))
-        self.settle()
-        self.assertEqual(transport.replies(), [b"p", b"alone", b"q", b"c", b"r"])
-
-    def test_commit_waits_for_a_parked_fetch(self) -> None:
-        """A commit is not looked at while a request of another kind is unanswered."""
-        self.requests.script[b"parked"] = Deferred[Reply]()
-        connection, _ = self.connect()
-        connection.dataReceived(fetch(b"parked") + commit(b"c"))
-        self.assertEqual(self.requests.events, [b"parked"])
-
-    def test_commit_that_is_refused_at_once(self) -> None:
-        """A commit that is answered without being staged does not overtake those that are staged."""
-        self.requests.script[b"c"] = framed(b"refused")
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"a") + commit(b"b", b"c", b"d"))
-        self.assertEqual(transport.replies(), [b"a", b"b", b"refused", b"d"])
-
-    def test_split_anywhere(self) -> None:
-        """However the stream is cut into reads, every request is answered once and in order."""
-        stream = produce(b"a", b"b") + fetch(b"c") + commit(b"d")
-        for cut in range(len(stream) + 1):
-            connection, transport = self.connect()
-            connection.dataReceived(stream[:cut])
-            connection.dataReceived(stream[cut:])
-            self.assertEqual(transport.replies(), [b"a", b"b", b"c", b"d"], f"cut at {cut}")
+BIG = b"x" * (HELD_BYTES // 2)
 
 
-class StagingTests(ConnectionTestCase):
-    def test_one_write_per_read(self) -> None:
-        """All requests of one read that can be are staged, then written together; then fetches are woken."""
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"a") + commit(b"b") + produce(b"c"))
-        self.assertEqual(self.requests.events, [b"a", b"b", b"c", ("write", [b"a", b"b", b"c"]), "wake"])
-        self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
-
-    def test_other_request_commits_first(self) -> None:
-        """What is staged is written before a request of another kind is looked at: it may read it."""
-        connection, _ = self.connect()
-        connection.dataReceived(produce(b"a") + fetch(b"f") + produce(b"b"))
-        self.assertEqual(
-            self.requests.events, [b"a", ("write", [b"a"]), b"f", b"b", ("write", [b"b"]), "wake"]
-        )
-
-    def test_nothing_staged_nothing_written(self) -> None:
-        """A read without produce requests neither writes nor wakes."""
-        connection, _ = self.connect()
-        connection.dataReceived(fetch(b"f"))
-        self.assertEqual(self.requests.events, [b"f"])
-
-    def test_replies_join_into_one_write(self) -> None:
-        """The replies of one read leave together, in one call to the transport."""
-        connection, transport = self.connect()
-        writes: list[bytes] = []
-        self.patch(transport, "write", writes.append)
-        connection.dataReceived(produce(b"a", b"b") + fetch(b"c"))
-        self.assertEqual(writes, [b"\0\0\0\1a\0\0\0\1b\0\0\0\1c"])
-
-    def test_failed_write_reaches_its_reply(self) -> None:
-        """What write_staged() reports as failed is told to the answers, and to them alone."""
-        self.requests.failing = {b"a": OSError()}
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"a", b"b"))
-        self.assertEqual(transport.replies(), [b"failed a", b"b"])
-
-
-class ViolationTests(ConnectionTestCase):
-    def warnings(self, stream: bytes) -> tuple[list[str], list[bytes], bool]:
-        """Feed *stream*; give the warnings, the replies, and whether the connection was closed."""
-        connection, transport = self.connect()
-        with capturedLogs() as events:
-            connection.dataReceived(stream)
-            connection.dataReceived(stream)
-        found = [str(e["reason"]) for e in events if e["log_level"] >= LogLevel.warn]
-        return found, transport.replies(), transport.disconnecting
-
-    def test_closed_with_one_warning(self) -> None:
-        """A stream that is no frame closes the connection with one warning, however much of it comes."""
-        warnings, replies, closed = self.warnings(NO_FRAME)
-        self.assertEqual((len(warnings), replies, closed), (1, [], True))
-
-    def test_warning_names_the_peer(self) -> None:
-        """The warning says who sent it."""
-        connection, _ = self.connect(host="192.0.2.7", port=1234)
-        with capturedLogs() as events:
-            connection.dataReceived(NO_FRAME)
-        self.assertEqual(str(events[0]["peer"]), "192.0.2.7:1234")
-
-    def test_earlier_requests_are_answered(self) -> None:
-        """Whole requests before the broken frame are answered before the connection closes."""
-        warnings, replies, closed = self.warnings(produce(b"a") + fetch(b"b") + NO_FRAME)
-        self.assertEqual((len(warnings), replies, closed), (1, [b"a", b"b"], True))
-
-    def test_closes_after_the_waiting_reply(self) -> None:
-        """A broken frame behind a request that waits closes the connection when its reply is sent."""
-        parked = self.requests.script[b"parked"] = Deferred[Reply]()
-        connection, transport = self.connect()
-        connection.dataReceived(fetch(b"parked") + NO_FRAME)
-        self.assertFalse(transport.disconnecting)
-        parked.callback(framed(b"parked"))
-        self.settle()
-        self.assertEqual(transport.replies(), [b"parked"])
-        self.assertTrue(transport.disconnecting)
-
-    def test_request_that_is_none(self) -> None:
-        """A request that the dispatch cannot read ends the connection; those behind it are not served."""
-        self.requests.script[b"bad"] = ProtocolViolation("garbage")
-        warnings, replies, closed = self.warnings(fetch(b"a", b"bad", b"b"))
-        self.assertEqual((warnings, replies, closed), (["garbage"], [b"a"], True))
-
-    def test_staged_before_a_violation(self) -> None:
-        """Produce requests before the broken one are written and acknowledged."""
-        self.requests.script[b"bad"] = ProtocolViolation("garbage")
-        warnings, replies, closed = self.warnings(produce(b"a", b"bad"))
-        self.assertIn(("write", [b"a"]), self.requests.events)
-        self.assertEqual((warnings, replies, closed), (["garbage"], [b"a"], True))
-
-    def test_error_without_acks(self) -> None:
-        """A produce with acks=0 that fails has no other way to tell than to close."""
-        self.requests.script[b"b"] = None
-        connection, transport = self.connect()
-        connection.dataReceived(produce(b"a", b"b"))
-        self.assertFalse(transport.disconnecting)
-        failing = self.connect()[0]
-        self.requests.script[b"c"] = Deferred()
-        with capturedLogs() as events:
-            failing.dataReceived(produce(b"c"))
-            self.requests.script[b"c"].errback(ProtocolViolation("acks=0 failed"))
-        assert isinstance(failing.transport, type(transport))
-        self.assertTrue(failing.transport.disconnecting)
-        self.assertEqual([str(e["reason"]) for e in events], ["acks=0 failed"])
-
-    def test_error_without_acks_at_once(self) -> None:
-        """The same where the error is known when the round is written; earlier requests have replies."""
-        connection, transport = self.connect()
-        self.requests.finishing[b"zero"] = ProtocolViolation("acks=0 failed")
-        connection.dataReceived(produce(b"a", b"zero", b"b"))
-        self.assertEqual(transport.replies(), [b"a"])
-        self.assertTrue(transport.disconnecting)
-
-
-class EndTests(ConnectionTestCase):
-    def test_disconnect_cancels_what_waits(self) -> None:
-        """When the peer goes, what waits for it is cancelled, without a word in the log."""
-        cancelled: list[object] = []
-        self.requests.script[b"parked"] = Deferred(cancelled.append)
-        connection, _ = self.connect()
-        connection.dataReceived(fetch(b"parked", b"never"))
-        with capturedLogs() as events:
-            self.lose(connection)
-        self.settle()
-        self.assertEqual(len(cancelled), 1)
-        self.assertEqual(self.requests.events, [b"parked"])
-        self.assertEqual((events, self.factory.connections), ([], set()))
-
-    def test_reply_that_cannot_be_made(self) -> None:
-        """A bug in making a reply closes that connection and is logged with its traceback."""
-        self.requests.script[b"bug"] = fail(ZeroDivisionError())
-        connection, transport = self.connect()
-        connection.dataReceived(fetch(b"bug"))
-        self.assertTrue(transport.disconnecting)
-        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-
-    def test_bug_in_the_dispatch(self) -> None:
-        """An exception that is our own bug closes that connection, is logged, and loses nothing staged."""
-        self.requests.script[b"bug"] = ZeroDivisionError()
-        connection, transport = self.connect()
-        other, other_transport = self.connect()
-        connection.dataReceived(produce(b"a") + fetch(b"b", b"bug"))
-        other.dataReceived(produce(b"c"))
-        self.assertTrue(transport.disconnecting)
-        self.assertEqual((transport.replies(), other_transport.replies()), ([b"a", b"b"], [b"c"]))
-        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-
-    def test_idle_connections_close(self) -> None:
-        """What was silent for connections.max.idle.ms is closed; what spoke or waits for a reply is not."""
-        factory = self.make_factory(max_idle_ms=10_000)
-        self.requests.script[b"parked"] = Deferred[Reply]()
-        idle, speaking, waiting = (self.connect(factory) for _ in range(3))
-        waiting[0].dataReceived(fetch(b"parked"))
+class BackPressureTests(ConnectionTestCase):
+    def test_peer_that_never_reads_is_closed(self) -> None:
+        """A peer that takes nothing of its reply for connections.max.idle.ms is closed; a slow one is not."""
+        self.factory = self.make_factory(max_idle_ms=10_000)
+        slow, slow_transport = self.connect()
+        never, never_transport = self.connect()
+        for connection, transport in ((slow, slow_transport), (never, never_transport)):
+            transport.block()
+            connection.dataReceived(fetch(b"a"))
         self.clock.advance(6)
-        speaking[0].dataReceived(fetch(b"hello"))
-        self.clock.advance(5)
-        factory.close_idle()
-        closed = [transport.disconnecting for _, transport in (idle, speaking, waiting)]
-        self.assertEqual(closed, [True, False, False])
-
-    def test_idle_without_limit(self) -> None:
-        """connections.max.idle.ms=-1 closes nobody."""
-        _, transport = self.connect()
-        self.clock.advance(10**6)
+        slow_transport.drain()
+        slow_transport.block()
+        slow.dataReceived(fetch(b"b"))
+        self.clock.advance(6)
         self.factory.close_idle()
-        self.assertFalse(transport.disconnecting)
+        self.assertEqual((slow_transport.disconnected, never_transport.disconnected), (False, True))
 
-    def test_close_all(self) -> None:
-        """Stopping closes every connection and cancels what they wait for."""
-        cancelled: list[object] = []
-        self.requests.script[b"parked"] = Deferred(cancelled.append)
-        made = [self.connect() for _ in range(3)]
-        made[0][0].dataReceived(fetch(b"parked"))
-        self.factory.close_all()
-        self.assertTrue(all(transport.disconnecting for _, transport in made))
-        self.assertEqual(len(cancelled), 1)
+    def test_reading_pauses_at_held_bytes(self) -> None:
+        """With more than HELD_BYTES of requests behind one being served, nothing more is read; then it is."""
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        connection, transport = self.connect()
+        connection.dataReceived(fetch(b"parked", BIG))
+        self.assertEqual(transport.producerState, "producing")
+        connection.dataReceived(fetch(BIG, b"last"))
+        self.assertEqual(transport.producerState, "paused")
+        parked.callback(framed(b"parked"))
+        self.settle()
+        self.assertEqual(transport.producerState, "producing")
+        self.assertEqual(transport.replies(), [b"parked", BIG, BIG, b"last"])
+
+    def test_busy_sender_stops_serving(self) -> None:
+        """While a peer does not take its replies, none of its requests is served."""
+        connection, transport = self.connect()
+        transport.block()
+        connection.dataReceived(fetch(b"a"))
+        connection.dataReceived(fetch(b"b") + produce(b"c"))
+        self.assertEqual(self.requests.events, [b"a"])
+        transport.drain()
+        self.settle()
+        self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
+
+    def test_reading_resumes_when_the_peer_does(self) -> None:
+        """A peer that pipelines more than HELD_BYTES before it reads is served on when it reads."""
+        connection, transport = self.connect()
+        transport.block()
+        connection.dataReceived(fetch(b"a"))
+        connection.dataReceived(fetch(BIG, BIG, b"last"))
+        self.assertEqual(transport.producerState, "paused")
+        transport.drain()
+        self.settle()
+        self.assertEqual(transport.replies(), [b"a", BIG, BIG, b"last"])
+        self.assertEqual(transport.producerState, "producing")
+
+    def test_replies_of_one_read_are_bounded(self) -> None:
+        """Small requests with large replies are served only as far as the peer takes the replies."""
+        reply = framed(b"r" * 100_000)
+        names = [b"%d" % number for number in range(100)]
+        self.requests.script.update(dict.fromkeys(names, reply))
+        connection, transport = self.connect()
+        transport.block()
+        connection.dataReceived(fetch(*names))
+        self.assertLess(len(self.requests.events), 20)
+        transport.drain()
+        for _ in range(len(names)):
+            self.settle()
+        self.assertEqual(self.requests.events, names)
+        self.assertEqual(len(transport.replies()), len(names))
+
+    def test_violation_behind_a_busy_sender(self) -> None:
+        """A broken frame behind replies that do not drain closes the connection after them."""
+        connection, transport = self.connect()
+        transport.block()
+        connection.dataReceived(fetch(b"a"))
+        connection.dataReceived(fetch(b"b") + b"\xff\xff\xff\xff")
+        transport.drain()
+        self.settle()
+        self.assertEqual(transport.replies(), [b"a", b"b"])
+        self.assertTrue(transport.disconnecting)
+
+
+class SentTests(ConnectionTestCase):
+    def setUp(self) -> None:
+        """Make a connection that says when its replies are sent."""
+        super().setUp()
+        self.said: list[str] = []
+        self.connection, self.transport = self.connect()
+
+    def answer_later(self) -> None:
+        """Answer a request, and ask to be told when the reply is sent."""
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        self.connection.dataReceived(fetch(b"parked"))
+        self.connection.peer.when_sent.append(lambda: self.said.append("sent"))
+        parked.callback(framed(b"parked"))
+
+    def test_said_at_once(self) -> None:
+        """Where the peer takes the reply at once, that is said at once, and only once."""
+        self.answer_later()
+        self.assertEqual(self.said, ["sent"])
+        self.connection.dataReceived(fetch(b"next"))
+        self.lose(self.connection)
+        self.assertEqual(self.said, ["sent"])
+
+    def test_said_when_drained(self) -> None:
+        """Where the peer does not read, it is said when it has taken all."""
+        self.transport.block()
+        self.answer_later()
+        before = self.connection.peer.rounds()
+        self.assertEqual(self.said, [])
+        self.transport.drain()
+        self.assertEqual(self.said, ["sent"])
+        self.assertGreater(self.connection.peer.rounds(), before)
+
+    def test_said_when_lost(self) -> None:
+        """Where the connection goes first, it is said then."""
+        self.transport.block()
+        self.answer_later()
+        self.lose(self.connection)
+        self.assertEqual(self.said, ["sent"])
+
+    def test_abort(self) -> None:
+        """A peer can be closed at once for a reason, which the log tells."""
+        with capturedLogs() as events:
+            self.connection.peer.abort("it is in the way")
+        self.assertTrue(self.transport.disconnected)
+        (event,) = events
+        self.assertEqual((event["log_level"], event["reason"]), (LogLevel.warn, "it is in the way"))
+
+
+class PoolTests(ConnectionTestCase):
+    def setUp(self) -> None:
+        """Make a small pool, and connections of which the first two are in the middle of a request."""
+        super().setUp()
+        self.factory = self.make_factory(max_queued_bytes=1000)
+        self.first, self.first_transport = self.connect()
+        self.second, self.second_transport = self.connect()
+        self.small, self.small_transport = self.connect()
+
+    def fill(self) -> None:
+        """Let the first two hold more than the pool has, and lack as much."""
+        self.first.dataReceived(fetch(b"x" * 2000)[:600])
+        self.second.dataReceived(fetch(b"y" * 2000)[:600])
+        self.assertTrue(self.factory.pool.exhausted)
+
+    def states(self) -> list[str]:
+        """Which of the connections are read from."""
+        transports = self.first_transport, self.second_transport, self.small_transport
+        return [transport.producerState for transport in transports]
+
+    def test_the_first_goes_on(self) -> None:
+        """Of those in the middle of a request only the first may go on: its bytes come free only so."""
+        self.fill()
+        self.assertEqual(self.states(), ["producing", "paused", "producing"])
+        self.first.dataReceived(fetch(b"x" * 2000)[600:])
+        self.assertEqual(self.first_transport.replies(), [b"x" * 2000])
+        self.assertFalse(self.factory.pool.exhausted)
+        self.assertEqual(self.states(), ["producing", "producing", "producing"])
+
+    def test_turn_passes_on(self) -> None:
+        """When the first has finished and the pool is still exhausted, it is the next one's turn."""
+        self.fill()
+        third, third_transport = self.connect()
+        third.dataReceived(fetch(b"z" * 4000)[:1000])
+        self.first.dataReceived(fetch(b"x" * 2000)[600:])
+        self.assertTrue(self.factory.pool.exhausted)
+        self.assertEqual(self.states(), ["producing", "producing", "producing"])
+        self.assertEqual(third_transport.producerState, "paused")
+
+    def test_turn_ends_with_the_request(self) -> None:
+        """A connection that sends request after request has a turn for one of them, not for all."""
+        self.fill()
+        self.requests.script[b"parked"] = Deferred[Reply]()
+        self.small.dataReceived(fetch(b"parked", b"z" * 1000))  # memory stays short
+        self.first.dataReceived(fetch(b"x" * 2000)[600:] + fetch(b"x" * 2000)[:900])
+        self.assertEqual(self.first_transport.replies(), [b"x" * 2000])
+        self.assertEqual(self.states(), ["paused", "producing", "producing"])
+
+    def test_small_requests_are_served(self) -> None:
+        """Requests that come whole are served while the pool is exhausted: they cost nothing for long."""
+        self.fill()
+        self.small.dataReceived(fetch(b"a"))
+        self.assertEqual(self.small_transport.replies(), [b"a"])
+        self.assertEqual(self.small_transport.producerState, "producing")
+
+    def test_new_holder_waits(self) -> None:
+        """One that begins a request while the pool is exhausted is read no further than that."""
+        self.fill()
+        self.small.dataReceived(fetch(b"b" * 5000)[:3])
+        self.assertEqual(self.small_transport.producerState, "producing")  # its size is not known yet
+        self.small.dataReceived(fetch(b"b" * 5000)[3:600])
+        self.assertEqual(self.small_transport.producerState, "paused")
+
+    def test_stalled_is_closed(self) -> None:
+        """The one whose turn it is may not make the others wait by sending nothing; one line says so."""
+        self.fill()
+        with capturedLogs() as events:
+            for _ in range(3):
+                self.clock.advance(CHECK_S)
+        (event,) = events
+        self.assertIn("0 bytes of a request in 2 s", event["reason"])
+        self.assertTrue(self.first_transport.disconnected)
+        self.lose(self.first)
+        self.assertFalse(self.factory.pool.exhausted)
+        self.assertEqual(self.second_transport.producerState, "producing")
+
+    def test_slow_is_not_stalled(self) -> None:
+        """A connection that comes on keeps its turn, and without others' need none is hurried."""
+        self.fill()
+        self.clock.advance(CHECK_S)
+        self.first.dataReceived(fetch(b"x" * 2000)[600:])
+        for _ in range(100):
+            self.clock.advance(CHECK_S)
+        disconnected = self.first_transport.disconnected, self.second_transport.disconnected
+        self.assertEqual(disconnected, (False, False))
+
+    def test_waiting_requests_count(self) -> None:
+        """Requests that wait behind one that is being served are held too; they come free when it ends."""
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        self.small.dataReceived(fetch(b"parked", b"x" * 1000))
+        self.assertTrue(self.factory.pool.exhausted)
+        parked.callback(framed(b"parked"))
+        self.settle()
+        self.assertFalse(self.factory.pool.exhausted)
+
+    def test_lost_connection_frees_its_share(self) -> None:
+        """What a connection held comes free when it goes, and those that waited for it read again."""
+        self.fill()
+        self.lose(self.first)
+        self.assertFalse(self.factory.pool.exhausted)
+        self.assertEqual(self.second_transport.producerState, "producing")
+
+    def test_violation_frees_its_share(self) -> None:
+        """What was held for a connection that is closed for a violation comes free."""
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        self.small.dataReceived(fetch(b"parked", b"x" * 1000))
+        self.small.dataReceived(b"\xff\xff\xff\xff")
+        parked.callback(framed(b"parked"))
+        self.settle()
+        self.assertTrue(self.small_transport.disconnecting)
+        self.assertFalse(self.factory.pool.exhausted)
+
+
+class ConnectionCountTests(ConnectionTestCase):
+    def refused(self, limit: str, hosts: list[str]) -> list[bool]:
+        """Which of the hosts, one after the other, are refused with a limit of 2."""
+        factory = self.make_factory(**{limit: 2})
+        made = []
+        for host in hosts:
+            peer = PullTransport(host)
+            connection = factory.buildProtocol(peer.getPeer())
+            made.append(connection is None)
+            if isinstance(connection, KafkaConnection):
+                connection.makeConnection(peer)
+                self.last = connection
+        self.last_factory = factory
+        return made
+
+    def test_max_connections(self) -> None:
+        """max.connections counts all peers together."""
+        hosts = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
+        self.assertEqual(self.refused("max_connections", hosts), [False, False, True])
+
+    def test_max_connections_per_ip(self) -> None:
+        """max.connections.per.ip counts each address by itself."""
+        hosts = ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"]
+        self.assertEqual(self.refused("max_connections_per_ip", hosts), [False, False, True, False])
+
+    def test_refusal_is_logged(self) -> None:
+        """The one warning names the setting, its value and the address."""
+        with capturedLogs() as events:
+            self.refused("max_connections_per_ip", ["192.0.2.1"] * 3)
+        (event,) = (e for e in events if e["log_level"] == LogLevel.warn)
+        self.assertEqual(
+            (event["host"], event["name"], event["most"]), ("192.0.2.1", "max.connections.per.ip", 2)
+        )
+
+    def test_gone_connections_do_not_count(self) -> None:
+        """A place comes free when a connection ends."""
+        self.refused("max_connections_per_ip", ["192.0.2.1"] * 2)
+        self.lose(self.last)
+        self.connect(self.last_factory)
+        self.assertIsNone(self.last_factory.buildProtocol(PullTransport("192.0.2.1").getPeer()))
+
+
+class ChainTests(ConnectionTestCase):
+    CONNECTIONS = 500
+
+    def test_no_recursion(self) -> None:
+        """500 connections, each woken by the write of the one before, do not use up the stack."""
+        made = []
+        for number in range(self.CONNECTIONS):
+            name = b"parked %d" % number
+            self.requests.script[name] = Deferred[Reply]()
+            connection, transport = self.connect(port=5000 + number)
+            connection.dataReceived(fetch(name) + produce(b"wakes the next"))
+            made.append((self.requests.script[name], transport, framed(name)))
+
+        def wake() -> None:
+            if made_left:
+                deferred, _, reply = made_left.pop()
+                self.requests.on_wake.append(wake)
+                deferred.callback(reply)
+
+        made_left = made[::-1]
+        first, _ = self.connect()
+        self.requests.on_wake.append(wake)
+        first.dataReceived(produce(b"first"))
+        for _ in range(self.CONNECTIONS + 1):
+            self.clock.advance(0)
+        self.assertEqual(made_left, [])
+        self.assertTrue(all(len(transport.replies()) == 2 for _, transport, _ in made))
+
+
+class SetUpTests(ConnectionTestCase):
+    def test_large_reads(self) -> None:
+        """Where the transport lets it be set, a read takes enough for small requests to share a write."""
+
+        class Socket(PullTransport):
+            bufferSize = 1
+
+        transport = Socket()
+        connection = self.factory.buildProtocol(transport.getPeer())
+        assert connection is not None
+        connection.makeConnection(transport)
+        self.assertEqual(transport.bufferSize, READ_BYTES)

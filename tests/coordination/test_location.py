@@ -1,0 +1,102 @@
+"""The location of the embedded coordinator's database in log.dirs."""
+
+from __future__ import annotations
+
+import os
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.coordination.location import FILE_NAME, find_file, make_file, put_aside
+from kafkatx.errors import StateLost
+from kafkatx.names import META_PROPERTIES
+
+
+class FindFileTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Make two log dirs."""
+        self.dirs = [self.mktemp() for _ in range(2)]
+        for path in self.dirs:
+            os.makedirs(path)
+
+    def write(self, directory: int, name: str, content: bytes = b"x") -> str:
+        """Write a file into a log dir; return its path."""
+        path = os.path.join(self.dirs[directory], name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def refused(self) -> str:
+        """Return why the log dirs are refused."""
+        return str(self.assertRaises(StateLost, find_file, self.dirs, False))
+
+    def test_new(self) -> None:
+        """A new database is created in the first of log.dirs."""
+        self.assertEqual(find_file(self.dirs, False), os.path.join(self.dirs[0], FILE_NAME))
+
+    def test_in_any(self) -> None:
+        """An existing database is found in any of log.dirs, also if a dir is named twice."""
+        path = os.path.realpath(self.write(1, FILE_NAME))
+        for dirs in (self.dirs, self.dirs[::-1], [*self.dirs, *self.dirs]):
+            self.assertEqual(os.path.realpath(find_file(dirs, False)), path)
+
+    def test_several(self) -> None:
+        """Two databases are refused, and both are named."""
+        for number in range(2):
+            self.write(number, FILE_NAME)
+        message = self.refused()
+        for path in self.dirs:
+            self.assertIn(os.path.join(os.path.basename(path), FILE_NAME), message)
+
+    def test_partition_without_database(self) -> None:
+        """A partition's directory without a database is refused, and named."""
+        self.write(1, "clicks-0/00000000000000000000.log")
+        self.assertIn("clicks-0 is a partition's directory", self.refused())
+
+    def test_cluster_without_database(self) -> None:
+        """A log dir that names its cluster is refused without a database."""
+        self.write(1, META_PROPERTIES, b"version=1\ncluster.id=abc\n")
+        self.assertIn("names a cluster", self.refused())
+
+    def test_empty_file(self) -> None:
+        """An empty database file counts as missing."""
+        self.write(0, FILE_NAME, b"")
+        self.write(0, "clicks-0/00000000000000000000.log")
+        self.assertIn("in none of them or is empty", self.refused())
+
+    def test_anew(self) -> None:
+        """With kafkatx.start.anew a database may be created beside data of another cluster."""
+        self.write(1, "clicks-0/00000000000000000000.log")
+        self.assertEqual(find_file(self.dirs, True), os.path.join(self.dirs[0], FILE_NAME))
+
+    def test_other_files(self) -> None:
+        """Files that have nothing to do with a cluster do not matter; neither do missing dirs."""
+        self.write(0, "lost+found/x")
+        self.write(0, META_PROPERTIES, b"version=1\n")
+        dirs = [*self.dirs, os.path.join(self.dirs[0], "missing")]
+        self.assertEqual(find_file(dirs, False), os.path.join(self.dirs[0], FILE_NAME))
+
+
+class FilesTests(SynchronousTestCase):
+    def test_make(self) -> None:
+        """The file is created once, with its directory, and readable by its owner only."""
+        path = os.path.join(self.mktemp(), "below", FILE_NAME)
+        self.assertTrue(make_file(path))
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        with open(path, "wb") as file:
+            file.write(b"x")
+        self.assertFalse(make_file(path))
+
+    def test_put_aside(self) -> None:
+        """A damaged database is renamed with the files beside it, each time to another name."""
+        directory = self.mktemp()
+        path = os.path.join(directory, FILE_NAME)
+        asides = set()
+        for _ in range(2):
+            make_file(path)
+            make_file(path + "-journal")
+            aside = put_aside(path)
+            self.assertTrue(os.path.exists(aside) and os.path.exists(aside + "-journal"))
+            asides.add(aside)
+        self.assertEqual(len(asides), 2)
+        self.assertFalse(os.path.exists(path))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import attrs
 from twisted.internet.defer import Deferred, DeferredList, execute, succeed
 from twisted.internet.interfaces import IReactorTime
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
@@ -155,7 +156,7 @@ class BatchLogStore:
         self._logs[topic_partition] = log
         return log
 
-    def reconfigure(self, config: Any) -> None:
+    def reconfigure(self, config: object) -> None:
         """See ILogStore: nothing of it is needed here."""
 
     def check(self, config: LogConfig) -> None:
@@ -228,15 +229,15 @@ class BatchLogStore:
         """See ILogStore. Fails with the first OSError."""
         flushes = [log.flush() for log in self._logs.values()]
 
-        def flushed(results: list[tuple[bool, Any]]) -> None:
+        def flushed(results: Sequence[tuple[bool, object]]) -> None:
             try:
                 self._checkpoint()
             finally:
                 self._entries.clear()
                 self._logs.clear()
                 self._batches.close()
-            for succeeded, result in results:
-                if not succeeded:
+            for _, result in results:
+                if isinstance(result, Failure):
                     result.raiseException()
 
         return DeferredList(flushes, consumeErrors=True).addCallback(flushed)

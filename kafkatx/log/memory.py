@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 
@@ -73,6 +72,6 @@ class MemoryLogStore(BatchLogStore):
     """Logs that end with the process."""
 
     def __init__(
-        self, config: Any, workers: Workers, clock: IReactorTime, find_retention: FindRetention
+        self, config: object, workers: Workers, clock: IReactorTime, find_retention: FindRetention
     ) -> None:
         super().__init__(MemoryBatches(), workers, clock, find_retention)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 from zope.interface import implementer
 
@@ -11,11 +11,27 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IRetentionPolicy
 
 
+class SegmentFacts(Protocol):
+    """What a policy may know of a segment; see ``ISegmentFacts``."""
+
+    @property
+    def base_offset(self) -> int:
+        """The offset of the first record."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the segment's records."""
+
+    @property
+    def max_timestamp_ms(self) -> int:
+        """The largest timestamp, or when the segment was last written."""
+
+
 @implementer(IRetentionPolicy)
 class TimeRetention:
     """Segments whose latest record is older than ``retention.ms`` go, oldest first."""
 
-    def expired(self, segments: Sequence[Any], config: LogConfig, now_ms: int) -> int:
+    def expired(self, segments: Sequence[SegmentFacts], config: LogConfig, now_ms: int) -> int:
         """See IRetentionPolicy."""
         if config.retention_ms < 0:
             return 0
@@ -29,7 +45,7 @@ class TimeRetention:
 class SizeRetention:
     """The oldest segments go as long as at least ``retention.bytes`` are left without them."""
 
-    def expired(self, segments: Sequence[Any], config: LogConfig, now_ms: int) -> int:
+    def expired(self, segments: Sequence[SegmentFacts], config: LogConfig, now_ms: int) -> int:
         """See IRetentionPolicy."""
         if config.retention_bytes < 0:
             return 0
@@ -49,7 +65,7 @@ class TimeAndSizeRetention:
         self._time = TimeRetention()
         self._size = SizeRetention()
 
-    def expired(self, segments: Sequence[Any], config: LogConfig, now_ms: int) -> int:
+    def expired(self, segments: Sequence[SegmentFacts], config: LogConfig, now_ms: int) -> int:
         """See IRetentionPolicy."""
         old = self._time.expired(segments, config, now_ms)
         return old + self._size.expired(segments[old:], config, now_ms)
@@ -59,6 +75,6 @@ class TimeAndSizeRetention:
 class KeepAll:
     """Nothing goes."""
 
-    def expired(self, segments: Sequence[Any], config: LogConfig, now_ms: int) -> int:
+    def expired(self, segments: Sequence[SegmentFacts], config: LogConfig, now_ms: int) -> int:
         """See IRetentionPolicy."""
         return 0

@@ -24,7 +24,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from struct import Struct
 from types import ModuleType
-from typing import Any
 
 from kafkatx.errors import CorruptRecords, ErrorCode, UnsupportedCompression
 from kafkatx.records import compressed_frames
@@ -253,19 +252,18 @@ def _frame(name: str, data: bytes | memoryview, bound: int, limit_bytes: int) ->
         raise
 
 
-def _into(name: str, decompress_into: Callable[..., Any], data: bytes | memoryview, size: int) -> bytes:
+def _into(name: str, decompress_into: Callable[..., int], data: bytes | memoryview, size: int) -> bytes:
     """Decompress into *size* bytes and no more: a larger content is an error of the library."""
     buffer = bytearray(size)
     written = _guarded(name, decompress_into, data, buffer)
     return bytes(buffer) if written == size else bytes(memoryview(buffer)[:written])
 
 
-def _guarded(name: str, function: Callable[..., Any], *arguments: Any) -> int:
+def _guarded(name: str, function: Callable[..., int], *arguments: object) -> int:
     try:
-        result: int = function(*arguments)
+        return function(*arguments)
     except (_cramjam().DecompressionError, OSError) as error:
         raise CorruptRecords(f"{name}: {error}") from None
-    return result
 
 
 _DECOMPRESS: dict[Codec, Callable[[bytes | memoryview, int, int], bytes]] = {

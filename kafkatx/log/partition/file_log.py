@@ -14,9 +14,8 @@ A :class:`FileLog` provides ``IPartitionLog`` and is made of these parts, each i
 ``LogLocation``        directory, worker and failure listener that all of them share
 =====================  ==========================================================================
 
-The log itself keeps the offsets and says in which order the parts act. ``log_end_offset`` and all else that a
-reader sees moves after the bytes are in the file. The reactor thread appends, reads headers of batches that
-were just written, and renames; it never syncs.
+The log keeps the offsets and calls the parts in the right order: ``log_end_offset`` and all else that a reader
+sees moves after the bytes are in the file. Nothing here blocks the reactor thread for a sync.
 """
 
 from __future__ import annotations
@@ -46,15 +45,12 @@ from kafkatx.log.segment.swap import Cleaned
 from kafkatx.records.batch import Record
 from kafkatx.types import ActiveProducer, Records, TopicPartition
 
-_EMPTY = b""
-
 
 @implementer(IPartitionLog)
 class FileLog:
     """One partition's log, as :func:`kafkatx.log.recovery.loader.load` found it. Made without I/O.
 
-    :ivar append: as IPartitionLog says: the appender's method, so that a batch costs no further call.
-    :ivar segments: oldest first, the last one active; always the same list.
+    :ivar append: see IPartitionLog; the appender's own method, so that a batch costs no further call.
     """
 
     def __init__(
@@ -208,7 +204,7 @@ class FileLog:
         if end_offset > log_end_offset:
             end_offset = log_end_offset
         if offset >= end_offset:
-            return _EMPTY
+            return b""
         return self._reader.read(offset, max_bytes, end_offset, at_least_one, log_end_offset)
 
     def readable_bytes(self, offset: int, end_offset: int) -> int:

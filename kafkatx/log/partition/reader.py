@@ -109,8 +109,8 @@ class LogReader:
         try:
             return look(*args, **kwargs)
         except CorruptRecords as error:
-            if not segment.said_damaged:
-                segment.said_damaged = True
+            if not segment.damage_logged:
+                segment.damage_logged = True
                 self.log.error(
                     "{partition}: {error}; readers are refused with CORRUPT_MESSAGE; see kafkatx log verify",
                     partition=self._name,

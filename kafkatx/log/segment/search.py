@@ -63,11 +63,11 @@ class SearchedSegment(SegmentFiles):
     :ivar sparse_below: up to this offset batches may follow a gap, for compaction may have been there.
     :ivar followed: what was checked last.
     :ivar incomplete: the log is damaged, and what follows is in neither index.
-    :ivar said_damaged: the broker's log has it that the segment is damaged.
+    :ivar damage_logged: True if the damage was logged already.
     :ivar written_from: what lies from this position on was written by this process.
     """
 
-    __slots__ = ("_ready", "followed", "incomplete", "said_damaged", "size", "sparse_below", "written_from")
+    __slots__ = ("_ready", "damage_logged", "followed", "incomplete", "size", "sparse_below", "written_from")
 
     log = Logger()
 
@@ -77,7 +77,7 @@ class SearchedSegment(SegmentFiles):
         self.size = self.written_from = 0
         self.sparse_below = ALWAYS_SPARSE
         self.followed = Followed()
-        self.said_damaged = self.incomplete = False
+        self.damage_logged = self.incomplete = False
 
     def reindex(self, index_interval_bytes: int = 4096) -> None:
         """Build both indexes from the log."""

@@ -18,7 +18,7 @@ from kafkatx.errors import CorruptRecords
 from kafkatx.interfaces import ISegmentFacts
 from kafkatx.log.files import Buffers, Files
 from kafkatx.log.segment.batches import BatchInfo
-from kafkatx.log.segment.files import INDEX, LOG, TIME_INDEX
+from kafkatx.log.segment.files import DELETED, INDEX, LOG, TIME_INDEX
 from kafkatx.log.segment.index import IndexDamaged
 from kafkatx.log.segment.scan import Shallow, walk
 from kafkatx.log.segment.search import Followed, SearchedSegment
@@ -109,7 +109,10 @@ class LogSegment(SearchedSegment):
         """See ISegmentFacts: the largest timestamp, or when the file was last written."""
         if self.max_timestamp >= 0:
             return self.max_timestamp
-        return self._files.mtime_ms(self.path(LOG))
+        try:
+            return self._files.mtime_ms(self.path(LOG))
+        except FileNotFoundError:
+            return self._files.mtime_ms(self.path(LOG) + DELETED)  # dropped a moment ago
 
     # --- appending
 

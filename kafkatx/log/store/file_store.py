@@ -1,12 +1,9 @@
 """The store of all logs under ``log.dirs``: opens, creates, deletes, moves and closes them.
 
 A log dir holds one directory per partition, ``<topic>-<partition>``, and the files that
-:mod:`kafkatx.log.checkpoint` describes. ``.lock`` is held with ``flock`` by the broker that has the dir
-open. A deleted partition's directory is renamed to ``<name>.<32 hex digits>-delete`` first; what is left
-of those is removed when the dir is opened. Directories with other names are left alone.
-
-A dir that fails goes offline (:mod:`kafkatx.log.store.log_dir`), and its logs leave the store; the
-others go on.
+:mod:`kafkatx.log.checkpoint` describes; the broker holds ``.lock`` with ``flock``. A deleted partition's
+directory is renamed to ``<name>.<32 hex digits>-delete``, and removed after a delay or by the next start.
+A dir that fails goes offline (:mod:`kafkatx.log.store.log_dir`), and its logs leave the store.
 """
 
 from __future__ import annotations
@@ -16,11 +13,11 @@ import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 from twisted.internet.defer import Deferred, DeferredLock
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
@@ -33,7 +30,7 @@ from kafkatx.log.partition.appender import FindRetention
 from kafkatx.log.partition.file_log import FileLog
 from kafkatx.log.recovery.loader import LoadedLog
 from kafkatx.log.segment.descriptors import Descriptors, affordable_segments
-from kafkatx.log.store.lazy_cleaner import LazyCleaner
+from kafkatx.log.store.lazy_cleaner import LazyCleaner, StoreSettings
 from kafkatx.log.store.lifecycle import check_any_online, saving, settle_all, survey_all, unless_failing
 from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.log_dir_files import LogDirFiles
@@ -42,13 +39,9 @@ from kafkatx.log.store.unavailable import UnavailableLogs
 from kafkatx.log.store.unrecorded_changes import UnrecordedChanges
 from kafkatx.types import DirectoryChanges, Expected, TopicPartition
 
-if TYPE_CHECKING:  # imported when they are needed: a start need not wait for them
+if TYPE_CHECKING:  # imported when they are first used, so that a start does not wait for them
     from kafkatx.log.cleaner.passes import Run
     from kafkatx.log.store.mover import Mover
-
-
-def _nothing() -> None:
-    pass
 
 
 @attrs.define
@@ -65,7 +58,7 @@ class FileLogStore:
     """Logs in files; see ``ILogStore``.
 
     :param files: the file system, for tests of its failures.
-    :param run_pass: makes the cleaner's passes, where not a process of its own is to do it.
+    :param run_pass: makes the cleaner's passes; None: a separate process does.
     """
 
     log = Logger()
@@ -73,7 +66,7 @@ class FileLogStore:
 
     def __init__(
         self,
-        config: Any,
+        config: StoreSettings,
         workers: Workers,
         clock: IReactorTime,
         find_retention: FindRetention,
@@ -82,7 +75,7 @@ class FileLogStore:
     ) -> None:
         self._files = files or Files()
         self._workers = workers
-        self._compaction = LazyCleaner(config, workers, self._files, run_pass)
+        self._cleaner = LazyCleaner(config, workers, self._files, run_pass)
         self._clock = clock
         self._find_retention = find_retention
         self._log_dirs = [
@@ -100,8 +93,7 @@ class FileLogStore:
         self._descriptors = Descriptors(affordable_segments())
         self._changing = DeferredLock()
         self._mover: Mover | None = None
-        self._removing: set[IDelayedCall] = set()
-        self._settling = UnrecordedChanges()
+        self._unrecorded = UnrecordedChanges()
         self._expected: Expected | None = None
         self._is_open = False
         self.on_offline: Callable[[ILogDir], None] | None = None
@@ -124,9 +116,9 @@ class FileLogStore:
     def _now_ms(self) -> int:
         return int(self._clock.seconds() * 1000)
 
-    def reconfigure(self, config: Any) -> None:
+    def reconfigure(self, config: StoreSettings) -> None:
         """See ILogStore: the cleaner's next pass takes the memory that it may have now."""
-        self._compaction.reconfigure(config)
+        self._cleaner.reconfigure(config)
 
     def check(self, config: LogConfig) -> None:
         """See ILogStore."""
@@ -157,7 +149,7 @@ class FileLogStore:
             check_any_online(self._log_dirs)
             if expected is not None:
                 online = [(log_dir, surveys[log_dir.path]) for log_dir in self._online()]
-                self._settling.opened(online, expected)
+                self._unrecorded.opened(online, expected)
             self._is_open = True
         except BaseException:
             self._forget_all()
@@ -239,7 +231,7 @@ class FileLogStore:
 
     def sync_directories(self) -> Deferred[DirectoryChanges]:
         """See ILogStore. Fails with OSError where a dir could not be synced."""
-        return Deferred.fromCoroutine(self._settling.settle(self._log_dirs))
+        return Deferred.fromCoroutine(self._unrecorded.settle(self._log_dirs))
 
     def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
         """See ILogStore."""
@@ -261,16 +253,11 @@ class FileLogStore:
         return Deferred.fromCoroutine(self._clean(now_ms))
 
     async def _clean(self, now_ms: int) -> bool:
-        log = await self._compaction.clean_one(list(self._logs.values()), now_ms)
+        log = await self._cleaner.clean_one(list(self._logs.values()), now_ms)
         entry = None if log is None else self._entries.get(log.topic_partition)
         if entry is not None:
-            await self._save_cleaned(entry.log_dir)
+            await entry.log_dir.save_cleaned()
         return log is not None
-
-    def _save_cleaned(self, log_dir: LogDir) -> Deferred[None]:
-        return log_dir.run(
-            partial(log_dir.files.save_cleaned, log_dir.cleaned()), "writing the cleaner checkpoint"
-        )
 
     # --- closing
 
@@ -279,14 +266,13 @@ class FileLogStore:
         return Deferred.fromCoroutine(self._close())
 
     async def _close(self) -> None:
-        await self._compaction.stop()
+        await self._cleaner.stop()
         if self._mover is not None:
             await self._mover.stop_all()
         await self._changing.acquire()
         try:
-            for call in self._removing:
-                if call.active():
-                    call.cancel()
+            for log_dir in self._log_dirs:
+                log_dir.cancel_removals()
             await settle_all(
                 [Deferred.fromCoroutine(self._close_log_dir(log_dir)) for log_dir in self._log_dirs]
             )
@@ -331,9 +317,10 @@ class FileLogStore:
             return entry.log
         self._unavailable.check(topic_partition, topic_id)
         if entry is not None:
-            await self._put_aside(entry, topic_partition)
+            self._forget(entry)
+            await entry.log_dir.set_stray(topic_partition)
         elif (unusable := self._unavailable.pop(topic_partition)) is not None:
-            await self._set_stray(unusable.log_dir, topic_partition)
+            await unusable.log_dir.set_stray(topic_partition)
         return await self._create_somewhere(Found(topic_partition, topic_id), config)
 
     async def _create_somewhere(self, found: Found, config: LogConfig) -> FileLog:
@@ -343,7 +330,7 @@ class FileLogStore:
         """
         error = OSError(errno.EIO, "every log dir is offline")
         for log_dir in sorted(self._online(), key=lambda log_dir: len(log_dir.logs)):
-            is_deleted = self._settling.deleted.__contains__
+            is_deleted = self._unrecorded.deleted.__contains__
             create = partial(log_dir.files.create, found, config, self._now_ms(), is_deleted)
             try:
                 loaded = await log_dir.run(create, f"making {found.topic_partition}")
@@ -351,7 +338,7 @@ class FileLogStore:
                 error = failed
             else:
                 if log_dir.error is None:
-                    self._settling.made(log_dir, found)
+                    self._unrecorded.made(log_dir, found)
                     return self._add(log_dir, found, config, loaded)
         raise error
 
@@ -361,7 +348,6 @@ class FileLogStore:
             from kafkatx.log.store.mover import Mover
 
             self._mover = Mover(self._files, self._workers, self._clock, self._changing, self._descriptors)
-            self._mover.remove_later = self._remove_later
             self._mover.arrived = self._arrived
         self._mover.relocate(self._entries, topic_partition, self._log_dirs, path)
 
@@ -369,7 +355,7 @@ class FileLogStore:
         """Add a log that was moved to the changes to record."""
         entry = self._entries.get(topic_partition)
         if entry is not None:
-            self._settling.made(entry.log_dir, Found(topic_partition, entry.topic_id))
+            self._unrecorded.made(entry.log_dir, Found(topic_partition, entry.topic_id))
 
     def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
         """See ILogStore; zero for a log from before there were topic ids.
@@ -387,28 +373,23 @@ class FileLogStore:
         if entry is None:
             unusable = self._unavailable.pop(topic_partition)
             if unusable is not None and unusable.log_dir.error is None:
-                self._settling.deleting(unusable.topic_id)
-                await self._doom(unusable.log_dir, unusable.topic_id, topic_partition, 0)
+                self._unrecorded.deleting(unusable.topic_id)
+                await self._delete_later(unusable.log_dir, unusable.topic_id, topic_partition, 0)
                 unusable.log_dir.files.unavailable.discard(topic_partition)
             return
         if self._mover is not None:
             self._mover.stop(topic_partition)
-        self._settling.deleting(entry.topic_id)
+        self._unrecorded.deleting(entry.topic_id)
         self._forget(entry)
-        await self._doom(
-            entry.log_dir, entry.topic_id, topic_partition, entry.log.config.file_delete_delay_ms
-        )
+        delay_ms = entry.log.config.file_delete_delay_ms
+        await self._delete_later(entry.log_dir, entry.topic_id, topic_partition, delay_ms)
 
-    async def _doom(self, log_dir: LogDir, topic_id: uuid.UUID, name: TopicPartition, delay_ms: int) -> None:
+    async def _delete_later(
+        self, log_dir: LogDir, topic_id: uuid.UUID, name: TopicPartition, delay_ms: int
+    ) -> None:
         """Rename the directory of a partition that a client has deleted; remove it after a delay."""
         doomed = await log_dir.run(partial(log_dir.files.put_aside, name), f"deleting {name}")
-        self._remove_later(log_dir, doomed, delay_ms / 1000, partial(self._settling.removed, topic_id))
-
-    def _remove_later(
-        self, log_dir: LogDir, path: str, delay_s: float, removed: Callable[[], None] = _nothing
-    ) -> None:
-        call = self._clock.callLater(delay_s, self._remove, log_dir, path, removed)
-        self._removing = {waiting for waiting in self._removing if waiting.active()} | {call}
+        log_dir.remove_later(doomed, delay_ms / 1000, partial(self._unrecorded.removed, topic_id))
 
     def _forget(self, entry: _Entry) -> None:
         """Remove a log from the store."""
@@ -417,20 +398,3 @@ class FileLogStore:
         del self._logs[topic_partition]
         entry.log.abandon()
         del entry.log_dir.logs[topic_partition]
-
-    async def _put_aside(self, entry: _Entry, topic_partition: TopicPartition) -> None:
-        """Put a log's directory aside as stray: no client has deleted it."""
-        self._forget(entry)
-        await self._set_stray(entry.log_dir, topic_partition)
-
-    async def _set_stray(self, log_dir: LogDir, name: TopicPartition) -> None:
-        stray = partial(log_dir.files.set_stray, str(name), "a new partition of its name was made")
-        await log_dir.run(stray, f"putting {name} aside")
-        log_dir.files.unavailable.discard(name)
-
-    def _remove(self, log_dir: LogDir, path: str, removed: Callable[[], None]) -> None:
-        done = log_dir.run(partial(self._files.remove_tree, path), f"removing {path}")
-        done.addCallbacks(
-            lambda _: removed(),
-            lambda failure: self.log.failure("removing {path} failed", failure, path=path),
-        )

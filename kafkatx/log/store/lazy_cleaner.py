@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kafkatx.interfaces import Workers
 from kafkatx.log.files import Files
@@ -14,20 +14,27 @@ if TYPE_CHECKING:
     from kafkatx.log.partition.file_log import FileLog
 
 
+class StoreSettings(Protocol):
+    """The settings of a store; ``kafkatx.config.BrokerConfig`` is one."""
+
+    def get(self, name: str) -> Any:
+        """Return the value of a setting by its name."""
+
+
 class LazyCleaner:
     """Compacts one log after the other.
 
     :param run_pass: makes the passes; None: a separate process does.
     """
 
-    def __init__(self, config: Any, workers: Workers, files: Files, run_pass: Run | None) -> None:
+    def __init__(self, config: StoreSettings, workers: Workers, files: Files, run_pass: Run | None) -> None:
         self._config = config
         self._workers = workers
         self._files = files
         self._run_pass = run_pass
         self._cleaner: LogCleaner | None = None
 
-    def reconfigure(self, config: Any) -> None:
+    def reconfigure(self, config: StoreSettings) -> None:
         """Use the memory settings of *config* for the next pass."""
         self._config = config
         if self._cleaner is not None:

@@ -6,7 +6,7 @@ import contextlib
 import errno
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.python.failure import Failure
@@ -15,7 +15,9 @@ from kafkatx.errors import SettingError
 from kafkatx.log.store import ownership
 from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.ownership import Survey
-from kafkatx.types import Expected, TopicPartition
+from kafkatx.types import Expected
+
+T = TypeVar("T")
 
 
 def unless_failing(log_dir: LogDir, opening: Deferred[None]) -> Deferred[None]:
@@ -81,7 +83,7 @@ def _online(log_dirs: Iterable[LogDir]) -> list[LogDir]:
 
 def saving(log_dir: LogDir, expected: Expected | None) -> Callable[[], None]:
     """Return a function that writes a log dir's checkpoints with the present offsets. It blocks."""
-    save = partial(log_dir.files.save, *_offsets(log_dir))
+    save = partial(log_dir.files.save, *log_dir.offsets())
     generation = expected.generation() if expected is not None else 0
 
     def write() -> None:
@@ -91,19 +93,9 @@ def saving(log_dir: LogDir, expected: Expected | None) -> Callable[[], None]:
     return write
 
 
-def _offsets(log_dir: LogDir) -> tuple[dict[TopicPartition, int], ...]:
-    """Return recovery points, log start offsets and log end offsets of the logs in one dir."""
-    logs = log_dir.logs.values()
-    return (
-        {log.topic_partition: log.flushed_offset for log in logs},
-        {log.topic_partition: log.log_start_offset for log in logs},
-        {log.topic_partition: log.log_end_offset for log in logs},
-    )
-
-
-async def settle_all(deferreds: list[Deferred[Any]]) -> None:
+async def settle_all(deferreds: Sequence[Deferred[T]]) -> None:
     """Wait for all of them, then raise the first failure if there was one."""
     results = await DeferredList(deferreds, consumeErrors=True)
-    for succeeded, result in results:
-        if not succeeded:
+    for _, result in results:
+        if isinstance(result, Failure):
             result.raiseException()

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
@@ -27,6 +27,20 @@ T = TypeVar("T")
 
 SAY_FULL_EVERY_S = 60.0
 """A full disk refuses every append; one line a minute is logged."""
+
+
+class IncomingLog(Protocol):
+    """A log that is being moved into a log dir; see ``ILogDir.incoming``."""
+
+    size_bytes: int
+
+    @property
+    def offset_lag(self) -> int:
+        """The number of offsets that the copy lacks."""
+
+
+def _nothing() -> None:
+    pass
 
 
 @implementer(ILogDir)
@@ -50,7 +64,8 @@ class LogDir:
         self.logs: dict[TopicPartition, FileLog] = {}
         self.error: OSError | None = None
         self.arriving: dict[TopicPartition, FileLog] = {}
-        self.incoming: dict[TopicPartition, Any] = {}
+        self.incoming: dict[TopicPartition, IncomingLog] = {}
+        self._removals: set[IDelayedCall] = set()
         self._clock = clock
         self._on_offline = on_offline
         self._said_full_s: float | None = None
@@ -77,7 +92,7 @@ class LogDir:
                 self.report(failure.value, doing)
             return failure
 
-        done: Deferred[Any] = self.worker(function)
+        done: Deferred[T] = self.worker(function)
         return done.addErrback(failed)
 
     def report(self, error: OSError, doing: str) -> None:
@@ -117,6 +132,40 @@ class LogDir:
                 error=error.strerror,
             )
 
+    # --- directories of partitions
+
+    async def set_stray(self, name: TopicPartition) -> None:
+        """Put the directory of a partition aside as stray: a new partition takes its name.
+
+        :raises OSError: it cannot be renamed.
+        """
+        stray = partial(self.files.set_stray, str(name), "a new partition of its name was made")
+        await self.run(stray, f"putting {name} aside")
+        self.files.unavailable.discard(name)
+
+    def remove_later(self, path: str, delay_s: float, removed: Callable[[], None] = _nothing) -> None:
+        """Remove a renamed directory after a delay, then call *removed*.
+
+        A directory that is still there when the broker stops is removed by the next start.
+        """
+        call = self._clock.callLater(delay_s, self._remove, path, removed)
+        self._removals = {waiting for waiting in self._removals if waiting.active()} | {call}
+
+    def _remove(self, path: str, removed: Callable[[], None]) -> None:
+        done = self.run(partial(self.files.remove_tree, path), f"removing {path}")
+        done.addCallbacks(
+            lambda _: removed(),
+            lambda failure: self.log.failure("removing {path} failed", failure, path=path),
+        )
+
+    def cancel_removals(self) -> None:
+        """Remove nothing that is still waiting: the store is closed."""
+        for call in self._removals:
+            if call.active():
+                call.cancel()
+
+    # --- checkpoints
+
     def offsets(self) -> tuple[dict[TopicPartition, int], ...]:
         """Return recovery points, log start and log end offsets of the logs in it, or arriving."""
         logs = (self.logs | self.arriving).values()
@@ -130,6 +179,11 @@ class LogDir:
         """Return the offset up to which each of them is compacted, if it was compacted."""
         logs = self.logs | self.arriving
         return {name: log.first_dirty_offset for name, log in logs.items() if log.first_dirty_offset}
+
+    def save_cleaned(self) -> Deferred[None]:
+        """Write the cleaner checkpoint; fails with OSError."""
+        save = partial(self.files.save_cleaned, self.cleaned())
+        return self.run(save, "writing the cleaner checkpoint")
 
     def save_offsets(self) -> Deferred[None]:
         """Write all checkpoints; fails with OSError."""

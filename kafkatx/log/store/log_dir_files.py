@@ -370,6 +370,13 @@ class LogDirFiles:
         self._files.sync_dir(self.path)
         return path
 
+    def remove_tree(self, path: str) -> None:
+        """Remove a directory that was renamed to be removed.
+
+        :raises OSError: something in it cannot be removed.
+        """
+        self._files.remove_tree(path)
+
     def sync(self) -> None:
         """Sync the names in this dir.
 

@@ -33,7 +33,6 @@ from kafkatx.types import TopicPartition
 if TYPE_CHECKING:
     from kafkatx.log.partition.file_log import FileLog
 
-RemoveLater = Callable[[LogDir, str, float], None]
 Arrived = Callable[[TopicPartition], None]
 
 RETRY_S = 1.0
@@ -73,13 +72,11 @@ class Mover:
     """Runs moves one after the other.
 
     :ivar moves: under way or waiting, by partition.
-    :ivar remove_later: removes a directory after a delay; the store sets it.
     :ivar arrived: called when a log is in its new dir and synced there; the store sets it.
     :param changing: held while logs are made, deleted, or change their dir.
     """
 
     log = Logger()
-    remove_later: RemoveLater
     arrived: Arrived
 
     def __init__(
@@ -306,7 +303,7 @@ class Mover:
                 error=error,
             )
             return
-        self.remove_later(move.source, doomed, move.log.config.file_delete_delay_ms / 1000)
+        move.source.remove_later(doomed, move.log.config.file_delete_delay_ms / 1000)
         note = os.path.join(move.log.directory, MOVED_FROM)
         await move.target.run(partial(self._forget_note, note), f"moving {move.name} to")
         self.log.info("{name} is in {path} now", name=move.name, path=move.target.path)

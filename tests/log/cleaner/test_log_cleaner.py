@@ -48,7 +48,7 @@ class CleanerTests(SynchronousTestCase):
     def open(self) -> Any:
         """Another store on the same files."""
         store = cleaning_store(self.clock, self.path)
-        store._compaction._run_pass = self.run_pass
+        store._cleaner._run_pass = self.run_pass
         self.successResultOf(store.open(lambda topic: HUNDRED))
         return store
 
@@ -311,14 +311,14 @@ class CleanerTests(SynchronousTestCase):
         self.log()
         self.assertTrue(self.clean())
         self.store.reconfigure(BrokerConfig.load(None, {"log.cleaner.dedupe.buffer.size": "1234"}))
-        memory = self.store._compaction._cleaner.memory
+        memory = self.store._cleaner._cleaner.memory
         self.assertEqual((memory.memory_bytes, memory.load_factor), (1234, 0.9))
 
     def test_error_names_the_file(self) -> None:
         """The cleaner's errors are ours, with file and position."""
         log = self.log()
         found = cleanable(log.segments, log.first_dirty_offset, log.flushed_offset, log.config, NOW_MS)
-        job = plan(log, found, self.store._compaction._make_cleaner().memory, "x", NOW_MS)
+        job = plan(log, found, self.store._cleaner._make_cleaner().memory, "x", NOW_MS)
         broken = attrs.evolve(job, sources=(attrs.evolve(job.sources[0], size=10**6), *job.sources[1:]))
         with self.assertRaisesRegex(CorruptRecords, str(TP)):
             list(clean(self.store._files, broken, lambda: None))

@@ -316,7 +316,7 @@ class BatchLog:
         return self._epochs.end_of(leader_epoch, self.log_end_offset)
 
     def active_producers(self) -> list[ActiveProducer]:
-        """See IPartitionLog, of written records only."""
+        """See IPartitionLog: written records only."""
         return self._appender.active_producers()
 
     # --- cutting

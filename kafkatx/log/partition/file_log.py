@@ -14,8 +14,8 @@ A :class:`FileLog` provides ``IPartitionLog`` and is made of these parts, each i
 ``LogLocation``        directory, worker and failure listener that all of them share
 =====================  ==========================================================================
 
-The log keeps the offsets and calls the parts in the right order: ``log_end_offset`` and all else that a reader
-sees moves after the bytes are in the file. Nothing here blocks the reactor thread for a sync.
+The log keeps the offsets and calls the parts in the right order: ``log_end_offset`` and all else that readers
+see moves after the bytes are in the file. The reactor thread never waits for a sync.
 """
 
 from __future__ import annotations
@@ -86,17 +86,11 @@ class FileLog:
         self._epochs = EpochCheckpoint(location, loaded.epochs, epochs_unsynced)
         self._reader = LogReader(topic_partition, location, local.segments, worker)
         self._syncer = Syncer(
-            location, local, self._epochs, loaded.flushed_offset, self._get_log_end_offset, self._flushed
+            location, local, self._epochs, loaded.flushed_offset, lambda: self.log_end_offset, self._flushed
         )
-        self._snapshots = SnapshotWriter(location, self._get_cuts)
+        self._snapshots = SnapshotWriter(location, lambda: local.cuts)
         self._compaction = LogCompaction(location, local)
         self._deleter = FileDeleter(location, clock)
-
-    def _get_log_end_offset(self) -> int:
-        return self.log_end_offset
-
-    def _get_cuts(self) -> int:
-        return self._local.cuts
 
     def _flushed(self) -> None:
         if self.on_flushed is not None:
@@ -168,13 +162,14 @@ class FileLog:
 
     def _write_rolled(self, offsets: Sequence[int]) -> None:
         """Finish a write that began new segments at *offsets*."""
-        wanted = self._snapshots.wanted(offsets, len(self._appender.producers.states))
-        snapshots = [Snapshot(offset, self._appender.producers_at(offset)) for offset in wanted]
-        self._appender.written()
+        appender = self._appender
+        wanted = self._snapshots.wanted(offsets, len(appender.producers.states))
+        snapshots = [Snapshot(offset, appender.producers_at(offset)) for offset in wanted]
+        appender.written()
         self._after_rolls(len(offsets), snapshots)
 
     def _after_rolls(self, count: int, snapshots: list[Snapshot]) -> None:
-        """Keep recovery short: the *count* segments that were closed and the producers' state are flushed."""
+        """Keep recovery short: flush the closed segments, write the snapshots."""
         self._local.unload_closed(count)
         self._snapshots.write_later(snapshots)
         self.flush().addErrback(self._location.failed, "flushing")
@@ -189,10 +184,7 @@ class FileLog:
     def _roll(self, now_ms: int) -> None:
         """Start a new segment at the log's end."""
         self._local.roll(self.log_end_offset, now_ms)
-        self._after_rolls(1, [self._snapshot_at_end()])
-
-    def _snapshot_at_end(self) -> Snapshot:
-        return Snapshot(self.log_end_offset, self._appender.written_producers())
+        self._after_rolls(1, [Snapshot(self.log_end_offset, self._appender.written_producers())])
 
     # --- reading
 
@@ -245,7 +237,7 @@ class FileLog:
         return self._epochs.cache.end_of(leader_epoch, self.log_end_offset)
 
     def active_producers(self) -> list[ActiveProducer]:
-        """See IPartitionLog, of written records only."""
+        """See IPartitionLog: written records only."""
         return self._appender.active_producers()
 
     # --- flushing
@@ -393,7 +385,9 @@ class FileLog:
         self._stop()
         self._local.close()
         sync = self._syncer.finisher()
-        write_snapshot = self._snapshots.finisher(self._snapshot_at_end())
+        write_snapshot = self._snapshots.finisher(
+            Snapshot(self.log_end_offset, self._appender.written_producers())
+        )
 
         def finish() -> None:
             sync()

@@ -106,7 +106,7 @@ def layout(
         kept = [at for at, column in zip(kept, found, strict=True) if column.kind != BAR]
         found = [column for column in found if column.kind != BAR]
     if _total(column.least for column in found) > width:
-        return _vertical([column.name for column in found], rows, kept, width, emphasis)
+        return _vertical(found, rows, kept, width, emphasis)
     excess = _total(column.width for column in found) - width
     while excess > 0:
         widest = max((c for c in found if c.width > c.least), key=lambda c: c.width - c.least)
@@ -140,20 +140,22 @@ def _row(columns: Sequence[_Column], texts: Sequence[str]) -> list[str]:
 
 
 def _vertical(
-    names: Sequence[str],
+    columns: Sequence[_Column],
     rows: Sequence[Sequence[str]],
     kept: Sequence[int],
     width: int,
     emphasis: Callable[[str], str],
 ) -> list[str]:
     """Return each row as lines of a heading and a value, with an empty line between rows."""
-    margin = max(map(cells, names), default=0) + GAP
+    margin = max((cells(column.name) for column in columns), default=0) + GAP
     lines: list[str] = []
     for row in rows:
         if lines:
             lines.append("")
-        for name, at in zip(names, kept, strict=True):
-            first, *others = fold(row[at], max(width - margin, NAME_CELLS)) if row[at] else [""]
-            lines.append((emphasis(name) + " " * (margin - cells(name)) + first).rstrip())
+        for column, at in zip(columns, kept, strict=True):
+            whole = column.kind in (NUMBER, WHOLE)
+            first, *others = [row[at]] if whole else fold(row[at], max(width - margin, NAME_CELLS))
+            filler = " " * (margin - cells(column.name))
+            lines.append((emphasis(column.name) + filler + first).rstrip())
             lines += [" " * margin + other for other in others]
     return lines

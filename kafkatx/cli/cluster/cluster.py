@@ -137,7 +137,7 @@ def _print_tables(found: ClusterMetadata, topics: Mapping[str, TopicMetadata]) -
         return
     show("")
     rows = list(_rows(topics, ", "))
-    print_table(["topic", "partition#", "leader#", "replicas", "in sync", "error"], rows)
+    print_table(["topic", "partition#", "leader#", "replicas", "in sync", "error!"], rows)
 
 
 def _print_lines(found: ClusterMetadata, topics: Mapping[str, TopicMetadata], header: bool) -> None:
@@ -148,5 +148,5 @@ def _print_lines(found: ClusterMetadata, topics: Mapping[str, TopicMetadata], he
         (("broker", n.id, n.host, n.port, n.rack or NONE) for _, n in sorted(found.brokers.items())),
         heading if header else (),
     )
-    heading = ["kind", "topic", "partition", "leader", "replicas", "in sync", "error"]
+    heading = ["kind", "topic", "partition", "leader", "replicas", "in sync", "error!"]
     print_rows((("partition", *row) for row in _rows(topics, ",", NONE)), heading if header else ())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kafkatx.types import TopicPartition
 
 NONE = "-"
-_DIR_COLUMNS = ("broker#", "directory", "partitions#", "bytes#", "total bytes#", "usable bytes#", "error")
+_DIR_COLUMNS = ("broker#", "directory", "partitions#", "bytes#", "total bytes#", "usable bytes#", "error!")
 _PARTITION_COLUMNS = ("broker#", "directory", "topic", "partition#", "bytes#", "lag#", "future")
 
 

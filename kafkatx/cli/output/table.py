@@ -65,11 +65,16 @@ def fold(text: str, width: int) -> list[str]:
 
 @attrs.define
 class _Column:
-    """One column: its natural width, the least that it can have, and the one that it gets."""
+    """One column.
+
+    :ivar least: the smallest width; *whole_words* the smallest that breaks no word of the heading.
+    :ivar width: the natural width first, then the one that it gets.
+    """
 
     name: str
     kind: str
     least: int
+    whole_words: int
     width: int
 
     @classmethod
@@ -81,7 +86,8 @@ class _Column:
             least = max(widest, min(cells(name), HEADING_CELLS))
         else:
             least = min(max(widest, min(cells(name), HEADING_CELLS)), NAME_CELLS)
-        return cls(name, kind, least, max(widest, cells(name)))
+        words = max(map(cells, name.split()), default=0)
+        return cls(name, kind, least, max(least, words), max(widest, cells(name)))
 
     def shown(self, text: str) -> str:
         filler = " " * (self.width - cells(text))
@@ -107,17 +113,23 @@ def layout(
         found = [column for column in found if column.kind != BAR]
     if _total(column.least for column in found) > width:
         return _vertical(found, rows, kept, width, emphasis)
-    excess = _total(column.width for column in found) - width
-    while excess > 0:
-        widest = max((c for c in found if c.width > c.least), key=lambda c: c.width - c.least)
-        widest.width -= 1
-        excess -= 1
+    _shrink(found, [column.whole_words for column in found], width)
+    _shrink(found, [column.least for column in found], width)
     names = [column.name for column in found]
     lines = [emphasis(line) if line else line for line in _row(found, names)]
     lines.append("─" * _total(column.width for column in found))
     for row in rows:
         lines += _row(found, [row[at] for at in kept])
     return lines
+
+
+def _shrink(columns: Sequence[_Column], least: Sequence[int], width: int) -> None:
+    """Make columns narrower, those with the most room first, until they fit or all have their least width."""
+    while _total(column.width for column in columns) > width:
+        room, at = max((column.width - least[at], at) for at, column in enumerate(columns))
+        if room <= 0:
+            return
+        columns[at].width -= 1
 
 
 def _total(widths: Iterable[int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tests.blocking.fakes import Log
 from tests.cli.command_case import CommandCase
 
 
@@ -57,3 +58,38 @@ class TopicsTests(CommandCase):
         self.assertNotIn("t", self.fake.topics)
         self.assertEqual(self.run_command("topics", "delete", "t", "-y"), 1)
         self.assertIn("there is no topic 't'\n", self.err.text())
+
+    def test_describe_several(self) -> None:
+        """Several topics, or all: each line begins with the topic's name."""
+        self.fake.topics["u"] = [Log()]
+        self.run_command("topics", "describe", "t", "u")
+        listed = self.out.text()
+        self.assertEqual([line.split("\t")[0] for line in listed.splitlines()], ["t", "t", "t", "u", "u"])
+        self.use_streams()
+        self.run_command("topics", "--describe")
+        self.assertEqual(self.out.text(), listed)
+
+    def test_header(self) -> None:
+        """Column names come once, on request."""
+        self.run_command("topics", "describe", "--header", "--json")
+        self.assertNotIn("partition\tleader", self.out.text())
+        self.use_streams()
+        self.run_command("topics", "describe", "t", "--header")
+        first = self.out.text().splitlines()[0]
+        self.assertEqual(first, "partition\tleader\tleader_epoch\treplicas\tin_sync\tearliest\tlatest")
+        self.use_streams()
+        self.run_command("topics", "list", "--header")
+        self.assertEqual(self.out.text(), "topic\nt\n")
+
+    def test_if_exists(self) -> None:
+        """A topic that does not exist is no error on request."""
+        for line in ("delete nope --yes", "describe nope"):
+            self.assertEqual(self.run_command("topics", *line.split(), "--if-exists"), 0, self.err.text())
+
+    def test_empty(self) -> None:
+        """At a terminal an empty list is explained."""
+        self.fake.topics.clear()
+        self.use_streams(tty=True)
+        self.run_command("topics", "list")
+        self.assertIn("there are no topics", self.err.text())
+        self.assertEqual(self.out.text(), "")

@@ -219,15 +219,15 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         """Yield records until the consumer is closed."""
         while True:
             try:
-                hand = await DeferredFuture(self.client.next_delivery())
+                delivery = await DeferredFuture(self.client.next_delivery())
             except ClientClosed:
                 return
             try:
-                for record in hand.remaining:
-                    hand.last = record
+                for record in delivery.remaining:
+                    delivery.last = record
                     yield record
             finally:  # the application may leave the loop: the next record is one that it was not given
-                hand.state.interrupt_delivery()
+                delivery.state.interrupt_delivery()
 
     def process(
         self, function: Callable[[Any], Any], *, batches: bool = False, max_records: int | None = None
@@ -257,10 +257,10 @@ class MessageStream:
         """
         while True:
             try:
-                taken = await DeferredFuture(self._stream.ask())
+                taken = await DeferredFuture(self._stream.next_records())
             except ClientClosed:
                 return
-            for record in self._stream.records(taken, taken.alive):
+            for record in self._stream.records(taken, taken.report_activity):
                 yield record
 
 

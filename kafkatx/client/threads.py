@@ -273,17 +273,17 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         """Yield records until another thread closes the consumer. One iteration at a time."""
         while True:
             try:
-                hand = self.thread.call(self.client.next_delivery, late=_return)
+                delivery = self.thread.call(self.client.next_delivery, late=_return)
             except ClientClosed:
                 return
             try:
-                for record in hand.remaining:
-                    hand.last = record
+                for record in delivery.remaining:
+                    delivery.last = record
                     yield record
             except (
                 BaseException
             ):  # the application left the loop: the next record is one that it was not given
-                self.thread.tell(_return, hand)
+                self.thread.tell(_return, delivery)
                 raise
 
     def process(
@@ -307,8 +307,8 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
         )
 
 
-def _return(hand: Delivery) -> None:
-    hand.state.interrupt_delivery()
+def _return(delivery: Delivery) -> None:
+    delivery.state.interrupt_delivery()
 
 
 class SimpleConsumer(_Client[simple_consumer.SimpleConsumer], SimpleConsumerMethods):
@@ -332,10 +332,10 @@ class MessageStream:
         """
         while True:
             try:
-                taken = self._thread.call(self._stream.ask)
+                taken = self._thread.call(self._stream.next_records)
             except ClientClosed:
                 return
-            yield from self._stream.records(taken, partial(self._thread.tell, taken.alive))
+            yield from self._stream.records(taken, partial(self._thread.tell, taken.report_activity))
 
 
 class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], ConnectorMethods[MessageStream]):

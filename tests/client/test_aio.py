@@ -275,7 +275,7 @@ class StreamTests(SynchronousTestCase):
             reactor = SimpleNamespace(seconds=lambda: 0.0)
             inner = TwistedStream(reactor, lambda: succeed(None))
             stream = MessageStream(inner)
-            dealing = Deferred.fromCoroutine(inner.take(self.hand(4, 5), lambda: None))
+            dealing = Deferred.fromCoroutine(inner.deliver(self.hand(4, 5), lambda: None))
             async for record in stream:
                 self.assertEqual(record.offset, 4)
                 break
@@ -285,7 +285,7 @@ class StreamTests(SynchronousTestCase):
             self.assertTrue(dealing.called)
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-            Deferred.fromCoroutine(inner.take(self.hand(6), lambda: None))
+            Deferred.fromCoroutine(inner.deliver(self.hand(6), lambda: None))
             asking = asyncio.ensure_future(anext(aiter(stream)))
             self.assertEqual((await asking).offset, 6)
 

@@ -1,13 +1,14 @@
-"""The ConsumerConnector of Kafka 0.7 and of the paper: a group's share of topics, as streams."""
+"""The ConsumerConnector of Kafka 0.7 and of the 2011 paper: reads a group's share of topics as streams."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.defer import TimeoutError as TimedOut
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -40,34 +41,34 @@ class ConsumerConnector:
         ...
         await connector.shutdown()
 
-    Offsets are committed now and then (``enable.auto.commit``), before partitions go to others, and at the
-    end: those of records that are done. What shares partitions out and keeps offsets is the *balancer*
-    (``kafkatx.balancer``, an ``IBalancer``); the built-in one is the group protocol.
+    The offsets of finished records are committed at intervals (``enable.auto.commit``), before partitions are
+    revoked, and at the shutdown. A *balancer* (``kafkatx.balancer``, an ``IBalancer``) assigns partitions and
+    keeps offsets; the built-in one uses the group protocol.
 
-    An error that the connector cannot get past is raised by each of its streams: shut it down then.
+    A final error of the connector is raised by each of its streams; call :meth:`shutdown` then.
     """
 
     _log = Logger()
 
     def __init__(
         self,
-        settings: Mapping[str, Any] = MappingProxyType({}),
+        settings: Mapping[str, object] = MappingProxyType({}),
         *,
-        reactor: Any = None,
+        reactor: IReactorTime | None = None,
         cluster: Cluster | None = None,
-        **more: Any,
+        **more: object,
     ) -> None:
-        """Make it; :meth:`start` connects.
+        """Make a connector; :meth:`start` connects.
 
         :param settings: a consumer's, by Kafka's names, with dots or underscores; *more* likewise.
-        :param reactor: None: the cluster's, or the one that is installed.
-        :param cluster: one to share; it is not closed with this.
+        :param reactor: None: the cluster's, or the installed one.
+        :param cluster: a cluster to share; it is not closed with the connector.
         :raises SettingError: a setting is unknown or has a bad value.
         """
         values = {**settings, **more}
         self.settings, self.cluster = client_cluster("consumer", values, reactor, cluster)
         self._owned = cluster is None
-        # Automatic commits go to the balancer, and are not the consumer's.
+        # Automatic commits go to the balancer, not to the consumer's coordinator.
         values = {name.replace("_", "."): value for name, value in values.items()}
         values[table.ENABLE_AUTO_COMMIT.name] = False
         self._consumer = StreamConsumer(values, cluster=self.cluster)
@@ -77,16 +78,16 @@ class ConsumerConnector:
             self._auto_commit = self._consumer.auto_commit(self._balancer.commit)
         self._assignment: StreamAssignment[MessageStream] = StreamAssignment()
         self._owners: dict[TopicPartition, MessageStream] = {}
-        self._distributing: Deferred[Any] | None = None
+        self._distributing: Deferred[None] | None = None
         self._joined = False
         self._ending: SharedCall[None] = SharedCall()
         self._closed = False
 
     @deferred
     async def start(self) -> ConsumerConnector:
-        """Connect; fires with this.
+        """Connect; fires with this connector.
 
-        Fails with ConnectionFailed if no broker answers: then :meth:`shutdown` it.
+        Fails with ConnectionFailed if no broker answers; then call :meth:`shutdown`.
         """
         await self._consumer.start()
         return self
@@ -94,9 +95,9 @@ class ConsumerConnector:
     # -- streams
 
     def create_message_streams(self, topics: Mapping[str, int]) -> dict[str, list[MessageStream]]:
-        """Read topics: for each so many streams as are asked for, which share its partitions.
+        """Create streams: for each topic the given number, which share its partitions.
 
-        Once per connector, for all that is to be read: each call would have the whole group balance anew.
+        To be called once per connector, because each call would make the whole group rebalance.
 
         :raises KafkaTXError: there are streams already, no ``group.id``, or less than one stream for a topic.
         """
@@ -106,7 +107,7 @@ class ConsumerConnector:
         return dict(assignment.by_topic)
 
     def create_message_streams_by_filter(self, filter: TopicFilter, streams: int = 1) -> list[MessageStream]:
-        """Read all topics that a filter wants, now and when they come to be; each stream may have several.
+        """Create streams of all topics that a filter accepts, also of topics created later.
 
         :param filter: a :class:`~kafkatx.clientcore.legacy.topic_filter.Whitelist` or ``Blacklist``.
         :raises KafkaTXError: as :meth:`create_message_streams`.
@@ -117,38 +118,38 @@ class ConsumerConnector:
         return list(assignment.all)
 
     def _made(self, count: int) -> list[MessageStream]:
-        return [MessageStream(self.cluster.reactor, self._consumer.breathe) for _ in range(count)]
+        return [MessageStream(self.cluster.reactor, self._consumer.yield_to_reactor) for _ in range(count)]
 
     def _join(self, subscription: Subscription, assignment: StreamAssignment[MessageStream]) -> None:
         if self._closed:
             raise ClientClosed("the connector was shut down")
         if self._joined:
-            raise KafkaTXError("this connector has its streams already: make another connector for others")
+            raise KafkaTXError("this connector has its streams already: make another connector for more")
         self._assignment = assignment  # partitions may come at once
-        listener = _Listener(self._rebalanced, self._leaving)
+        listener = _Listener(self._partitions_assigned, self._partitions_leaving)
         joining = self._balancer.join(self._consumer, subscription, listener)
         self._joined = True
-        self._distributing = self._consumer.distribute(self._take)
+        self._distributing = self._consumer.distribute(self._deliver)
         self._distributing.addErrback(self._failed)
         joining.addErrback(self._failed)
         if self._auto_commit is not None:
             self._auto_commit.start()
 
-    async def _take(self, hand: Delivery, alive: Callable[[], None]) -> None:
-        place = hand.state.topic_partition
+    async def _deliver(self, delivery: Delivery, report_activity: Callable[[], None]) -> None:
+        place = delivery.state.topic_partition
         if place not in self._owners:
             raise KafkaTXError(f"the balancer gave {place}, which no stream is for")
-        await self._owners[place].take(hand, alive)
+        await self._owners[place].deliver(delivery, report_activity)
 
     # -- balancing
 
-    def _rebalanced(self, added: set[TopicPartition]) -> None:
-        """Divide what this connector has now; who has a hand of a partition keeps that until it is done."""
+    def _partitions_assigned(self, added: set[TopicPartition]) -> None:
+        """Assign this connector's partitions to its streams; a delivery in progress stays where it is."""
         if self._auto_commit is not None:
             self._auto_commit.forget(added)
         self._owners = self._assignment.divide(self._consumer.assignment())
 
-    async def _leaving(self, partitions: set[TopicPartition], lost: bool) -> None:
+    async def _partitions_leaving(self, partitions: set[TopicPartition], lost: bool) -> None:
         if self._auto_commit is not None and not lost:
             await self._auto_commit.try_commit(partitions)
 
@@ -168,21 +169,22 @@ class ConsumerConnector:
 
     @deferred
     async def commit_offsets(self) -> None:
-        """Commit the offsets of all records that streams have given so far, those last given included.
+        """Commit the offsets of all records that streams have yielded so far, including the last ones.
 
-        Fails with CommitFailed where others have the partitions now, with RequestError, or ConnectionFailed.
+        Fails with CommitFailed if partitions were reassigned meanwhile, with RequestError, or
+        ConnectionFailed.
         """
         if self._closed:
             raise ClientClosed("the connector was shut down")
         await self._balancer.commit(self._consumer.consumed())
 
     def shutdown(self, timeout_s: float = CLOSE_S) -> Deferred[None]:
-        """End the streams, commit if that is automatic, leave the group, and close the connections.
+        """End the streams, commit if ``enable.auto.commit`` is set, leave the group, close the connections.
 
-        The records that streams have given count as done.
+        The records that streams have yielded count as finished.
 
-        :param timeout_s: what is not done after this is given up: a commit that no coordinator takes, say.
-        :return: fires when all that is done.
+        :param timeout_s: seconds after which unfinished steps, for example a commit, are abandoned.
+        :return: fires when it is shut down.
         """
         if self._closed:
             return self._ending.wait("shutdown", _nothing)
@@ -195,7 +197,7 @@ class ConsumerConnector:
         try:
             await Deferred.fromCoroutine(self._leave()).addTimeout(timeout_s, reactor)
         except TimedOut:
-            self._log.warn("the connector was not done within {seconds} s of its end", seconds=timeout_s)
+            self._log.warn("the connector could not leave its group within {seconds} s", seconds=timeout_s)
         finally:
             try:
                 await self._consumer.close(max(0.0, deadline - reactor.seconds()))
@@ -204,9 +206,9 @@ class ConsumerConnector:
                     await self.cluster.close()
 
     async def _leave(self) -> None:
-        """End the streams, and keep where they have come."""
-        # who reads a stream may be what asks for it: the dealing that gave it the record cannot be cancelled
-        # before it has returned
+        """End the streams, commit, and leave the group."""
+        # The reader of a stream may have called this: the coroutine that delivered its record cannot be
+        # cancelled before it has returned.
         await deferLater(self.cluster.reactor, 0)
         if self._distributing is not None:
             self._distributing.cancel()
@@ -220,23 +222,27 @@ class ConsumerConnector:
 
 
 class _Listener:
-    """What the consumer, or the balancer, tells of partitions."""
+    """The connector's rebalance listener, called by the consumer or the balancer."""
 
-    def __init__(self, rebalanced: Any, leaving: Any) -> None:
-        self._rebalanced = rebalanced
+    def __init__(
+        self,
+        assigned: Callable[[set[TopicPartition]], None],
+        leaving: Callable[[set[TopicPartition], bool], Coroutine[Any, Any, None]],
+    ) -> None:
+        self._assigned = assigned
         self._leaving = leaving
 
-    def on_partitions_assigned(self, partitions: set[TopicPartition]) -> Any:
-        """These have come."""
-        return self._rebalanced(partitions)
+    def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
+        """Assign the partitions to streams."""
+        self._assigned(partitions)
 
-    def on_partitions_revoked(self, partitions: set[TopicPartition]) -> Any:
-        """These are about to go."""
-        return self._leaving(partitions, lost=False)
+    def on_partitions_revoked(self, partitions: set[TopicPartition]) -> Awaitable[None]:
+        """Commit before the partitions are revoked."""
+        return self._leaving(partitions, False)
 
-    def on_partitions_lost(self, partitions: set[TopicPartition]) -> Any:
-        """These have gone."""
-        return self._leaving(partitions, lost=True)
+    def on_partitions_lost(self, partitions: set[TopicPartition]) -> Awaitable[None]:
+        """Do not commit: the partitions belong to other members already."""
+        return self._leaving(partitions, True)
 
 
 async def _nothing() -> None:

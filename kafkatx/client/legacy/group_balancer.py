@@ -1,9 +1,8 @@
-"""Balancing the load of a ConsumerConnector's group by Kafka's group protocol."""
+"""The built-in balancer of a ConsumerConnector: Kafka's group protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
@@ -17,15 +16,13 @@ from kafkatx.types import TopicPartition
 
 @implementer(IBalancer)
 class GroupBalancer:
-    """The coordinator of the group knows its members, a leader among these shares the partitions out, and
-    offsets are committed to the coordinator: all that is the consumer's own.
-    """
+    """A balancer that leaves membership, assignment and offsets to the consumer and its group coordinator."""
 
     def __init__(self) -> None:
         self._consumer: Consumer | None = None
 
-    def join(self, consumer: Consumer, subscription: Subscription, listener: Any) -> Deferred[None]:
-        """Subscribe; it joins by itself once it is started.
+    def join(self, consumer: Consumer, subscription: Subscription, listener: object) -> Deferred[None]:
+        """Subscribe the consumer, which joins the group when it is started.
 
         :raises KafkaTXError: there is no ``group.id``.
         """
@@ -36,9 +33,9 @@ class GroupBalancer:
 
     def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Deferred[None]:
         """Commit to the coordinator."""
-        assert self._consumer is not None  # join() comes first
+        assert self._consumer is not None  # join() is called first
         return self._consumer.commit(offsets)
 
     def leave(self) -> Deferred[None]:
-        """Leave it to the consumer, which says good-bye when it is closed."""
+        """Do nothing: the consumer sends LeaveGroup when it is closed."""
         return succeed(None)

@@ -1,4 +1,4 @@
-"""Fetching message sets from the leaders of their partitions."""
+"""The fetches of a SimpleConsumer: finds the leaders, sends requests in parallel, retries."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from kafkatx.networkclient.cluster import Cluster
 from kafkatx.types import TopicPartition
 
 LANE = "fetch"
-"""A fetch waits at the broker for records, and nothing else is to wait behind it."""
+"""A connection of its own: a fetch waits at the broker for records, and would delay other requests."""
 
-NAMES_TOPICS_UNTIL = 12
+LAST_VERSION_WITH_TOPIC_NAMES = 12
 """The last version of Fetch that names topics (KIP-516)."""
 
 Wanted: TypeAlias = "dict[int, FetchRequest]"
-"""Requests by their place in the call."""
+"""Requests by their index in the call."""
 
 
 class MessageSets:
-    """Asks leaders, all at once, and again where what fails may pass."""
+    """Sends fetches to the leaders of their partitions, in parallel, and retries retriable errors."""
 
     def __init__(self, cluster: Cluster, settings: ClientSettings) -> None:
-        """Make it.
+        """Read the settings.
 
         :raises SettingError: a deserializer is not installed.
         """
@@ -60,23 +60,24 @@ class MessageSets:
     async def fetch(
         self, requests: Sequence[FetchRequest], min_bytes: int | None, max_wait_ms: int | None
     ) -> list[MessageSet]:
-        """An answer for each request, in their order; what fails of one is in its answer.
+        """Return a message set for each request, in their order; its error is in the message set.
 
-        :param min_bytes: None: as settings say; *max_wait_ms* likewise.
+        :param min_bytes: None: ``fetch.min.bytes``.
+        :param max_wait_ms: None: ``fetch.max.wait.ms``.
         """
         left: Wanted = {place: self._limited(request) for place, request in enumerate(requests)}
         found: dict[int, MessageSet] = {}
 
         async def attempt() -> None:
-            passing: KafkaTXError | None = None
+            retriable_error: KafkaTXError | None = None
             for place, answer in (await self._ask(left, min_bytes, max_wait_ms)).items():
                 found[place] = answer
                 if answer.error is not None and retriable(answer.error):
-                    passing = answer.error
+                    retriable_error = answer.error
                 else:
                     del left[place]
-            if passing is not None:
-                raise passing
+            if retriable_error is not None:
+                raise retriable_error
 
         try:
             await self._cluster.retrying(attempt)
@@ -90,10 +91,10 @@ class MessageSets:
         return request if request.max_bytes is not None else request._replace(max_bytes=self._partition_bytes)
 
     async def leader(self, at: TopicPartition) -> int:
-        """The node id of a partition's leader, from memory if it is known.
+        """Return the node id of a partition's leader, from memory or requested.
 
         :raises UnknownTopic: there is no such topic.
-        :raises RequestError: there is no such partition, or it has no leader now.
+        :raises RequestError: there is no such partition, or it has no leader.
         """
         leader = self._cluster.leader(*at)
         if leader < 0:
@@ -104,7 +105,7 @@ class MessageSets:
     async def _ask(
         self, wanted: Wanted, min_bytes: int | None, max_wait_ms: int | None
     ) -> dict[int, MessageSet]:
-        """Ask all leaders once; what is wanted twice of a partition goes into two requests."""
+        """Send one round of requests; two fetches from one partition go into two requests."""
         found: dict[int, MessageSet] = {}
         asked: dict[tuple[int, int], Wanted] = {}
         times: Counter[TopicPartition] = Counter()
@@ -143,7 +144,7 @@ class MessageSets:
         try:
             timeout_s = (self._timeout_ms + wait_ms) / 1000
             response = await self._cluster.request(
-                leader, message, lane=LANE, at_most=NAMES_TOPICS_UNTIL, timeout_s=timeout_s
+                leader, message, lane=LANE, at_most=LAST_VERSION_WITH_TOPIC_NAMES, timeout_s=timeout_s
             )
             answers = self._reader.read(response, asked)
         except KafkaTXError as failure:

@@ -1,4 +1,4 @@
-"""The streams of a ConsumerConnector: endless iterations that wait, and end with the connector."""
+"""The streams of a ConsumerConnector: endless iterations over records, until the connector is shut down."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.errors import KafkaTXError
 
-TELL_S = 0.5
-"""How often it is told, at most, that the application gets on with a hand."""
+REPORT_S = 0.5
+"""The shortest interval between two reports that the application is processing records."""
 
 
 @attrs.define(eq=False)
 class StreamRecords:
-    """Some records of one partition on their way through a stream.
+    """Records of one partition in a stream.
 
-    :ivar alive: to be called when the application has got on with them.
-    :ivar done: fires when it is done with them.
+    :ivar report_activity: to be called while the application processes them.
+    :ivar done: fires when the application has finished them.
     """
 
-    hand: Delivery
-    alive: Callable[[], None]
+    delivery: Delivery
+    report_activity: Callable[[], None]
     done: Deferred[None] = attrs.Factory(Deferred)
 
 
@@ -39,94 +39,90 @@ class MessageStream:
         async for record in stream:            for record in stream:  # in a thread
             print(record.value)                    print(record.value)
 
-    Which partitions these are the group decides, and it may change; a partition is read by one stream at a
-    time, in order. A record is done when the next one is asked for. The iteration ends when the connector is
-    shut down, and raises what the connector fails with.
+    The group assigns the partitions, and may reassign them; a partition is read by one stream at a time, in
+    order. A record is finished when the next one is requested. The iteration ends when the connector is shut
+    down, and raises the connector's error if that fails.
 
-    Not for the reactor's own thread in the second way: it would wait for itself.
+    The second form must not be used in the reactor's own thread, which would wait for itself.
     """
 
-    def __init__(self, reactor: Any, breathe: Callable[[], Deferred[None]]) -> None:
-        """Made by :class:`~kafkatx.client.legacy.consumer_connector.ConsumerConnector`.
+    def __init__(self, reactor: Any, yield_to_reactor: Callable[[], Deferred[None]]) -> None:
+        """Make an empty stream; :class:`~kafkatx.client.legacy.consumer_connector.ConsumerConnector` does.
 
-        :param breathe: fires at once, or when the reactor had its turn if it had none for long.
+        :param yield_to_reactor: returns a Deferred that fires when the reactor has run, or at once.
         """
         self._reactor = reactor
-        self._breathe = breathe
+        self._yield_to_reactor = yield_to_reactor
         self._queue: deque[StreamRecords] = deque()
         self._current: StreamRecords | None = None
         self._waiting: Deferred[None] | None = None
-        self._asking = False
-        self._over: KafkaTXError | None = None
+        self._reading = False
+        self._ended_with: KafkaTXError | None = None
 
-    # -- the application's side
+    # -- called by the application
 
     async def __aiter__(self) -> AsyncIterator[Record]:
-        """Give records for ever. Who leaves the loop gets the rest when it iterates again.
+        """Yield records until the connector is shut down; the next iteration continues where this one ends.
 
-        :raises KafkaTXError: the connector failed; or somebody else reads from this stream.
+        :raises KafkaTXError: the connector has failed, or the stream is being read already.
         """
         while True:
             try:
-                taken = await self._next()
+                records = await self._next()
             except ClientClosed:
                 return
-            for record in self.records(taken, taken.alive):
+            for record in self.records(records, records.report_activity):
                 yield record
 
     def __iter__(self) -> Iterator[Record]:
-        """Give records for ever, to a thread; raises as the other way."""
+        """Yield records to another thread than the reactor's; otherwise as :meth:`__aiter__`."""
         reactor = self._reactor
         while True:
             try:
-                taken: StreamRecords = blockingCallFromThread(reactor, self.ask)  # type: ignore[arg-type]
+                taken: StreamRecords = blockingCallFromThread(reactor, self.next_records)  # type: ignore[arg-type]
             except ClientClosed:
                 return
-            yield from self.records(taken, partial(reactor.callFromThread, taken.alive))
+            yield from self.records(taken, partial(reactor.callFromThread, taken.report_activity))
 
-    def records(self, taken: StreamRecords, alive: Callable[[], None]) -> Iterator[Record]:
-        """Give the records of a hand; for iterations of other kinds.
+    def records(self, taken: StreamRecords, report_activity: Callable[[], None]) -> Iterator[Record]:
+        """Yield the records of :meth:`next_records`, for the facades' iterations.
 
-        :param alive: called now and then while the application gets on with them.
+        :param report_activity: called now and then while the application processes them.
         """
         seconds = self._reactor.seconds
-        hand = taken.hand
-        told = seconds()
-        for record in hand.remaining:
-            hand.last = record
+        delivery = taken.delivery
+        reported = seconds()
+        for record in delivery.remaining:
+            delivery.last = record
             yield record
-            if seconds() - told >= TELL_S:
-                told = seconds()
-                alive()
+            if seconds() - reported >= REPORT_S:
+                reported = seconds()
+                report_activity()
 
-    def ask(self) -> Deferred[StreamRecords]:
-        """Fires with the next hand; for iterations of other kinds. Who asks is done with the one before.
+    def next_records(self) -> Deferred[StreamRecords]:
+        """Finish the records before, and wait for the next ones; for the facades' iterations.
 
-        Fails with ClientClosed where the iteration ends, or with another KafkaTXError, as that does.
+        Fires with them. Fails with ClientClosed when the iteration ends, or with another KafkaTXError.
         """
         return Deferred.fromCoroutine(self._next())
 
     async def _next(self) -> StreamRecords:
-        """The next hand; who asks is done with the one before.
-
-        :raises KafkaTXError: there is none any more.
-        """
-        if self._asking:
-            raise KafkaTXError("somebody reads from this stream already: one at a time")
-        self._asking = True
+        if self._reading:
+            raise KafkaTXError("this stream is being read already: one reader at a time")
+        self._reading = True
         try:
             self._finish()
-            await self._breathe()
+            await self._yield_to_reactor()
             while not self._queue:
-                if self._over is not None:
-                    raise self._over
+                if self._ended_with is not None:
+                    raise self._ended_with
                 self._waiting = Deferred()
                 await self._waiting
         finally:
-            self._asking = False
+            self._reading = False
             self._waiting = None
         self._current = self._queue.popleft()
-        self._current.alive()
+        self._current.report_activity()
         return self._current
 
     def _finish(self) -> None:
@@ -134,30 +130,30 @@ class MessageStream:
         if current is not None:
             current.done.callback(None)
 
-    # -- the connector's side
+    # -- called by the connector
 
-    async def take(self, hand: Delivery, alive: Callable[[], None]) -> None:
-        """Give the application a hand; ends when it is done with it, or others have taken it back unread."""
-        taken = StreamRecords(hand, alive)
-        hand.on_interrupted = lambda: self._cut(taken)
-        self._queue.append(taken)
+    async def deliver(self, delivery: Delivery, report_activity: Callable[[], None]) -> None:
+        """Queue records for the application; return when it has finished them, or they were taken back."""
+        queued = StreamRecords(delivery, report_activity)
+        delivery.on_interrupted = lambda: self._discard(queued)
+        self._queue.append(queued)
         self._wake()
-        await taken.done
+        await queued.done
 
-    def _cut(self, taken: StreamRecords) -> None:
-        """Records were taken out of a hand: one that nobody has begun with is empty now."""
-        if taken in self._queue:
-            self._queue.remove(taken)
-            taken.done.callback(None)
+    def _discard(self, queued: StreamRecords) -> None:
+        """Remove records that were taken back before the application has begun with them."""
+        if queued in self._queue:
+            self._queue.remove(queued)
+            queued.done.callback(None)
 
     def end(self, error: KafkaTXError) -> None:
-        """Give nothing more: who asks gets *error*, and ClientClosed ends the iteration.
+        """End the stream: the application gets *error*, or the end of the iteration after ClientClosed.
 
-        The record that the application has counts as done.
+        The record that the application has counts as finished after ClientClosed.
         """
-        self._over = self._over or error
-        for taken in list(self._queue):
-            self._cut(taken)
+        self._ended_with = self._ended_with or error
+        for queued in list(self._queue):
+            self._discard(queued)
         if isinstance(error, ClientClosed):
             self._finish()
         self._wake()

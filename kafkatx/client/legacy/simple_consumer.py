@@ -1,12 +1,12 @@
-"""The SimpleConsumer of Kafka 0.7 and of the paper: it keeps nothing, every request carries its offset."""
+"""The SimpleConsumer of Kafka 0.7 and of the 2011 paper: it keeps no state; every fetch names its offset."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.deferreds import client_cluster, deferred, gather_by_key
@@ -30,28 +30,28 @@ class SimpleConsumer:
             print(record.value)
         offset = messages.next_offset
 
-    There is no group, nothing is read ahead, and a call knows nothing of those before it. Leaders are found
-    by themselves. What may pass is tried again until ``default.api.timeout.ms`` is over. A broker answers
-    fetches one after the other: one that waits at the end of its log holds up others at the same broker.
+    There is no group and no read-ahead, and calls are independent of each other. Leaders are looked up.
+    Retriable errors are retried until ``default.api.timeout.ms`` is over. A broker answers fetches in order:
+    one that waits at the end of its log delays others at the same broker.
 
-    Besides what each call says, each fails with UnknownTopic; ConnectionFailed: no leader answers;
+    Besides the errors that a method names, each fails with UnknownTopic; ConnectionFailed: no leader answers;
     RequestTimedOut; RequestError INVALID_PARTITIONS: there is no such partition; ClientClosed. Cancelling a
-    call drops its answer.
+    call drops its result.
     """
 
     def __init__(
         self,
-        settings: Mapping[str, Any] = MappingProxyType({}),
+        settings: Mapping[str, object] = MappingProxyType({}),
         *,
-        reactor: Any = None,
+        reactor: IReactorTime | None = None,
         cluster: Cluster | None = None,
-        **more: Any,
+        **more: object,
     ) -> None:
-        """Make it; :meth:`start` connects.
+        """Make a consumer; :meth:`start` connects.
 
         :param settings: a consumer's, by Kafka's names, with dots or underscores; *more* likewise.
-        :param reactor: None: the cluster's, or the one that is installed.
-        :param cluster: one to share; it is not closed with this.
+        :param reactor: None: the cluster's, or the installed one.
+        :param cluster: a cluster to share; it is not closed with the consumer.
         :raises SettingError: a setting is unknown or has a bad value.
         """
         chosen, self.cluster = client_cluster("consumer", {**settings, **more}, reactor, cluster)
@@ -62,7 +62,7 @@ class SimpleConsumer:
 
     @deferred
     async def start(self) -> SimpleConsumer:
-        """Connect; fires with this. Fails with ConnectionFailed if no bootstrap server answers."""
+        """Connect; fires with this consumer. Fails with ConnectionFailed if no bootstrap server answers."""
         await self.cluster.start()
         return self
 
@@ -83,13 +83,13 @@ class SimpleConsumer:
         min_bytes: int | None = None,
         max_wait_ms: int | None = None,
     ) -> MessageSet:
-        """The records of a partition from an offset on.
+        """Fetch the records of a partition from an offset on.
 
-        :param offset: of the first record; that of the log's end is allowed.
-        :param max_bytes: about how much; None: ``max.partition.fetch.bytes``.
-        :param min_bytes: the broker waits for so much, at most *max_wait_ms*; None: ``fetch.min.bytes``
-            and ``fetch.max.wait.ms``. 0: it answers at once.
-        :return: fires with them; none where there are none yet. Fails with OffsetOutOfRange; CorruptRecords,
+        :param offset: the first offset; the log end offset is allowed.
+        :param max_bytes: the approximate size; None: ``max.partition.fetch.bytes``.
+        :param min_bytes: the broker waits for this many bytes, for *max_wait_ms* at most; None:
+            ``fetch.min.bytes`` and ``fetch.max.wait.ms``. 0: it answers at once.
+        :return: fires with the records, perhaps none. Fails with OffsetOutOfRange; CorruptRecords,
             Undecodable, UnsupportedCompression: the first record cannot be read.
         """
         wanted = FetchRequest(topic, partition, offset, max_bytes)
@@ -101,16 +101,16 @@ class SimpleConsumer:
     @deferred
     async def multifetch(
         self,
-        requests: Iterable[FetchRequest | Sequence[Any]],
+        requests: Iterable[FetchRequest | tuple[str, int, int] | tuple[str, int, int, int]],
         *,
         min_bytes: int | None = None,
         max_wait_ms: int | None = None,
     ) -> list[MessageSet]:
-        """Several fetches at once: one request to each leader.
+        """Fetch from several partitions in parallel: one request to each leader.
 
-        :param requests: also as tuples: topic, partition, offset and, if wanted, max_bytes.
-        :return: fires with an answer for each, in their order. What is wrong with one of them is its
-            ``error``, and is raised by iterating over it: the others are there nevertheless.
+        :param requests: also as tuples: topic, partition, offset and optionally max_bytes.
+        :return: fires with a message set for each, in their order. An error of one of them is its ``error``,
+            and is raised by iterating over it; the others are not affected.
         """
         wanted = [FetchRequest(*request) for request in requests]
         return await self._sets.fetch(wanted, min_bytes, max_wait_ms)
@@ -119,14 +119,13 @@ class SimpleConsumer:
 
     @deferred
     async def offsets_before(self, topic: str, partition: int, time: int, max_offsets: int = 1) -> list[int]:
-        """Offsets from which a partition can be read, of before a time, the largest first.
+        """Look up offsets before a time, from which a partition can be read; the largest first.
 
-        :param time: in ms; -1 latest, which is the end of the log (the offset that the next record gets),
-            -2 earliest.
-        :param max_offsets: how many at most.
-        :return: fires with where segments begin that were written last at or before the time. Brokers that do
-            not tell segments any more (Apache Kafka 4) tell the offset of the first record at or after the
-            time, or the end of the log if there is none, and that of the first record of all.
+        :param time: in ms; -1: latest, the log end offset; -2: earliest.
+        :param max_offsets: the largest number of offsets.
+        :return: fires with the base offsets of segments that were last written at or before the time. For
+            brokers that do not tell segments any more (Apache Kafka 4): the offset of the first record at or
+            after the time, or the log end offset if there is none, and the log start offset.
         """
         at = TopicPartition(topic, partition)
 

@@ -1,4 +1,4 @@
-"""A consumer whose records go several ways: each partition's to whom it belongs."""
+"""The consumer of a ConsumerConnector: it gives the records of each partition to one stream."""
 
 from __future__ import annotations
 
@@ -15,38 +15,40 @@ from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.clientcore.tables import consumer
 from kafkatx.types import TopicPartition
 
-Take: TypeAlias = Callable[[Delivery, Callable[[], None]], Awaitable[None]]
-"""Called with a hand, and with what is to be called now and then while it gets on with it; done when the
-awaitable is."""
+Deliver: TypeAlias = Callable[[Delivery, Callable[[], None]], Awaitable[None]]
+"""Called with a delivery, and a function to be called now and then while its records are processed.
+
+The delivery is finished when the awaitable is.
+"""
 
 
 class StreamProcessor(Processor):
-    """Gives out hands in place of records."""
+    """A processor of whole deliveries instead of records."""
 
-    def __init__(self, take: Take, **more: Any) -> None:
-        super().__init__(function=_nothing, batches=False, **more)
-        self._take = take
+    def __init__(self, deliver: Deliver, **more: Any) -> None:
+        super().__init__(function=_do_nothing, batches=False, **more)
+        self._deliver = deliver
 
-    async def _each(self, work: Any, hand: Delivery) -> None:
-        def alive() -> None:
+    async def _each(self, work: Any, delivery: Delivery) -> None:
+        def report_activity() -> None:
             work.since = self._reactor.seconds()
             self._report()
 
-        await self._take(hand, alive)
+        await self._deliver(delivery, report_activity)
 
 
-def _nothing(records: object) -> None:
-    """No function is called."""
+def _do_nothing(records: object) -> None:
+    """Do nothing: ``_each`` does not call the function."""
 
 
 class StreamConsumer(Consumer):
-    """Of each partition one hand is out at a time, so that its records keep their order whoever gets them."""
+    """A consumer with one delivery per partition at a time, so that records keep their order."""
 
-    def distribute(self, take: Take) -> Deferred[None]:
-        """Give *take* the records of all partitions until it is cancelled; fails as :meth:`process`."""
+    def distribute(self, deliver: Deliver) -> Deferred[None]:
+        """Call *deliver* with the records of all partitions until cancelled; fails as :meth:`process`."""
         parts = self._parts
         processor = StreamProcessor(
-            take,
+            deliver,
             reactor=parts.reactor,
             subscriptions=self._subscriptions,
             poller=parts.poller,
@@ -55,15 +57,15 @@ class StreamConsumer(Consumer):
         )
         return processor.start()
 
-    def breathe(self) -> Deferred[None]:
-        """Fires at once, or when the reactor had its turn if it had none for long."""
+    def yield_to_reactor(self) -> Deferred[None]:
+        """Yield to the reactor if it has not run for long; fires when it has, or at once."""
         return self._parts.poller.yield_to_reactor()
 
     def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The next offset of each partition after what was given out."""
+        """Return the offset after the last delivered record of each partition."""
         return self._subscriptions.positions()
 
     def auto_commit(self, commit: Commit) -> AutoCommit:
-        """Automatic commits that go elsewhere than to the group's coordinator."""
+        """Return automatic commits that call *commit* instead of the group's coordinator."""
         interval_ms = self.settings[consumer.AUTO_COMMIT_INTERVAL_MS]
         return AutoCommit(self._parts.reactor, interval_ms, self._subscriptions, commit)

@@ -6,6 +6,7 @@ import errno
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.logger import LogLevel, capturedLogs, formatEvent
 
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.delete_records import (
@@ -49,6 +50,32 @@ class DeleteRecordsTests(FileBrokerTestCase):
         response = self.ask(1, 12, FetchRequest(max_wait_ms=0, max_bytes=1 << 20, topics=asked))
         part = response.responses[0].partitions[0]
         return part.error_code or values(part.records)
+
+    def lines(self, offset: int, **where: Any) -> list[str]:
+        """Delete records; return the log lines."""
+        with capturedLogs() as events:
+            self.assertEqual(self.delete(offset, **where), (0, offset))
+        return [formatEvent(event) for event in events if event["log_level"] is LogLevel.info]
+
+    def test_deleted_segments_are_logged(self) -> None:
+        """The log tells which client deleted how many segments and bytes; records within one are not told."""
+        self.assertEqual(self.lines(3), [])
+        size = self.partition.log.size_bytes
+        self.assertEqual(
+            self.lines(10),
+            [
+                f"DeleteRecords from {self.peer} deleted 1 segments of t-0, {size} bytes; the log starts at"
+                " offset 10 now"
+            ],
+        )
+
+    def test_limited_log(self) -> None:
+        """A client that deletes again and again causes a limited number of lines."""
+        count = 0
+        for offset in range(11, 40):
+            self.fill(b"more")
+            count += len(self.lines(offset))
+        self.assertEqual(count, 10)
 
     def test_moves_the_start(self) -> None:
         """What is below the offset cannot be read any more, the rest can, in every version."""

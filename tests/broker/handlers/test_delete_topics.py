@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from twisted.logger import capturedLogs, formatEvent
+
 from kafkatx.broker.requests.slices import STEP
 from kafkatx.errors import ErrorCode
 from kafkatx.names import CONSUMER_OFFSETS
@@ -42,6 +44,18 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
             )
             self.assertEqual(dict(self.broker.store.logs), {})
             self.assertEqual(results[0].error_message is None, version < 5)
+
+    def test_logged(self) -> None:
+        """The log tells how many partitions, segments and bytes were deleted."""
+        self.make_topic("t", 2)
+        self.fill(b"v")
+        size = sum(log.size_bytes for log in self.broker.store.logs.values())
+        with capturedLogs() as events:
+            self.delete("t")
+        self.assertEqual(
+            [formatEvent(event) for event in events],
+            [f"deleted topic t by DeleteTopics: 2 partitions, 2 segments, {size} bytes"],
+        )
 
     def test_many(self) -> None:
         """A long list is worked off with pauses, in which others are served."""

@@ -228,6 +228,7 @@ class LogDirFiles:
         progress = Progress(self.path, len(found))
         loaded: list[LoadedLog | PartitionUnavailable] = []
         for one, config in zip(found, configs, strict=True):
+            progress.opening(one.topic_partition)
             try:
                 loaded.append(self._load(one.topic_partition, config, now_ms, progress))
             except PartitionUnavailable as error:

@@ -7,6 +7,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.log.recovery.progress import LOOK_EVERY_BYTES, SAY_EVERY_S, Progress
+from kafkatx.types import TopicPartition
 
 
 class ProgressTests(SynchronousTestCase):
@@ -24,6 +25,24 @@ class ProgressTests(SynchronousTestCase):
         said = [formatEvent(event) for event in events]
         expected = "/logs: 0 of 2 logs are open, {} MiB were checked"
         self.assertEqual(said, [expected.format(32), expected.format(64)])
+
+    def test_partition(self) -> None:
+        """A long recovery of one partition is logged while it goes on, and when it is done."""
+        with capturedLogs() as events:
+            self.progress.opening(TopicPartition("t", 0))
+            self.progress.read(LOOK_EVERY_BYTES)
+            self.progress.opened()
+            self.progress.opening(TopicPartition("t", 1))
+            self.clock.advance(SAY_EVERY_S)
+            self.progress.read(2 * LOOK_EVERY_BYTES)
+            self.progress.opened()
+        self.assertEqual(
+            [formatEvent(event) for event in events],
+            [
+                "/logs: 1 of 2 logs are open, 48 MiB were checked; the next is t-1, 32 MiB of it so far",
+                "/logs: the log of t-1 is open after 5.0 s, 32 MiB of it were checked",
+            ],
+        )
 
     def test_many(self) -> None:
         """Many small logs are logged, too, but not the last one."""

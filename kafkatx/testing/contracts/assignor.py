@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zope.interface.verify import verifyObject
 
@@ -30,7 +30,7 @@ class AssignorContract(_Case):
     leaves_out = False
     """Whether it may leave partitions to nobody though somebody subscribes to their topic."""
 
-    def make_assignor(self) -> Any:
+    def make_assignor(self) -> IAssignor:
         """Return the assignor to be tested."""
         raise NotImplementedError
 

@@ -13,6 +13,8 @@ from kafkatx.types import TopicPartition
 
 if TYPE_CHECKING:
     from twisted.trial.unittest import SynchronousTestCase as _Case
+
+    from kafkatx.client import Consumer
 else:
     # a mixin: trial would run the contract itself if it were a test case
     _Case = object
@@ -24,7 +26,7 @@ BOTH = {TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)}
 class Member:
     """A balancer that has joined with a consumer, and what its listener has heard."""
 
-    def __init__(self, balancer: Any, consumer: Any) -> None:
+    def __init__(self, balancer: IBalancer, consumer: Consumer) -> None:
         self.balancer = balancer
         self.consumer = consumer
         self.has: set[TopicPartition] = set()
@@ -53,11 +55,11 @@ class BalancerContract(_Case):
         """Create a topic, with two records in each partition."""
         raise NotImplementedError
 
-    def make_balancer(self) -> Any:
+    def make_balancer(self) -> IBalancer:
         """Return a balancer that has not joined."""
         raise NotImplementedError
 
-    def make_consumer(self) -> Any:
+    def make_consumer(self) -> Consumer:
         """Return a started ``kafkatx.client.Consumer`` of the group that commits nothing by itself."""
         raise NotImplementedError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zope.interface.verify import verifyObject
 
@@ -20,7 +20,7 @@ else:
 class ConfigurableContract(_Case):
     """For an :class:`~kafkatx.interfaces.IConfigurable`."""
 
-    def make_configurable(self) -> Any:
+    def make_configurable(self) -> IConfigurable:
         """Return a new plugin that has not been configured."""
         raise NotImplementedError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from zope.interface.verify import verifyObject
 
@@ -26,6 +26,9 @@ ADDRESS: QuotaEntity = (("ip", "192.0.2.1"),)
 LED = PartitionState(leader=3, leader_epoch=0, replicas=(3,), isr=(3,))
 
 
+T = TypeVar("T")
+
+
 def adding(**configs: str) -> Callable[[Mapping[str, str]], Mapping[str, str]]:
     """Return a change that sets configs and keeps the others; names with ``_`` for ``.``."""
     return lambda old: {**old, **{name.replace("_", "."): value for name, value in configs.items()}}
@@ -42,23 +45,23 @@ class CoordinatorContract(_Case):
     Its Deferreds must fire at once, or :meth:`result` be overridden to make them.
     """
 
-    def make_coordinator(self) -> Any:
+    def make_coordinator(self) -> ICoordinator:
         """Return a coordinator that is not started. A second call returns one that sees the state of the
         first.
         """
         raise NotImplementedError
 
-    def result(self, deferred: Deferred[Any]) -> Any:
+    def result(self, deferred: Deferred[T]) -> T:
         """Return the result of a Deferred; raise its failure."""
         return self.successResultOf(deferred)
 
-    def failure_code(self, deferred: Deferred[Any]) -> ErrorCode:
+    def failure_code(self, deferred: Deferred[T]) -> ErrorCode:
         """Return the code of the RequestError with which a Deferred failed."""
         error = self.failureResultOf(deferred, RequestError).value
         assert isinstance(error, RequestError)
         return error.code
 
-    def started(self) -> Any:
+    def started(self) -> ICoordinator:
         """Return a coordinator that broker 3 has started; it is stopped at the test's end."""
         coordinator = self.make_coordinator()
         self.result(coordinator.start(NODE))
@@ -359,4 +362,5 @@ class DurableCoordinatorContract(CoordinatorContract):
         self.assertIn(views.topic_id, recorded.deleted)
         self.assertEqual(second.state.broker_configs["3"], {"log.retention.ms": "8", "log.roll.ms": "9"})
         self.assertEqual(second.state.group_configs, {"g": {"consumer.session.timeout.ms": "50000"}})
-        self.assertFalse(set(given) & set(self.result(second.allocate_producer_ids(1000))))
+        allocated = self.result(second.allocate_producer_ids(1000))
+        self.assertFalse(set(given) & set(allocated))

@@ -22,11 +22,11 @@ TOPIC = "events"
 class DecoderContract(_Case):
     """For an :class:`~kafkatx.interfaces.IDecoder` whose objects can be compared."""
 
-    def make_decoder(self) -> Any:
+    def make_decoder(self) -> IDecoder:
         """Return the decoder to be tested, configured if it has settings."""
         raise NotImplementedError
 
-    def samples(self) -> Iterable[tuple[bytes, Any]]:
+    def samples(self) -> Iterable[tuple[bytes, object]]:
         """Messages, and the objects that they are."""
         raise NotImplementedError
 
@@ -40,7 +40,7 @@ class DecoderContract(_Case):
 
     def test_samples(self) -> None:
         """Messages become objects, also out of a memoryview; of no message there is none."""
-        decoder = self.make_decoder()
+        decoder: Any = self.make_decoder()
         for message, sample in self.samples():
             self.assertEqual(decoder.decode(TOPIC, message), sample)
             self.assertEqual(decoder.decode(TOPIC, memoryview(message)), sample)
@@ -61,11 +61,11 @@ class DecoderContract(_Case):
 class RowDecoderContract(_Case):
     """For an :class:`~kafkatx.interfaces.IRowDecoder`."""
 
-    def make_decoder(self) -> Any:
+    def make_decoder(self) -> IRowDecoder:
         """Return the decoder to be tested, configured if it has settings."""
         raise NotImplementedError
 
-    def samples(self) -> Iterable[tuple[bytes, tuple[Any, ...]]]:
+    def samples(self) -> Iterable[tuple[bytes, tuple[object, ...]]]:
         """Messages, and the rows that they are."""
         raise NotImplementedError
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from twisted.internet.task import Clock
+from zope.interface import implementer
 from zope.interface.verify import verifyObject
 
 from kafkatx.config import BrokerConfig
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError, SettingError
-from kafkatx.interfaces import IAppended, ILogDir, ILogStore, IPartitionLog, ISegmentFacts
+from kafkatx.interfaces import IAppended, ILogDir, ILogStore, IPartitionLog, IRetentionPolicy, ISegmentFacts
 from kafkatx.log.retention import KeepAll, SizeRetention, TimeAndSizeRetention, TimeRetention
 from kafkatx.records.batch import HEADER_BYTES, Record, parse_header
 from kafkatx.records.builder import BatchBuilder, assemble
@@ -50,12 +52,12 @@ def batch(
     return builder.build()
 
 
-def find_retention(name: str) -> Any:
+def find_retention(name: str) -> IRetentionPolicy:
     """Return a built-in policy, or the contract's own, by name.
 
     :raises SettingError: there is no such policy.
     """
-    policies = {
+    policies: dict[str, Callable[[], IRetentionPolicy]] = {
         "time": TimeRetention,
         "size": SizeRetention,
         "time+size": TimeAndSizeRetention,
@@ -67,10 +69,11 @@ def find_retention(name: str) -> Any:
     return policies[name]()
 
 
+@implementer(IRetentionPolicy)
 class AllButOne:
     """A retention policy as a third party may write one."""
 
-    def expired(self, segments: Any, config: Any, now_ms: int) -> int:
+    def expired(self, segments: Sequence[ISegmentFacts], config: LogConfig, now_ms: int) -> int:
         """Return the number of all segments but the active one."""
         for segment in segments:
             verifyObject(ISegmentFacts, segment)
@@ -110,14 +113,16 @@ class StoreCase(_Case):
         self.addCleanup(lambda: self.result(store.close()))
         return store
 
-    def put(self, log: Any, *records: bytes, leader_epoch: int = 0, one_batch: bool = True) -> list[Any]:
+    def put(
+        self, log: IPartitionLog, *records: bytes, leader_epoch: int = 0, one_batch: bool = True
+    ) -> list[IAppended]:
         """Append and write; every append must be accepted."""
         appended = [log.append(memoryview(one), leader_epoch, NOW_MS, one_batch) for one in records]
         self.assertEqual([one.error for one in appended], [0] * len(records))
         log.write()
         return appended
 
-    def content(self, log: Any, offset: int | None = None) -> list[tuple[int, bytes | None]]:
+    def content(self, log: IPartitionLog, offset: int | None = None) -> list[tuple[int, bytes | None]]:
         """Offset and value of every record from *offset*, or the log's start, to its end."""
         at = start = log.log_start_offset if offset is None else offset
         found = []
@@ -143,7 +148,9 @@ class PartitionLogContract(StoreCase):
         config = attrs.evolve(LogConfig(), **settings)
         return self.result(self.opened(config).create(TP, uuid.uuid4(), config))
 
-    def refused(self, log: Any, records: bytes, one_batch: bool = True, now_ms: int = NOW_MS) -> Any:
+    def refused(
+        self, log: IPartitionLog, records: bytes, one_batch: bool = True, now_ms: int = NOW_MS
+    ) -> IAppended:
         """Append what must be refused: nothing is staged, and nothing was written."""
         before = log.log_end_offset
         appended = log.append(memoryview(records), 0, now_ms, one_batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
@@ -26,7 +26,7 @@ TOPIC = "events"
 class EncoderContract(_Case):
     """For an :class:`~kafkatx.interfaces.IEncoder`, together with the decoder of its messages."""
 
-    def make_encoder(self) -> Any:
+    def make_encoder(self) -> IEncoder:
         """Return the encoder to be tested."""
         raise NotImplementedError
 
@@ -34,11 +34,11 @@ class EncoderContract(_Case):
         """Return the decoder that reverses it."""
         raise NotImplementedError
 
-    def samples(self) -> Iterable[Any]:
+    def samples(self) -> Iterable[object]:
         """Objects that it can encode; decoded again they must be equal."""
         raise NotImplementedError
 
-    def refused(self) -> Iterable[Any]:
+    def refused(self) -> Iterable[object]:
         """Objects that it cannot encode, if there are any."""
         return ()
 
@@ -56,7 +56,7 @@ class EncoderContract(_Case):
         encoder, decoder = self.make_encoder(), self.make_decoder()
         for sample in self.samples():
             encoded = encoder.encode(TOPIC, sample)
-            self.assertIsInstance(encoded, bytes)
+            assert isinstance(encoded, bytes)
             self.assertEqual(decoder.decode(TOPIC, encoded), sample)
             self.assertEqual(decoder.decode(TOPIC, memoryview(encoded)), sample)
 
@@ -77,7 +77,7 @@ class EncoderContract(_Case):
         for message in self.malformed():
             self.assert_raises(self.make_decoder().decode, message)
 
-    def assert_raises(self, code: Any, value: Any) -> None:
+    def assert_raises(self, code: Callable[..., object], value: object) -> None:
         """Check that *code* raises an error of any kind."""
         try:
             made = code(TOPIC, value)
@@ -183,15 +183,15 @@ class ProducerCallbacksContract(_Case):
 class EventHandlerContract(_Case):
     """For an :class:`~kafkatx.interfaces.IEventHandler` that has fired when what it sent has."""
 
-    def make_handler(self) -> Any:
+    def make_handler(self) -> IEventHandler:
         """Return the handler to be tested."""
         raise NotImplementedError
 
-    def handle(self, handler: Any) -> tuple[list[Deferred[Any]], Deferred[Any]]:
+    def handle(self, handler: IEventHandler) -> tuple[list[Deferred[object]], Deferred[object]]:
         """Handle a request; return the Deferreds that were sent, and the handler's own."""
-        sent: list[Deferred[Any]] = []
+        sent: list[Deferred[object]] = []
 
-        def send() -> Deferred[Any]:
+        def send() -> Deferred[object]:
             sent.append(Deferred())
             return sent[-1]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 from zope.interface import implementer
@@ -56,7 +56,7 @@ SEQUENCES = (
 class RetentionPolicyContract(_Case):
     """For an :class:`~kafkatx.interfaces.IRetentionPolicy`."""
 
-    def make_policy(self) -> Any:
+    def make_policy(self) -> IRetentionPolicy:
         """Return the policy to be tested, configured if it has settings."""
         raise NotImplementedError
 

@@ -1,79 +1,51 @@
-"""Tests of kafkatx.cli.main: exit codes and what a user's mistake looks like."""
+"""Tests of kafkatx.cli.main: signals and streams of the process around a command."""
 
 from __future__ import annotations
 
-from kafkatx import __version__
-from kafkatx.cli.cluster import topics
-from kafkatx.errors import KafkaTXError
-from tests.cli.command_case import CommandCase
+import signal
+import sys
+from collections.abc import Sequence
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.cli import main, root
+from kafkatx.cli.process import streams
 
 
-class MainTests(CommandCase):
-    def test_version_and_help(self) -> None:
-        """Both are answered on stdout with exit code 0."""
-        self.assertEqual(self.run_command("--version"), 0)
-        self.assertEqual(self.out.text(), f"kafkatx {__version__}\n")
-        for command in ([], ["topics"], ["topics", "create"], ["produce"], ["consume"]):
-            self.assertEqual(self.run_command(*command, "--help"), 0)
-        self.assertIn("%T timestamp in ms", self.out.text())
+class ProcessTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Keep the handler of SIGINT, and let the streams be as they are."""
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        self.patch(streams, "open_closed", list)
+        self.patch(streams, "flush", lambda code: code)
 
-    def test_usage(self) -> None:
-        """A wrong command line is exit code 2, with the reason on stderr."""
-        for arguments, reason in (
-            (["nonsense"], "nonsense"),
-            (["consume", "t", "-o", "x"], "give beginning, end"),
-            (["consume", "t", "-f", "%z"], "'%z' is unknown"),
-            (["consume", "t", "-J", "-f", "%s"], "exclude each other"),
-            (["consume", "t", "-p", "7"], "has no partition 7: it has 0 to 1"),
-            (["topics", "create", "x", "-c", "nope"], "give NAME=VALUE"),
-            (["topics", "delete", "t"], "give --yes"),
-            (["produce", "t", "-z", "rar"], "rar"),
-            (["produce", "t", "/does/not/exist"], "does not exist"),
-            (["produce", "t", "-K", ""], "it is empty"),
-        ):
-            self.assertEqual(self.run_command(*arguments), 2, arguments)
-            self.assertIn(reason, self.err.text())
-        self.assertEqual(self.out.text(), "")
+    def run_with(self, outcome: int | BaseException) -> int:
+        """Return the exit code if the command line ends so."""
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def test_one_line(self) -> None:
-        """An error is exit code 1 and exactly one line on stderr."""
-        self.fake.down = {1}
-        for arguments in (["topics", "list"], ["consume", "t"]):
-            self.use_streams()
-            self.assertEqual(self.run_command(*arguments), 1)
-            self.assertEqual(self.err.text(), "kafkatx: no broker answers at broker1:9092\n")
+        def run(arguments: Sequence[str] | None, closed: Sequence[str] = ()) -> int:
+            self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+            if isinstance(outcome, BaseException):
+                raise outcome
+            return outcome
 
-    def test_unknown_topic(self) -> None:
-        """A topic that is not there is named, with what to do."""
-        self.assertEqual(self.run_command("consume", "nope"), 1)
-        self.assertIn("there is no topic 'nope': create it", self.err.text())
-        self.assertNotIn("nope", self.fake.topics)
+        self.patch(root, "run", run)
+        return main.main()
 
-    def test_multi_line_error(self) -> None:
-        """A message of several lines is printed as one."""
+    def test_codes(self) -> None:
+        """The command's exit code; 130 after Ctrl-C, 1 if an error could not even be printed."""
+        for outcome, code in ((0, 0), (2, 2), (KeyboardInterrupt(), 130), (OSError(), 1)):
+            self.assertEqual(self.run_with(outcome), code)
 
-        def fail(*arguments: object) -> None:
-            raise KafkaTXError("one\n  two")
+    def test_sigint_at_the_end(self) -> None:
+        """After the command Ctrl-C ends the process silently."""
+        self.run_with(0)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.SIG_DFL)
 
-        self.patch(topics, "connect", fail)
-        self.assertEqual(self.run_command("topics", "list"), 1)
-        self.assertEqual(self.err.text(), "kafkatx: one two\n")
-
-    def test_interrupted(self) -> None:
-        """Ctrl-C is exit code 130 without a traceback."""
-
-        def interrupt(*arguments: object) -> None:
-            raise KeyboardInterrupt
-
-        self.patch(topics, "connect", interrupt)
-        self.assertEqual(self.run_command("topics", "list"), 130)
-        self.assertNotIn("Traceback", self.err.text())
-
-    def test_bug(self) -> None:
-        """An error of our own is not hidden."""
-
-        def fail(*arguments: object) -> None:
-            raise ZeroDivisionError
-
-        self.patch(topics, "connect", fail)
-        self.assertRaises(ZeroDivisionError, self.run_command, "topics", "list")
+    def test_arguments(self) -> None:
+        """With arguments the process's streams and signals are left alone."""
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.patch(root, "run", lambda arguments: 7)
+        self.assertEqual(main.main(["topics"]), 7)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        self.assertIsNotNone(sys.stdout)

@@ -7,6 +7,7 @@ from typing import Any
 
 from kafkatx.cli.messages import partition_copy
 from kafkatx.records.builder import build_values
+from tests.blocking.fakes import Log
 from tests.cli.command_case import CommandCase
 
 
@@ -58,3 +59,23 @@ class ConsumeTests(CommandCase):
         for _ in range(5):
             self.fake.topics["t"][1].append(build_values([b"z"] * 3, 1))
         self.assertEqual(self.printed("-e", "-p", "1"), b"x\ny\n" + b"z\n" * 15)
+
+    def test_kafkas_options(self) -> None:
+        """The options of kafka-console-consumer.sh mean the same."""
+        self.use_streams()
+        arguments = "--topic t --from-beginning --max-messages 1 --partition 1 --property print.offset=true"
+        self.assertEqual(self.run_command("consume", *arguments.split()), 0)
+        self.assertEqual(self.out.text(), "Offset:0\tx\n")
+
+    def test_hints(self) -> None:
+        """At a terminal the default position and an empty topic are explained, elsewhere not."""
+        self.fake.topics["empty"] = [Log()]
+        for tty in (True, False):
+            self.use_streams(tty)
+            self.run_command("consume", "empty", "-e")
+            self.assertEqual("no messages in empty" in self.err.text(), tty)
+
+    def test_wrong_property(self) -> None:
+        """Unknown properties are refused, and those with --json."""
+        for arguments in (["--property", "a=b"], ["--property", "print.key=true", "-J"], ["--property", "x"]):
+            self.assertEqual(self.run_command("consume", "t", *arguments), 2)

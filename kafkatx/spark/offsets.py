@@ -34,7 +34,7 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Return the number of offsets; there may be fewer records."""
+        """Number of offsets; there may be fewer records."""
         return self.end - self.start
 
     def __str__(self) -> str:

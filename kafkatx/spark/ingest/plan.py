@@ -40,7 +40,7 @@ class Pending:
 
     @property
     def size(self) -> int:
-        """Count the offsets."""
+        """Number of offsets in all ranges."""
         return sum(item.size for item in self.ranges)
 
 

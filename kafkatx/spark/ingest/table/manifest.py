@@ -93,7 +93,7 @@ class Manifest:
 
     @property
     def size_bytes(self) -> int:
-        """Return the bytes of all files."""
+        """Bytes of all files."""
         return sum(file.bytes for file in self.files)
 
     def to_json(self) -> bytes:

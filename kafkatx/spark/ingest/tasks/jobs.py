@@ -32,7 +32,7 @@ class Jobs:
 
     @property
     def cores(self) -> int:
-        """Return the number of tasks that run at a time."""
+        """Number of tasks that run at a time."""
         return int(self._spark.sparkContext.defaultParallelism)
 
     def run(

@@ -9,8 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
 from kafkatx.spark.arrow.columns import arrow_schema
-from kafkatx.spark.ingest.decoder import open_decoding, widened
-from kafkatx.spark.ingest.decoder.inference import MAX_FIELDS
+from kafkatx.spark.ingest.decoder import open_decoding
 from kafkatx.spark.ingest.table.columns import Column
 from tests.spark.ingest.decoder.batches import batch, documents, reasons, rows, settled, types
 
@@ -109,38 +108,3 @@ class OpenTests(SynchronousTestCase):
         made = pickle.dumps(open_decoding("access-log", None, {}))
         done = subprocess.run([sys.executable, "-c", script, made.hex()], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-
-
-class WidenedTests(SynchronousTestCase):
-    def test_types_stay(self) -> None:
-        """Only what is new is added, at the ends."""
-        drifts = [{"c": "bigint", "u": "struct<y:bigint>"}, {"u": "struct<y:double,x:string>", "c": "bigint"}]
-        wider = widened([A, Column("u", "struct<x:bigint>")], drifts)
-        self.assertEqual(wider, [A, Column("u", "struct<x:bigint,y:double>"), Column("c", "bigint")])
-
-    def test_clashes(self) -> None:
-        """Of names that Spark does not tell apart only the first becomes a column."""
-        self.assertEqual(
-            widened([A], [{"New": "bigint"}, {"new": "string"}, {"A": "string"}]),
-            [A, Column("New", "bigint")],
-        )
-
-    def test_full(self) -> None:
-        """A table with many columns gets no more."""
-        many = [Column(f"c{number}", "bigint") for number in range(MAX_FIELDS - 1)]
-        wider = widened(many, [{"x": "bigint"}, {"y": "bigint"}])
-        self.assertEqual([column.name for column in wider[MAX_FIELDS - 1 :]], ["x"])
-
-    def test_all_or_none(self) -> None:
-        """Of a batch's new fields that have no room beside another's none becomes a column."""
-        many = [Column(f"c{number}", "bigint") for number in range(MAX_FIELDS - 3)]
-        wider = widened(
-            many, [{"x": "bigint", "y": "bigint"}, {"p": "bigint", "q": "bigint"}, {"r": "bigint"}]
-        )
-        self.assertEqual([column.name for column in wider[MAX_FIELDS - 3 :]], ["x", "y", "r"])
-
-    def test_clashes_in_structs(self) -> None:
-        """Two batches with names in a known struct that Spark does not tell apart: the first one's stays."""
-        known = [Column("u", "struct<x:bigint>")]
-        wider = widened(known, [{"u": "struct<y:bigint>"}, {"u": "struct<Y:bigint>", "z": "bigint"}])
-        self.assertEqual(wider, [Column("u", "struct<x:bigint,y:bigint>")])

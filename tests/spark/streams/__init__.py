@@ -1,0 +1,1 @@
+"""Tests of kafkatx.spark.streams without Spark."""

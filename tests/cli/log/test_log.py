@@ -11,8 +11,6 @@ import sys
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.cli import main
-from kafkatx.cli.log import rows as log_rows
-from kafkatx.cli.log.rows import bytes_text
 from kafkatx.types import SharedFile
 from tests.cli.command_case import Terminal
 from tests.log.inspect.shared import FIRST, LAST, LogCase
@@ -58,21 +56,6 @@ class DumpTests(CommandCase):
         self.assertEqual({row["kind"] for row in rows}, kinds)
         self.assertEqual(sum(row["kind"] == "record" for row in rows), 20)
 
-    def test_terminal(self) -> None:
-        """A person gets a table for each file; a long one is drawn in parts."""
-        self.patch(log_rows, "ROWS_AT_ONCE", 3)
-        # in the environment itself: rich keeps the mapping that it found when it was imported
-        before = os.environ.get("COLUMNS")
-        os.environ["COLUMNS"] = "200"
-        restore = (os.environ.pop, "COLUMNS") if before is None else (os.environ.update, {"COLUMNS": before})
-        self.addCleanup(*restore)
-        self.use_streams(tty=True)
-        self.assertEqual(main.main(["log", "dump", self.directory]), 0)
-        text = self.out.text()
-        self.assertEqual(text.count(FIRST), 1)
-        self.assertEqual(text.count("newest"), 5)  # 3 + 1, 3 + 1 and 2 batches
-        self.assertIn("14-15", text)
-
     def test_offset_and_limit(self) -> None:
         """Rows from an offset on, and not more than so many."""
         self.run_log("dump", self.directory, "-o", "18", "--json")
@@ -80,13 +63,6 @@ class DumpTests(CommandCase):
         self.assertEqual([row["base_offset"] for row in batches], [18])
         self.run_log("dump", self.directory, "-l", "0")
         self.assertEqual(self.out.text(), "")
-
-    def test_bytes(self) -> None:
-        """Text is quoted and stays on its line; other bytes are in hexadecimal; null is neither."""
-        self.assertEqual([bytes_text(b'a\n"b"'), bytes_text(b"\xff\0"), bytes_text(b"")], [
-            '"a\\n\\"b\\""', "x'ff00'", '""',
-        ])  # fmt: skip
-        self.assertEqual(bytes_text(None), "null")
 
 
 class VerifyTests(CommandCase):

@@ -1,1 +1,1 @@
-"""Consumer groups, sans-I/O: requests and time in, replies and records out; nothing here waits or writes."""
+"""Consumer groups as state machines without I/O: requests and time in, responses and records out."""

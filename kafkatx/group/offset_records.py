@@ -1,4 +1,4 @@
-"""Committed offsets as records of ``__consumer_offsets``, byte for byte Apache Kafka's.
+"""Committed offsets as records of ``__consumer_offsets``, in Apache Kafka's format. Pure.
 
 Key, versions 0 and 1 (``OffsetCommitKey``): version i16, group string, topic string, partition i32.
 Value, versions 0-4 (``OffsetCommitValue``)::
@@ -8,11 +8,11 @@ Value, versions 0-4 (``OffsetCommitValue``)::
     leader_epoch      i32     since 3
     metadata          string  compact since 4
     commit_timestamp  i64     ms
-    expire_timestamp  i64     in 1 only: ms, when the offset is to go
-    tagged fields             since 4; 4.1 has the topic's id there, which is passed over
+    expire_timestamp  i64     in 1 only: ms
+    tagged fields             since 4; 4.1 has the topic's id there, which is skipped
 
-Written are, as Apache Kafka 3.9 does, key 1 and value 3; and value 1, which cannot carry a leader epoch,
-where the client asked for a retention time of its own.
+As in Apache Kafka 3.9, keys are written in version 1 and values in version 3; or in version 1, which has no
+leader epoch, if the client sent its own retention time.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from kafkatx.wire import codec
 from kafkatx.wire.schema import INT32, INT64, STRING, Message, field
 
 KEY_VERSIONS = (0, 1)
-"""The key versions of committed offsets; other numbers are other records."""
+"""The key versions of committed offsets; other versions are keys of other records."""
 
 WRITTEN_KEY = 1
 WITH_EXPIRY, WITHOUT_EXPIRY = 1, 3
-"""Which version of the value is written, with an expire timestamp and without."""
+"""Versions of written values, with an expire timestamp and without."""
 
 OffsetKey: TypeAlias = tuple[str, str, int]
-"""Group, topic, partition."""
+"""(group, topic, partition)."""
 
 
 class UnreadableOffset(KafkaTXError):
-    """A record of ``__consumer_offsets`` is damaged, or of a version that is yet to come."""
+    """A record of ``__consumer_offsets`` is damaged, or its version is unknown."""
 
 
 class Committed(NamedTuple):
@@ -47,15 +47,15 @@ class Committed(NamedTuple):
 
     offset: int
     leader_epoch: int = NO_LEADER_EPOCH
-    """Of the last record consumed; -1: the client does not know."""
+    """Leader epoch of the last consumed record; -1 if the client did not send it."""
     metadata: str = ""
     commit_timestamp_ms: int = NO_TIMESTAMP
     expire_timestamp_ms: int = NO_TIMESTAMP
-    """When it is to go; -1: as ``offsets.retention.minutes`` says."""
+    """Time of expiry; -1: ``offsets.retention.minutes`` applies."""
 
 
 class OffsetCommitKey(Message, key=0, versions=(0, 1), flexible=1 << 15):
-    """Whose offset it is. The class's API key means nothing: the schema is used for its codec."""
+    """The key of an offset. The class's API key is not used; only its codec is."""
 
     group: str = field(STRING)
     topic: str = field(STRING)
@@ -63,7 +63,7 @@ class OffsetCommitKey(Message, key=0, versions=(0, 1), flexible=1 << 15):
 
 
 class OffsetCommitValue(Message, key=0, versions=(0, 4), flexible=4):
-    """The offset."""
+    """The value of an offset."""
 
     offset: int = field(INT64)
     leader_epoch: int = field(INT32, since=3, default=NO_LEADER_EPOCH)
@@ -89,12 +89,12 @@ def _key_start(group: str, topic: str) -> bytes:
 
 
 def encode_key(group: str, topic: str, partition: int) -> bytes:
-    """The key, by hand: commits are many, and a group commits the same partitions again and again."""
+    """Return the key. Hand-written for speed: commits are frequent, and repeat the same groups and topics."""
     return _key_start(group, topic) + _PARTITION.pack(partition)
 
 
 def encode_value(committed: Committed) -> bytes:
-    """The value; by hand as the key is, but for the rare one with an expire timestamp."""
+    """Return the value. Hand-written for speed, except for the rare one with an expire timestamp."""
     offset, leader_epoch, metadata, commit_ms, expire_ms = committed
     if expire_ms != NO_TIMESTAMP:
         value = OffsetCommitValue(offset, NO_LEADER_EPOCH, metadata, commit_ms, expire_ms)
@@ -106,19 +106,19 @@ def encode_value(committed: Committed) -> bytes:
 
 
 def tombstone(group: str, topic: str, partition: int) -> Record:
-    """The record that takes an offset away."""
+    """Return the record that removes an offset."""
     return Record(encode_key(group, topic, partition), None)
 
 
 def key_version(key: bytes) -> int:
-    """Which kind of record a key of ``__consumer_offsets`` begins; -1 where it is too short to tell."""
+    """Return the version of a key, which is the kind of its record; -1 if the key is too short."""
     return cast(int, _VERSION.unpack_from(key)[0]) if len(key) >= _VERSION.size else -1
 
 
 def decode_key(key: bytes) -> OffsetKey:
-    """Read a key of one of ``KEY_VERSIONS``.
+    """Decode a key of one of ``KEY_VERSIONS``.
 
-    :raises UnreadableOffset: it is damaged.
+    :raises UnreadableOffset: the key is damaged.
     """
     try:
         read = codec.decode(OffsetCommitKey, key_version(key), key[_VERSION.size :])
@@ -128,9 +128,9 @@ def decode_key(key: bytes) -> OffsetKey:
 
 
 def decode_value(value: bytes) -> Committed:
-    """Read a value.
+    """Decode a value.
 
-    :raises UnreadableOffset: it is damaged, or of an unknown version.
+    :raises UnreadableOffset: the value is damaged, or its version is unknown.
     """
     try:
         read = codec.decode(OffsetCommitValue, key_version(value), value[_VERSION.size :])

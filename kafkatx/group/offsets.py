@@ -1,6 +1,6 @@
-"""The committed offsets of all groups, in memory: what ``__consumer_offsets`` says, ready to be asked for.
+"""The committed offsets of all groups, in memory, as the records of ``__consumer_offsets`` define them. Pure.
 
-Nothing is changed here before the record that says so is in the log.
+An offset changes here only after its record is in the log.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ _NONE: Mapping[str, dict[int, Committed]] = MappingProxyType({})
 
 
 class Offsets:
-    """Group, topic, partition -> :class:`Committed`. A group or topic with no offsets takes no place."""
+    """Committed offsets by group, topic and partition. Groups and topics without offsets have no entry."""
 
     def __init__(self) -> None:
         self._groups: dict[str, Topics] = {}
 
     def get(self, group: str, topic: str, partition: int) -> Committed | None:
-        """What a group has committed for a partition."""
+        """Return the committed offset of a group for a partition, or None."""
         topics = self._groups.get(group)
         partitions = topics.get(topic) if topics else None
         return partitions.get(partition) if partitions else None
 
     def of(self, group: str) -> Mapping[str, Mapping[int, Committed]]:
-        """All that a group has committed: topic -> partition -> offset. Not to be changed, nor kept."""
+        """Return the offsets of a group by topic and partition; the caller must not change or keep them."""
         return self._groups.get(group, _NONE)
 
     def groups(self) -> list[str]:
-        """The groups that have offsets."""
+        """Return the groups that have offsets."""
         return list(self._groups)
 
     def set(self, group: str, topic: str, partition: int, committed: Committed) -> None:
-        """A group has committed."""
+        """Set the committed offset of a group for a partition."""
         topics = self._groups.get(group)
         if topics is None:
             topics = self._groups[group] = {}
@@ -47,7 +47,7 @@ class Offsets:
         partitions[partition] = committed
 
     def delete(self, group: str, topic: str, partition: int) -> None:
-        """Take an offset away, if it is there."""
+        """Remove an offset, if there is one."""
         topics = self._groups.get(group, {})
         partitions = topics.get(topic, {})
         partitions.pop(partition, None)
@@ -57,14 +57,14 @@ class Offsets:
             self._groups.pop(group, None)
 
     def remove(self, group: str) -> None:
-        """Take all offsets of a group away."""
+        """Remove all offsets of a group."""
         self._groups.pop(group, None)
 
     def replay(self, key: bytes, value: bytes | None) -> str | None:
-        """Take over a record of the log with a key of version 0 or 1.
+        """Apply a record of the log with a key of version 0 or 1.
 
-        :return: the group that has this offset now; None: it was a tombstone.
-        :raises UnreadableOffset: the record is damaged, or of a version that is yet to come.
+        :return: the group of the offset; None for a tombstone.
+        :raises UnreadableOffset: the record is damaged, or its version is unknown.
         """
         group, topic, partition = decode_key(key)
         if value is None:
@@ -74,31 +74,31 @@ class Offsets:
         return group
 
     def tombstones(self, group: str) -> list[Record]:
-        """The records that take all offsets of a group out of the log."""
+        """Return the records that remove all offsets of a group from the log."""
         return [tombstone(group, topic, partition) for topic, partition in self._each(group)]
 
     def of_topic(self, topic: str) -> Iterator[tuple[str, list[int]]]:
-        """Each group that has offsets of a topic, and of which partitions. Nothing may change meanwhile."""
+        """Yield each group with offsets of a topic, and the partitions. Offsets must not change meanwhile."""
         for group, topics in self._groups.items():
             if topic in topics:
                 yield group, list(topics[topic])
 
     def topics(self) -> frozenset[str]:
-        """Every topic that some group has offsets of."""
+        """Return every topic for which a group has offsets."""
         return frozenset(topic for topics in self._groups.values() for topic in topics)
 
     def expired(self, group: Group, now_ms: int, retention_ms: int) -> list[tuple[str, int]]:
-        """The (topic, partition) of those offsets of a group that have been kept long enough (KIP-211).
+        """Return the (topic, partition) of a group's expired offsets (KIP-211).
 
-        How long is counted from, as in Apache Kafka's ``ClassicGroup.offsetExpirationCondition``::
+        The retention time starts, as in Apache Kafka's ``ClassicGroup.offsetExpirationCondition``::
 
-            state Empty                           when it lost its last member; the commit if nobody
-                                                  wrote that down, or it never had one
-            state Stable, protocol type consumer  the commit, if no member subscribes to the topic
+            state Empty                           when the last member left; at the commit if that time
+                                                  is not known, or the group never had a member
+            state Stable, protocol type consumer  at the commit, if no member subscribes to the topic
             the consumer protocol, with members   the same
-            anything else                         never: what its members consume is not known
+            any other                             never: the members' topics are not known
 
-        An offset with an expire timestamp goes at that time, where the others could go at all.
+        An offset with an expire timestamp expires at that time, under the same conditions.
         """
         if not _tells_subscriptions(group):
             return []

@@ -1,8 +1,8 @@
-"""What consumers of the classic protocol tell each other through the broker: subscriptions and assignments.
+"""The embedded consumer protocol: subscriptions and assignments of classic consumers. Pure.
 
-The bytes of JoinGroup's metadata and SyncGroup's assignment, for the protocol type ``consumer``. The form is
-that of Apache Kafka's ``ConsumerProtocolSubscription.json`` and ``ConsumerProtocolAssignment.json``, behind
-an int16 with the version. 1 adds the partitions that are owned (KIP-429), 2 the generation, 3 the rack.
+These are the metadata in JoinGroup and the assignment in SyncGroup for the protocol type ``consumer``: an
+int16 with the version, then the fields of Apache Kafka's ``ConsumerProtocolSubscription.json`` or
+``ConsumerProtocolAssignment.json``. Version 1 adds owned partitions (KIP-429), 2 the generation, 3 the rack.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TopicPartitions(Struct):
 
 
 class ConsumerProtocolSubscription(Message, key=NOT_AN_API, versions=(0, NEWEST), flexible=NEVER_FLEXIBLE):
-    """What a consumer wants, and what it has."""
+    """The topics that a consumer subscribes to, and its current partitions."""
 
     topics: list[str] = field(array(STRING))
     user_data: bytes | None = field(nullable(BYTES))
@@ -50,25 +50,25 @@ class ConsumerProtocolSubscription(Message, key=NOT_AN_API, versions=(0, NEWEST)
 
 
 class ConsumerProtocolAssignment(Message, key=NOT_AN_API, versions=(0, NEWEST), flexible=NEVER_FLEXIBLE):
-    """What a consumer is given."""
+    """The partitions assigned to a consumer."""
 
     assigned_partitions: list[TopicPartitions] = field(array(TopicPartitions))
     user_data: bytes | None = field(nullable(BYTES))
 
 
 def version_of(data: bytes) -> int:
-    """The version that subscription or assignment bytes name, or the newest that is known.
+    """Return the version of a subscription or assignment, or the newest known version if it is newer.
 
-    :raises ProtocolViolation: there is none.
+    :raises ProtocolViolation: the bytes do not begin with a version.
     """
     version = int.from_bytes(data[:_VERSION_BYTES], "big", signed=True)
     if len(data) < _VERSION_BYTES or version < 0:
-        raise ProtocolViolation("not a message of the consumer protocol: it begins with no version")
+        raise ProtocolViolation("not a message of the consumer protocol: it does not begin with a version")
     return min(version, NEWEST)
 
 
 def parse_subscription(data: bytes) -> ConsumerProtocolSubscription:
-    """Decode a subscription; what a version to come has behind it is not looked at.
+    """Decode a subscription; additional bytes of newer versions are ignored.
 
     :raises ProtocolViolation: it is malformed.
     """
@@ -76,7 +76,7 @@ def parse_subscription(data: bytes) -> ConsumerProtocolSubscription:
 
 
 def parse_assignment(data: bytes) -> ConsumerProtocolAssignment:
-    """Decode an assignment, as :func:`parse_subscription`."""
+    """Decode an assignment; as :func:`parse_subscription`."""
     return _parse(ConsumerProtocolAssignment, data)
 
 
@@ -86,14 +86,14 @@ def _parse(cls: type[M], data: bytes) -> M:
 
 
 def encode_subscription(subscription: ConsumerProtocolSubscription, version: int) -> bytes:
-    """The bytes of a subscription, its version before it."""
+    """Return the bytes of a subscription, beginning with its version."""
     return version.to_bytes(_VERSION_BYTES, "big") + codec.encode(subscription, version)
 
 
 def encode_assignment(partitions: Iterable[tuple[str, Iterable[int]]], version: int) -> bytes:
-    """The bytes of an assignment, its version before it.
+    """Return the bytes of an assignment, beginning with its version.
 
-    :param partitions: (topic, its partitions).
+    :param partitions: pairs of a topic and its partitions.
     """
     assigned = [TopicPartitions(topic, sorted(numbers)) for topic, numbers in sorted(partitions)]
     return version.to_bytes(_VERSION_BYTES, "big") + codec.encode(

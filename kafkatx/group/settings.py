@@ -1,4 +1,4 @@
-"""The settings that machines of groups need, read once."""
+"""The settings of groups, as a value. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafkatx.config.table import groups as g
 
 @attrs.frozen
 class GroupSettings:
-    """Values of the ``group.*`` and ``kafkatx.group*`` settings that carry these names."""
+    """Values of the ``group.*`` and ``kafkatx.group*`` settings with these names."""
 
     initial_rebalance_delay_ms: int = 3000
     min_session_timeout_ms: int = 6000
@@ -31,7 +31,7 @@ class GroupSettings:
 
     @classmethod
     def of(cls, config: BrokerConfig) -> GroupSettings:
-        """Read them."""
+        """Return the values of a broker's settings."""
         return cls(
             initial_rebalance_delay_ms=config[g.GROUP_INITIAL_REBALANCE_DELAY_MS],
             min_session_timeout_ms=config[g.GROUP_MIN_SESSION_TIMEOUT_MS],
@@ -48,7 +48,7 @@ class GroupSettings:
         )
 
     def with_group_configs(self, config: BrokerConfig, group_configs: Mapping[str, str]) -> GroupSettings:
-        """The settings of a group that has configs of its own."""
+        """Return the settings of a group with its own configs."""
         return attrs.evolve(
             self,
             consumer_session_timeout_ms=group_value(config, group_configs, consumer_group.SESSION_TIMEOUT_MS),

@@ -1,17 +1,17 @@
-"""How much memory members take, near enough to bound it: what they sent, and something for the objects."""
+"""Approximate memory of groups and members, for their limits: the data of members and its objects. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 MEMBER_BYTES = 1500
-"""Of a member beside what it sent: its objects, timers and places in tables."""
+"""Memory of a member beside the data that it sent: objects, timers, table entries."""
 
 GROUP_BYTES = 4000
-"""Of a group without members."""
+"""Memory of a group without members."""
 
 STRING_BYTES = 60
-"""Of a string, or a place in a set, beside its characters."""
+"""Memory of a string or an item of a set, beside its characters."""
 
 
 def text_bytes(*texts: str | None) -> int:

@@ -1,1 +1,1 @@
-"""The group machine of KIP-848: the broker assigns, and members take their steps one by one."""
+"""The consumer group protocol of KIP-848: the broker assigns partitions, and members reconcile one by one."""

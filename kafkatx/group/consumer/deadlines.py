@@ -1,4 +1,4 @@
-"""Until when the members of a group may be silent, or take to do what they have to."""
+"""The deadlines of a group's members: for heartbeats, and for the steps of a rebalance. Pure."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from kafkatx.group.actions import NEVER_MS
 
 
 class Wait(enum.Enum):
-    """What a member must do in time; the value says what it has not done, for the log."""
+    """An action that a member must take in time; the value is the reason of its removal, for the log."""
 
     SESSION = "its session expired"
-    REVOCATION = "it did not give partitions up within its rebalance time-out"
+    REVOCATION = "it did not revoke partitions within its rebalance time-out"
     JOIN = "it did not join again within its rebalance time-out"
     SYNC = "it did not sync within its rebalance time-out"
 
 
 class Deadlines:
-    """The deadlines of all members. To put one off costs a dict entry, however many there are.
+    """The deadlines of all members. Moving one costs a dict entry, however many there are.
 
-    :ivar earliest_ms: nothing is due before; what is due may have been put off, or taken away, since.
+    :ivar earliest_ms: no deadline passes before this time; the one that was due then may have been moved.
     """
 
     def __init__(self) -> None:
@@ -27,27 +27,27 @@ class Deadlines:
         self.earliest_ms = NEVER_MS
 
     def set(self, wait: Wait, member_id: str, at_ms: int) -> None:
-        """Have a member do something until then, whatever was said before."""
+        """Set a deadline, replacing an earlier one."""
         self._due[wait, member_id] = at_ms
         if at_ms < self.earliest_ms:
             self.earliest_ms = at_ms
 
     def set_once(self, wait: Wait, member_id: str, at_ms: int) -> None:
-        """As :meth:`set`, unless it is set."""
+        """Set a deadline unless there is one."""
         if (wait, member_id) not in self._due:
             self.set(wait, member_id, at_ms)
 
     def cancel(self, wait: Wait, member_id: str) -> None:
-        """The member has done it, or need not."""
+        """Cancel a deadline."""
         self._due.pop((wait, member_id), None)
 
     def forget(self, member_id: str) -> None:
-        """The member is gone."""
+        """Cancel all deadlines of a member."""
         for wait in Wait:
             self.cancel(wait, member_id)
 
     def expire(self, now_ms: int) -> dict[str, Wait]:
-        """Take out what is due; give the members, and what each has not done."""
+        """Remove the deadlines that have passed; return them by member id."""
         if now_ms < self.earliest_ms:
             return {}
         expired = [one for one, at_ms in self._due.items() if at_ms <= now_ms]

@@ -1,4 +1,4 @@
-"""What ConsumerGroupDescribe and DescribeGroups say of a group of KIP-848."""
+"""The description of a consumer group in ConsumerGroupDescribe and DescribeGroups. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEAD = "Dead"
 
 
 def described(rebalance: Rebalance) -> wire.DescribedGroup:
-    """The group with all that its members have and shall have; partitions of topics that have gone not."""
+    """Return the group with its members' current and target assignments, without deleted topics."""
     state, cluster = rebalance.state, rebalance.cluster()
     return wire.DescribedGroup(
         group_id=rebalance.group_id,
@@ -49,5 +49,5 @@ def _listed(assignment: Assignment, cluster: ClusterState) -> wire.Assignment:
 
 
 def described_as_classic(group_id: str) -> DescribedGroup:
-    """What DescribeGroups says: in Apache Kafka no group of that protocol is there. Clients ask both ways."""
+    """Return the group for DescribeGroups: Dead, as in Apache Kafka. Clients send both requests."""
     return DescribedGroup(group_id=group_id, group_state=DEAD)

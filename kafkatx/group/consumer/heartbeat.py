@@ -1,7 +1,7 @@
-"""ConsumerGroupHeartbeat: how a member of KIP-848 joins, stays, and leaves.
+"""ConsumerGroupHeartbeat, with which a member of the consumer protocol joins, stays and leaves. Pure.
 
-What is refused, and with which words, is Apache Kafka's: ``throwIfConsumerGroupHeartbeatRequestIsInvalid``
-and what follows it in ``GroupMetadataManager``.
+Checks and error messages are those of Apache Kafka: ``throwIfConsumerGroupHeartbeatRequestIsInvalid`` and its
+callers in ``GroupMetadataManager``.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from kafkatx.wire.messages.consumer_group_heartbeat import (
 )
 
 OWN_MEMBER_ID_SINCE = 1
-"""From this version on members make their own ids."""
+"""The first version in which members generate their own ids."""
 
 
 def check_request(request: ConsumerGroupHeartbeatRequest, version: int, settings: GroupSettings) -> None:
-    """See whether a request makes sense at all, whatever the group.
+    """Check the fields of a request, without regard to the group.
 
     :raises RequestError: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR.
     """
@@ -84,7 +84,7 @@ def _invalid(message: str) -> RequestError:
 
 
 def is_leaving(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Whether the member goes, for good or for a while."""
+    """Return True if the member leaves, for good or for a while."""
     return request.member_epoch in (LEAVING_EPOCH, LEAVING_FOR_A_WHILE_EPOCH)
 
 
@@ -95,9 +95,9 @@ def join_or_stay(
     client: Client,
     now_ms: int,
 ) -> ConsumerGroupHeartbeatResponse:
-    """Serve a member that joins or stays; give the response for when the changes are written.
+    """Serve a member that joins or stays; return the response, to be sent after the changes are stored.
 
-    :param member_id: the request's, or a new one where it may have none.
+    :param member_id: the member id of the request, or a new one if it has none.
     :raises RequestError: the member is refused.
     """
     state, settings = rebalance.state, rebalance.settings
@@ -105,8 +105,8 @@ def join_or_stay(
     rebalance.check_room(member_id)
     _check_member(rebalance, request, member_id, owned)
     before = state.current_of(member_id)
-    wanted = _wishes(state.members.get(member_id), request, client)
-    after = rebalance.settle(member_id, wanted, owned, now_ms)
+    wanted = _updated_metadata(state.members.get(member_id), request, client)
+    after = rebalance.update_member(member_id, wanted, owned, now_ms)
     rebalance.later.append(
         partial(
             rebalance.deadlines.set, Wait.SESSION, member_id, now_ms + settings.consumer_session_timeout_ms
@@ -121,7 +121,7 @@ def join_or_stay(
 
 
 def _wants_assignment(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Whether the member joins, or sends all it has to say, as it does after any error."""
+    """Return True if the member joins, or sends a full request, as it does after an error."""
     if request.member_epoch == JOINING_EPOCH:
         return True
     subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
@@ -131,7 +131,7 @@ def _wants_assignment(request: ConsumerGroupHeartbeatRequest) -> bool:
 def _check_member(
     rebalance: Rebalance, request: ConsumerGroupHeartbeatRequest, member_id: str, owned: Assignment | None
 ) -> None:
-    """See whether the member may go on, or join; a static one may take its former place.
+    """Check that the member may stay or join; put a static member back in its place.
 
     :raises RequestError: UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID.
     """
@@ -151,7 +151,7 @@ def _check_member(
 
 
 def _check_released(rebalance: Rebalance, former: str, member_id: str, instance_id: str) -> None:
-    """A static member is replaced if it has left for a while, or speaks the classic protocol."""
+    """Check that a static member may be replaced: it has left for a while, or is a classic member."""
     state = rebalance.state
     is_away = state.current_of(former).epoch == LEAVING_FOR_A_WHILE_EPOCH
     if not is_away and state.members[former].classic is None:
@@ -163,7 +163,7 @@ def _check_released(rebalance: Rebalance, former: str, member_id: str, instance_
 
 
 def _check_epoch(current: Current, epoch: int, owned: Assignment | None) -> None:
-    """The member must know its epoch, or the one before if it cannot have misused that."""
+    """Check that the member has its current epoch, or the previous one with no more than its partitions."""
     if epoch == current.epoch:
         return
     may_be_previous = epoch < current.epoch and epoch == current.previous_epoch
@@ -177,8 +177,10 @@ def _check_epoch(current: Current, epoch: int, owned: Assignment | None) -> None
     )
 
 
-def _wishes(before: Metadata | None, request: ConsumerGroupHeartbeatRequest, client: Client) -> Metadata:
-    """Who the member is now; what the request leaves out stays as it was."""
+def _updated_metadata(
+    before: Metadata | None, request: ConsumerGroupHeartbeatRequest, client: Client
+) -> Metadata:
+    """Return the member's new metadata; fields that the request omits do not change."""
     known = before or Metadata()
     names = request.subscribed_topic_names
     wanted = Metadata(
@@ -197,7 +199,7 @@ def _wishes(before: Metadata | None, request: ConsumerGroupHeartbeatRequest, cli
 def leave_for_a_while(
     rebalance: Rebalance, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse:
-    """A static member goes and will be back; what it was to give up it has given up.
+    """Mark a static member as gone for a while; the partitions that it was to revoke are free.
 
     :raises RequestError: as :func:`leaving_member`.
     """
@@ -211,7 +213,7 @@ def leave_for_a_while(
 
 
 def leaving_member(rebalance: Rebalance, request: ConsumerGroupHeartbeatRequest) -> str:
-    """The id of the member that leaves.
+    """Return the id of the leaving member.
 
     :raises RequestError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
@@ -223,10 +225,10 @@ def leaving_member(rebalance: Rebalance, request: ConsumerGroupHeartbeatRequest)
 
 
 def left(request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
-    """The response to who has left."""
+    """Return the response to a member that has left."""
     return ConsumerGroupHeartbeatResponse(0, ErrorCode.NONE, None, request.member_id, request.member_epoch)
 
 
 def refused(code: ErrorCode, message: str) -> ConsumerGroupHeartbeatResponse:
-    """The response with an error."""
+    """Return the response with an error."""
     return ConsumerGroupHeartbeatResponse(0, code, message)

@@ -1,4 +1,4 @@
-"""A member of a group: who it is and what it wants, and where it stands on its way to its target."""
+"""A member of a consumer group: its metadata, and its current assignment on the way to its target. Pure."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from kafkatx.group.sizes import MEMBER_BYTES, protocols_bytes, text_bytes
 JOINING_EPOCH = 0
 LEAVING_EPOCH = -1
 LEAVING_FOR_A_WHILE_EPOCH = -2
-"""A static member that will come back: its partitions wait for it as long as its session."""
+"""Epoch of a static member that will come back: it keeps its partitions until its session ends."""
 
 
 class MemberState(enum.IntEnum):
-    """What a member's next step waits for; the numbers are those of its record."""
+    """The condition for a member's next step; the numbers are those of its record."""
 
-    STABLE = 0  #: nothing: it has its target, as far as it knew one
-    UNREVOKED_PARTITIONS = 1  #: the member is to give partitions up, and has not yet
-    UNRELEASED_PARTITIONS = 2  #: others still own partitions that are to be the member's
-    UNKNOWN = 127  #: a later version of the coordinator wrote another
+    STABLE = 0  #: none: the member has reached its target
+    UNREVOKED_PARTITIONS = 1  #: the member has not yet revoked partitions
+    UNRELEASED_PARTITIONS = 2  #: other members still own partitions of its target
+    UNKNOWN = 127  #: written by a later version of the coordinator
 
     @classmethod
     def of(cls, number: int) -> MemberState:
-        """The state of a record."""
+        """Return the state with a record's number."""
         return cls._value2member_map_.get(number, cls.UNKNOWN)  # type: ignore[return-value]
 
 
 @attrs.frozen
 class Classic:
-    """What a member of the classic protocol has besides: (name, metadata) of each protocol it offers."""
+    """Additional metadata of a classic member: (name, metadata) of each protocol that it offers."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
@@ -39,7 +39,7 @@ class Classic:
 
 @attrs.frozen
 class Metadata:
-    """Who a member is and what it wants; it changes when the member says so."""
+    """The identity and subscription of a member, from its requests."""
 
     instance_id: str | None = None
     rack_id: str | None = None
@@ -53,7 +53,7 @@ class Metadata:
 
     @property
     def held_bytes(self) -> int:
-        """About how much memory it takes."""
+        """Approximate memory of the member."""
         texts = (self.instance_id, self.rack_id, self.client_id, self.client_host, self.topic_regex)
         size = MEMBER_BYTES + text_bytes(*texts, self.server_assignor, *self.topic_names)
         return size + (0 if self.classic is None else protocols_bytes(self.classic.protocols))
@@ -61,12 +61,13 @@ class Metadata:
 
 @attrs.frozen
 class Current:
-    """Where a member stands.
+    """The current assignment of a member.
 
-    :ivar epoch: what its next heartbeat must name; the epoch of the target it has reached.
-    :ivar previous_epoch: what it may name instead, if the answer that told the new one was lost.
-    :ivar assigned: what it may consume.
-    :ivar revoking: what it has yet to give up; nobody else may have that before.
+    :ivar epoch: the member epoch, which its next heartbeat must have: the epoch of the target that it
+        reached.
+    :ivar previous_epoch: accepted as well, in case the response with the new epoch was lost.
+    :ivar assigned: the partitions that it may consume.
+    :ivar revoking: the partitions that it has yet to revoke; no other member gets them before.
     """
 
     epoch: int = JOINING_EPOCH
@@ -76,5 +77,5 @@ class Current:
     revoking: Assignment = NOTHING
 
     def has_reached(self, assignment_epoch: int) -> bool:
-        """Whether the member has all of the target of that epoch."""
+        """Return True if the member has reached the target of that epoch."""
         return self.state is MemberState.STABLE and self.epoch == assignment_epoch

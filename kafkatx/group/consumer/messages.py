@@ -1,6 +1,7 @@
-"""The messages of the records of a group of KIP-848, as Apache Kafka 4.0 has them.
+"""The schemas of a consumer group's records, as in Apache Kafka 4.0.
 
-``ConsumerGroup*Key.json`` and ``ConsumerGroup*Value.json``: keys are not flexible, values are in version 0.
+They are ``ConsumerGroup*Key.json`` and ``ConsumerGroup*Value.json``: keys are not flexible, values have
+version 0.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ NOT_AN_API = -1
 
 
 class GroupKey(Message, key=NOT_AN_API, versions=(3, 16), flexible=NEVER_FLEXIBLE):
-    """Of which group a record is."""
+    """Key of a record of a group."""
 
     group_id: str = field(STRING)
 
 
 class NamedKey(Message, key=NOT_AN_API, versions=(3, 16), flexible=NEVER_FLEXIBLE):
-    """Of which group, and of which of its members or regular expressions, a record is."""
+    """Key of a record of a group's member or regular expression."""
 
     group_id: str = field(STRING)
     name: str = field(STRING)
@@ -46,7 +47,7 @@ class EpochValue(Message, key=NOT_AN_API, versions=(0, 0), flexible=0):
 
 
 class PartitionRacks(Struct):
-    """Where replicas are: read and not used, as in Apache Kafka since 4.0."""
+    """Racks of replicas: read and not used, as in Apache Kafka since 4.0."""
 
     partition: int = field(INT32)
     racks: list[str] = field(array(STRING))
@@ -62,7 +63,7 @@ class TopicMetadata(Struct):
 
 
 class TopicsValue(Message, key=NOT_AN_API, versions=(0, 0), flexible=0):
-    """The topics that members subscribe to, as they were at the last assignment."""
+    """The subscribed topics at the last assignment."""
 
     topics: list[TopicMetadata] = field(array(TopicMetadata))
 
@@ -75,14 +76,14 @@ class ClassicProtocol(Struct):
 
 
 class ClassicValue(Message, key=NOT_AN_API, versions=(0, 0), flexible=0):
-    """What a member of the classic protocol has besides."""
+    """Additional metadata of a classic member."""
 
     session_timeout_ms: int = field(INT32)
     supported_protocols: list[ClassicProtocol] = field(array(ClassicProtocol))
 
 
 class MemberValue(Message, key=NOT_AN_API, versions=(0, 0), flexible=0):
-    """Who a member is and what it wants; behind it :class:`ClassicValue`, see ``records``."""
+    """The metadata of a member; :class:`ClassicValue` follows it, see ``records``."""
 
     instance_id: str | None = field(nullable(STRING))
     rack_id: str | None = field(nullable(STRING))
@@ -102,13 +103,13 @@ class TopicPartitions(Struct):
 
 
 class TargetValue(Message, key=NOT_AN_API, versions=(0, 0), flexible=0):
-    """What a member shall have."""
+    """The target assignment of a member."""
 
     topic_partitions: list[TopicPartitions] = field(array(TopicPartitions))
 
 
 class CurrentValue(Message, key=NOT_AN_API, versions=(0, 0), flexible=0):
-    """What a member has."""
+    """The current assignment of a member."""
 
     member_epoch: int = field(INT32)
     previous_member_epoch: int = field(INT32)
@@ -118,7 +119,7 @@ class CurrentValue(Message, key=NOT_AN_API, versions=(0, 0), flexible=0):
 
 
 class RegexValue(Message, key=NOT_AN_API, versions=(0, 0), flexible=0):
-    """The topics that a regular expression stands for."""
+    """The topics that a regular expression matches."""
 
     topics: list[str] = field(array(STRING))
     version: int = field(INT64)

@@ -1,12 +1,12 @@
-"""The steps that every change of a group takes, whichever protocol the member speaks.
+"""The steps of every change of a consumer group, for members of both protocols. Pure.
 
-1.  A member is new, or says something new: its metadata changes.
-2.  If subscriptions or their topics have changed, the group epoch moves.
-3.  If the group epoch is above the target's, a new target is made for everybody.
-4.  The member that asks takes one step to its target (:mod:`kafkatx.group.consumer.reconcile`).
+1.  A member is new or has changed: its metadata is updated.
+2.  If subscriptions or their topics have changed, the group epoch is increased.
+3.  If the group epoch is above the assignment epoch, a new target assignment is made for all members.
+4.  The member takes one step towards its target (:mod:`kafkatx.group.consumer.reconcile`).
 
-This is Apache Kafka's ``GroupMetadataManager.consumerGroupHeartbeat``. The other members take their steps
-when they ask; nobody waits for anybody.
+This is Apache Kafka's ``GroupMetadataManager.consumerGroupHeartbeat``. Each other member takes its step with
+its own next request; members do not wait for each other.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from kafkatx.types import ClusterState
 
 
 class Rebalance:
-    """One group's state, and the steps on it. What they change is kept or taken back by who calls them.
+    """The state of one group and the steps that change it. The caller commits the changes or rolls them back.
 
-    :ivar cluster: gives the topics as they are now.
-    :ivar wall_ms: gives the time of day.
-    :ivar later: what is to be done, to deadlines mostly, once the changes are kept.
+    :ivar cluster: returns the current topics.
+    :ivar wall_ms: returns the time of the wall clock.
+    :ivar later: calls to make after the changes are committed, mostly to set deadlines.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class Rebalance:
 
     @property
     def settings(self) -> GroupSettings:
-        """The settings as they are now."""
+        """The current settings."""
         return self._settings()
 
-    # --- who is in the group
+    # --- members
 
     def check_room(self, member_id: str) -> None:
-        """Let no more members in than settings allow.
+        """Check that the group may have this member.
 
         :raises RequestError: GROUP_MAX_SIZE_REACHED.
         """
@@ -74,7 +74,7 @@ class Rebalance:
             )
 
     def member(self, member_id: str) -> Metadata:
-        """A member of the group.
+        """Return a member of the group.
 
         :raises RequestError: UNKNOWN_MEMBER_ID.
         """
@@ -86,9 +86,9 @@ class Rebalance:
         return found
 
     def static_member(self, instance_id: str, member_id: str) -> Metadata:
-        """The member that has an instance id, if *member_id* is that member.
+        """Return the static member with an instance id and a member id.
 
-        :raises RequestError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID: another has it by now.
+        :raises RequestError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID: the instance has another member id now.
         """
         owner = self.state.static.get(instance_id)
         if owner is None:
@@ -101,7 +101,7 @@ class Rebalance:
         return self.state.members[owner]
 
     def replace_static(self, old_id: str, new_id: str) -> None:
-        """A static member is back under another member id: it gets what it had, and begins at epoch 0."""
+        """Give a static member another member id; it keeps its assignment and starts at epoch 0."""
         state = self.state
         metadata, target = state.members[old_id], state.target_of(old_id)
         current = attrs.evolve(state.current_of(old_id), epoch=0, previous_epoch=0)
@@ -116,19 +116,21 @@ class Rebalance:
             self.state.put(kind, member_id, None)
 
     def fence(self, member_ids: Iterable[str]) -> None:
-        """Remove members; those who stay learn of it when they next ask."""
+        """Remove members; the others are told with their next requests."""
         for member_id in member_ids:
             self._remove(member_id)
             self.later.append(partial(self.deadlines.forget, member_id))
-        self._look_at_topics(moved=True)
+        self._update_topics(moved=True)
 
     # --- the steps
 
-    def settle(self, member_id: str, wanted: Metadata, owned: Assignment | None, now_ms: int) -> Current:
-        """Take all steps for a member that is there or joins; give where it stands then.
+    def update_member(
+        self, member_id: str, wanted: Metadata, owned: Assignment | None, now_ms: int
+    ) -> Current:
+        """Take all steps for a current or new member; return its new current assignment.
 
-        :param wanted: who it is and what it wants now.
-        :param owned: the partitions that it says it owns; None: it did not say.
+        :param wanted: its new metadata.
+        :param owned: the partitions that it reports as owned; None if it did not report them.
         :raises RequestError: INVALID_REGULAR_EXPRESSION, FENCED_MEMBER_EPOCH.
         """
         state = self.state
@@ -136,20 +138,20 @@ class Rebalance:
         if wanted != before:
             state.put(Kind.MEMBER, member_id, wanted)
         moved = state.epoch == 0 or before is None or _wants_other_topics(before, wanted)
-        self.look_at_topics(moved)
+        self.update_topics(moved)
         if state.epoch > state.assignment_epoch:
             self._make_target()
         return self._step(member_id, owned, now_ms)
 
-    def look_at_topics(self, moved: bool = False) -> None:
-        """Move the group epoch if *moved*, or if topics that are subscribed to have come, gone or grown.
+    def update_topics(self, moved: bool = False) -> None:
+        """Increase the group epoch if *moved*, or if subscribed topics were created, deleted or extended.
 
         :raises RequestError: INVALID_REGULAR_EXPRESSION.
         """
         if moved or self.cluster() is not self._seen:
-            self._look_at_topics(moved)
+            self._update_topics(moved)
 
-    def _look_at_topics(self, moved: bool) -> None:
+    def _update_topics(self, moved: bool) -> None:
         state, cluster = self.state, self.cluster()
         resolve_regexes(state, cluster, self._seen, self.wall_ms())
         facts = facts_of(state, cluster)
@@ -182,7 +184,7 @@ class Rebalance:
 
     @property
     def assignor(self) -> str:
-        """The assignor that most members ask for; the first of the settings if nobody does."""
+        """The assignor that most members ask for, or the first one in the settings if none does."""
         offered = self.settings.consumer_assignors
         votes = Counter(member.server_assignor for member in self.state.members.values())
         return max(offered, key=lambda name: votes[name])
@@ -200,7 +202,7 @@ class Rebalance:
         return after
 
     def _time_revocation(self, member_id: str, current: Current, now_ms: int) -> None:
-        """A member that does not give partitions up in time is removed; a classic one must join in time."""
+        """Set or cancel the deadline to revoke partitions; classic members have one to join instead."""
         member = self.state.members[member_id]
         if member.classic is None and current.state is MemberState.UNREVOKED_PARTITIONS:
             self.deadlines.set(Wait.REVOCATION, member_id, now_ms + member.rebalance_timeout_ms)

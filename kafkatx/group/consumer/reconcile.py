@@ -1,10 +1,10 @@
-"""One step of a member from what it has to what it shall have (Apache Kafka's ``CurrentAssignmentBuilder``).
+"""One step of a member towards its target (Apache Kafka's ``CurrentAssignmentBuilder``). Pure.
 
-A member first gives up what is not in its target, and says so by no longer listing it among what it owns;
-then it gets what is free of the rest. So no partition has two owners.
+A member first revokes the partitions that are not in its target, and confirms that by no longer reporting
+them as owned; then it gets the free partitions of its target. So no partition has two owners.
 
 ===========================  ======================  ======================  ====================
-still owns what it must not  target not all free     next state              next epoch
+owns partitions to revoke    target not all free     next state              next epoch
 ===========================  ======================  ======================  ====================
 yes                          -                       UNREVOKED_PARTITIONS    as it is
 no                           yes                     UNRELEASED_PARTITIONS   the target's
@@ -22,16 +22,16 @@ from kafkatx.group.consumer.assignment.partitions import NOTHING, Assignment, bo
 from kafkatx.group.consumer.member import Current, MemberState
 
 IsFree = Callable[[uuid.UUID, int], bool]
-"""Whether a partition has no owner, who may consume it or has yet to give it up."""
+"""Returns True if no member may consume a partition or has yet to revoke it."""
 
 
 def reconcile(
     current: Current, target: Assignment, target_epoch: int, owned: Assignment | None, is_free: IsFree
 ) -> Current:
-    """The member's next step; itself where there is none.
+    """Return the member's next assignment, or *current* if there is no step to take.
 
-    :param owned: what the member says that it owns; None: it did not say, which is as if it owned all.
-    :raises RequestError: FENCED_MEMBER_EPOCH: nobody knows where this member stands; it must start anew.
+    :param owned: the partitions that the member reports as owned; None if it did not: then it may own all.
+    :raises RequestError: FENCED_MEMBER_EPOCH: the member's state is unknown; it must join again.
     """
     if current.state is MemberState.STABLE:
         if current.epoch == target_epoch:

@@ -1,7 +1,7 @@
-"""What a group of KIP-848 writes into ``__consumer_offsets``, as Apache Kafka 4.0 does.
+"""The records of a consumer group in ``__consumer_offsets``, as Apache Kafka 4.0 writes them. Pure.
 
-A key is an int16 (which tells what the record is about, ``Kind``) and its fields; a value an int16 of 0 and
-its fields, flexible. No value is a tombstone. Nothing but this module knows their form, that is in
+A key is an int16 (the :class:`Kind` of the record) and its fields; a value is an int16 of 0 and its fields,
+in the flexible encoding. A record without a value is a tombstone. The schemas are in
 :mod:`kafkatx.group.consumer.messages`.
 """
 
@@ -45,7 +45,7 @@ _VERSION_BYTES = 2
 
 
 class Kind(enum.IntEnum):
-    """What a record is about: the version of its key."""
+    """The kind of a record: the version of its key."""
 
     GROUP_EPOCH = 3
     TOPICS = 4
@@ -57,11 +57,11 @@ class Kind(enum.IntEnum):
 
 
 OF_THE_GROUP = frozenset({Kind.GROUP_EPOCH, Kind.TOPICS, Kind.TARGET_EPOCH})
-"""The kinds of which a group has one record; of the others it has one for each member or expression."""
+"""Kinds with one record per group; other kinds have one per member or regular expression."""
 
 
 class TopicFacts(NamedTuple):
-    """What an assignment depends on in a topic."""
+    """The properties of a topic on which an assignment depends."""
 
     topic_id: uuid.UUID
     partitions: int
@@ -69,7 +69,7 @@ class TopicFacts(NamedTuple):
 
 @attrs.frozen
 class Resolved:
-    """The topics that a regular expression stands for, and when that was found out (on the wall clock)."""
+    """The topics that a regular expression matches, and the time when it was resolved (wall clock)."""
 
     topics: frozenset[str]
     version: int = 0
@@ -77,7 +77,7 @@ class Resolved:
 
 
 class Change(NamedTuple):
-    """A piece of a group's state: *name* is a member's id, an expression, or empty; None takes it away."""
+    """A change of a group's state: *name* is a member id, an expression, or empty; the value None removes."""
 
     kind: Kind
     name: str
@@ -104,10 +104,10 @@ def _member_value(member: Metadata) -> bytes:
 
 
 def _tagged(classic: Classic | None) -> bytes:
-    """The section of tagged fields behind a member: one field, of tag 0, also where it is null.
+    """Return the tagged fields of a member: one field with tag 0, even if it is null.
 
-    Its default is not null in Apache Kafka (``ConsumerGroupMemberMetadataValue``), so that a member without
-    it would be read as a classic one. In a tagged field a struct is behind a 1, and null is a 0.
+    Its default in Apache Kafka is not null (``ConsumerGroupMemberMetadataValue``): a member without the field
+    would be read as a classic one. In a tagged field a struct follows a 1, and null is a 0.
     """
     content = NULL
     if classic is not None:
@@ -142,7 +142,7 @@ def _member_of(data: bytes) -> Metadata:
 
 
 def _classic_of(data: bytes, at: int) -> Classic | None:
-    """Read the section of tagged fields that begins there."""
+    """Decode the tagged fields at *at*."""
     count, at = read_uvarint(data, at)
     for _ in range(count):
         tag, at = read_uvarint(data, at)
@@ -166,7 +166,7 @@ def _current_of(value: CurrentValue) -> Current:
 
 
 class _Form(NamedTuple):
-    """A line of the table of kinds: our value to the bytes behind the version, and back."""
+    """The codec of a kind: from a value to the bytes after the version, and back."""
 
     write: Callable[[Any], bytes]
     read: Callable[[bytes], Any]
@@ -203,7 +203,7 @@ _FORMS: dict[Kind, _Form] = {
 
 
 def check_lengths(*names: str | None) -> None:
-    """See to it that names fit into the keys of records: compact strings of requests may be longer.
+    """Check that names fit into the keys of records: compact strings in requests may be longer.
 
     :raises RequestError: INVALID_REQUEST.
     """
@@ -212,7 +212,7 @@ def check_lengths(*names: str | None) -> None:
 
 
 def encode(group_id: str, change: Change) -> Record:
-    """The record of a change.
+    """Return the record of a change.
 
     :raises ValueError: a name does not fit into a record.
     """
@@ -227,9 +227,9 @@ def _versioned(data: bytes, version: int) -> bytes:
 
 
 def decode(key_version: int, key: bytes, value: bytes | None) -> tuple[str, Change]:
-    """Read a record; gives the group's id and the change.
+    """Decode a record; return the group id and the change.
 
-    :raises ProtocolViolation: it is malformed, or of a kind or version that is not known.
+    :raises ProtocolViolation: the record is malformed, or its kind or version is unknown.
     """
     try:
         kind = Kind(key_version)

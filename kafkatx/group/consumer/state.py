@@ -1,8 +1,7 @@
-"""All that a group of KIP-848 knows, as its records have it; every change of it goes through one table.
+"""The state of a consumer group; every change of it goes through one table. Pure.
 
-The state is exactly what the group's records say, so it is the same after a restart. Each change can be
-taken back until it is kept: a request's changes are made at once, written, and kept or taken back as the
-writing went.
+The state is exactly that of the group's records, so it is the same after a restart. The changes of a request
+are made at once and stored; then they are committed, or rolled back if storing failed.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ _NEW = Current()
 class GroupState:
     """The state of one group.
 
-    :ivar members: who is in the group, by member id.
-    :ivar current: where each stands; who has just come stands nowhere.
-    :ivar target: what each shall have at ``assignment_epoch``.
-    :ivar regexes: the topics that each subscribed regular expression stands for.
-    :ivar static: the member of each instance id.
-    :ivar held_bytes: about how much memory members and what they subscribe to take.
-    :ivar changes: what has changed and is not yet kept, in order.
+    :ivar members: the metadata of each member, by member id.
+    :ivar current: the current assignment of each member; a new member has none.
+    :ivar target: the target assignment of each member, for ``assignment_epoch``.
+    :ivar regexes: the topics that each subscribed regular expression matches.
+    :ivar static: member ids by instance id.
+    :ivar held_bytes: approximate memory of the members and their subscriptions.
+    :ivar changes: the changes that are not committed yet, in order.
     """
 
     def __init__(self) -> None:
@@ -59,13 +58,13 @@ class GroupState:
     # --- changing
 
     def put(self, kind: Kind, name: str, value: Any) -> None:
-        """Change a piece; it is kept by :meth:`keep` or taken back by :meth:`take_back`."""
+        """Make a change, to be committed by :meth:`commit` or undone by :meth:`roll_back`."""
         change = Change(kind, name, value)
         self._undo.append(Change(kind, name, self.apply(change)))
         self.changes.append(change)
 
     def apply(self, change: Change) -> Any:
-        """Change a piece for good, as when records are read; give what was there."""
+        """Make a change that cannot be rolled back, as when records are replayed; return the former value."""
         pieces, index = self._table[change.kind]
         before = pieces.get(change.name)
         if change.value is None:
@@ -77,11 +76,11 @@ class GroupState:
         return before
 
     def commit(self) -> None:
-        """What was changed stays."""
+        """Keep all changes."""
         self.changes, self._undo = [], []
 
     def roll_back(self) -> None:
-        """What was changed and not kept never was."""
+        """Undo all changes since the last commit."""
         for change in reversed(self._undo):
             self.apply(change)
         self.commit()
@@ -94,7 +93,7 @@ class GroupState:
             self.static[after.instance_id] = member_id
 
     def bytes_of(self, member_id: str) -> int:
-        """How much of :attr:`held_bytes` is a member's: 0 where there is no such member."""
+        """Return a member's part of :attr:`held_bytes`; 0 if there is no such member."""
         return self._weight(member_id, self.members.get(member_id))
 
     def _weight(self, member_id: str, member: Metadata | None) -> int:
@@ -102,7 +101,7 @@ class GroupState:
 
     def _weigh_regex(self, regex: str, before: Resolved | None, after: Resolved | None) -> None:
         for sign, resolved in ((-1, before), (1, after)):
-            if resolved is not None:  # the names themselves are the cluster's
+            if resolved is not None:  # the cluster's state holds the names themselves
                 self.held_bytes += sign * (text_bytes(regex) + STRING_BYTES * len(resolved.topics))
 
     def _index_owners(self, member_id: str, before: Current | None, after: Current | None) -> None:
@@ -120,35 +119,35 @@ class GroupState:
 
     @property
     def epoch(self) -> int:
-        """The group epoch: it moves with every change of what members want or topics have."""
+        """The group epoch: it increases with every change of subscriptions or of their topics."""
         return self._epochs.get("", 0)
 
     @property
     def assignment_epoch(self) -> int:
-        """The group epoch that the target was made for."""
+        """The group epoch of the target assignment."""
         return self._assignment_epochs.get("", 0)
 
     @property
     def topics(self) -> dict[str, TopicFacts]:
-        """The topics that members subscribe to, as they were when the group epoch last moved."""
+        """The subscribed topics, as of the last increase of the group epoch."""
         return self._topics.get("", {})
 
     def current_of(self, member_id: str) -> Current:
-        """Where a member stands."""
+        """Return the current assignment of a member."""
         return self.current.get(member_id, _NEW)
 
     def target_of(self, member_id: str) -> Assignment:
-        """What a member shall have."""
+        """Return the target assignment of a member."""
         return self.target.get(member_id, NOTHING)
 
     def is_free(self, topic: uuid.UUID, partition: int) -> bool:
-        """Whether nobody owns a partition, nor has yet to give it up."""
+        """Return True if no member owns a partition or has yet to revoke it."""
         owners = self._owners.get(topic)
         return owners is None or partition not in owners
 
     @property
     def name(self) -> str:
-        """The state's name, as Apache Kafka's ``ConsumerGroupState`` has it."""
+        """Name of the state, as in Apache Kafka's ``ConsumerGroupState``."""
         if not self.members:
             return EMPTY
         epoch = self.assignment_epoch
@@ -157,7 +156,7 @@ class GroupState:
         return STABLE if all(self.current_of(m).has_reached(epoch) for m in self.members) else RECONCILING
 
     def tombstones(self) -> list[Change]:
-        """What takes the group out of ``__consumer_offsets``, in Apache Kafka's order."""
+        """Return the changes that remove the group from ``__consumer_offsets``, in Apache Kafka's order."""
         ids = list(self.members)
         return [
             *(Change(Kind.CURRENT, one, None) for one in ids),

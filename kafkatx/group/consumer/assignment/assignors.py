@@ -1,8 +1,8 @@
-"""Who gets which partition: the assignors ``uniform`` and ``range`` of KIP-848, as pure functions.
+"""The server-side assignors ``uniform`` and ``range`` of KIP-848. Pure.
 
-Both take what each member subscribes to, how many partitions each topic has, and who had what; both give
-every member its new set. Every partition of a topic that somebody subscribes to goes to one who does.
-Where replicas are (racks) plays no part, as in Apache Kafka 4.0 with its default assignors.
+Both take the members' subscriptions, the number of partitions of each topic, and the previous target; both
+return the new target of every member. Every partition of a subscribed topic is assigned to one of its
+subscribers. Racks are not taken into account, as in Apache Kafka 4.0 with its default assignors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafkatx.group.consumer.assignment.partitions import NOTHING, Assignment
 
 
 class Subscriber(NamedTuple):
-    """What an assignor may know of a member: its wishes, and what the last target gave it."""
+    """A member as an assignor sees it: its subscriptions and its previous target."""
 
     instance_id: str | None
     topics: frozenset[uuid.UUID]
@@ -24,19 +24,19 @@ class Subscriber(NamedTuple):
 
 
 Subscribers: TypeAlias = Mapping[str, Subscriber]
-"""By member id."""
+"""Members by member id."""
 
 Partitions: TypeAlias = Mapping[uuid.UUID, int]
-"""How many partitions each topic has; of topics that are not in it nothing is given."""
+"""Number of partitions by topic id; other topics are not assigned."""
 
 Assignor: TypeAlias = Callable[[Subscribers, Partitions], "dict[str, Assignment]"]
 
 
 def uniform(subscribers: Subscribers, partitions: Partitions) -> dict[str, Assignment]:
-    """Give everybody as many partitions as the others, as far as subscriptions allow, and move few.
+    """Balance the number of partitions per member as far as subscriptions allow, and move few.
 
-    With the same subscriptions nobody has two more than another; with different ones nobody has two more than
-    another to whom one could be passed on, be it by way of others
+    With equal subscriptions no member has two partitions more than another. With different ones no member has
+    two more than another to which one could be moved, directly or through other members
     (:mod:`kafkatx.group.consumer.assignment.balance`).
     """
     balance = Balance(
@@ -54,10 +54,11 @@ def uniform(subscribers: Subscribers, partitions: Partitions) -> dict[str, Assig
 
 
 def ranges(subscribers: Subscribers, partitions: Partitions) -> dict[str, Assignment]:
-    """Cut each topic into ranges, one for each of its subscribers in the same order for all topics.
+    """Divide each topic into ranges, one per subscriber; the subscribers have the same order in all topics.
 
-    So partitions of the same number go to the same member where topics have as many partitions and the same
-    subscribers, as joins need. The order is that of instance ids, then of member ids. It moves what it must.
+    So partitions with the same number go to the same member if topics have equally many partitions and the
+    same subscribers, as joins require. The order is by instance id, then by member id. The previous target is
+    not taken into account.
     """
     given: dict[str, dict[uuid.UUID, frozenset[int]]] = {member: {} for member in subscribers}
     order = sorted(subscribers, key=lambda member: _place(member, subscribers[member].instance_id))
@@ -77,4 +78,4 @@ def _place(member_id: str, instance_id: str | None) -> tuple[bool, str]:
 
 
 ASSIGNORS: Mapping[str, Assignor] = {"uniform": uniform, "range": ranges}
-"""By the name that members ask for."""
+"""Assignors by name."""

@@ -1,13 +1,13 @@
-"""Evening out who has how many partitions while moving few of them: what the assignor ``uniform`` does.
+"""Balances the number of partitions per member while moving few of them: the assignor ``uniform``. Pure.
 
-First everybody keeps what it had, then what nobody has goes to whoever has least. What is still uneven is
-passed on along a chain of members, each of whom subscribes to a topic that the one before has a partition
-of, from one who has much to one who has at least two less. When no such chain is left no assignment is more
-even (the theorem of optimal semi-matchings: no cost-reducing path). A chain carries as many partitions as it
-can at once.
+First all members keep their partitions, then free partitions go to the members with the fewest. Remaining
+imbalance is moved along chains of members, each of which subscribes to a topic of which the previous one has
+a partition, from a member with many partitions to one with at least two fewer. When there is no such chain
+the assignment is optimal (theorem of optimal semi-matchings: no cost-reducing path). A chain moves as many
+partitions as possible at once.
 
-The chains are looked for no longer than ``MOST_STEPS`` allow, so that a group of very many and very different
-subscriptions cannot hold the broker up; what is reached then is valid, and stays.
+The search for chains ends after ``MOST_STEPS``, so that a group of very many different subscriptions cannot
+block the broker; the assignment is valid then, and is used.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from kafkatx.group.consumer.assignment.partitions import Assignment
 
 MOST_STEPS = 500_000
-"""So many members are looked at for one assignment: some 0.1 s."""
+"""Maximum number of members visited for one assignment: about 0.1 s."""
 
 
 class Balance:
-    """One assignment under way.
+    """An assignment in progress.
 
-    :param topics: by topic id, how many partitions it has and who subscribes to it.
+    :param topics: (number of partitions, subscribers) by topic id.
     """
 
     def __init__(self, topics: Mapping[uuid.UUID, tuple[int, list[str]]], members: Iterable[str]) -> None:
@@ -36,7 +36,7 @@ class Balance:
         self._steps = 0
 
     def keep(self, member: str, wanted: Collection[uuid.UUID], previous: Assignment) -> None:
-        """Let a member keep what it had, as far as that is there, free, and still wanted."""
+        """Assign a member its previous partitions that exist, are free, and are still subscribed."""
         for topic, numbers in previous.items():
             if topic in wanted and topic in self._free:
                 kept = self._free[topic] & numbers
@@ -49,7 +49,7 @@ class Balance:
             self._load[member] += len(numbers)
 
     def give_the_rest(self) -> None:
-        """Give what nobody has to the subscriber with the least, the topics with few subscribers first."""
+        """Assign free partitions to the subscribers with the fewest, topics with few subscribers first."""
         heaps: dict[tuple[str, ...], list[tuple[int, str]]] = {}
         for topic in sorted(self._free, key=lambda topic: len(self._takers[topic])):
             takers = self._takers[topic]
@@ -64,20 +64,20 @@ class Balance:
             self._free[topic] = set()
 
     def _least(self, heap: list[tuple[int, str]]) -> str:
-        """The member with the least; loads only grow here, so what is out of date is put in its place."""
+        """Return the member with the fewest; loads only grow, so outdated heap entries are pushed again."""
         while heap[0][0] != self._load[heap[0][1]]:
             heapq.heapreplace(heap, (self._load[heap[0][1]], heap[0][1]))
         return heap[0][1]
 
     def even_out(self) -> None:
-        """Pass partitions on until nobody has two more than one whom a chain leads to."""
+        """Move partitions until no member has two more than another that a chain reaches."""
         while self._even_out_once() and self._steps < MOST_STEPS:
             pass
 
     def _even_out_once(self) -> bool:
-        """Let everybody pass on what it can, always the one first who has most; tell whether any could.
+        """Move partitions from each member, those with the most first; return False if none could.
 
-        If one with less went first, it might give what it is then given back.
+        If a member with fewer went first, it might get back the partitions that it has moved.
         """
         heap = [(-load, member) for member, load in self._load.items()]
         heapq.heapify(heap)
@@ -95,7 +95,7 @@ class Balance:
         return moved
 
     def _pass_on(self, giver: str) -> bool:
-        """Find the member with the least that a chain leads to, and move partitions along that chain."""
+        """Find the member with the fewest that a chain reaches, and move partitions along that chain."""
         came_by = self._reachable(giver)
         taker = min(came_by, key=lambda one: (self._load[one], one), default=giver)
         difference = self._load[giver] - self._load[taker]
@@ -109,15 +109,15 @@ class Balance:
         return True
 
     def _surplus(self, giver: str, taker: str, others: Iterable[str]) -> int:
-        """How many to move: neither is to be past the mean of all then, or more would move than must."""
+        """Return the number to move, so that neither end passes the mean of all: more moves than needed."""
         loads = [self._load[giver], *(self._load[one] for one in others)]
         low, up = sum(loads) // len(loads), -(-sum(loads) // len(loads))
         return max(1, min(self._load[giver] - up, low - self._load[taker]))
 
     def _reachable(self, giver: str) -> dict[str, tuple[str, uuid.UUID]]:
-        """Everybody whom a chain leads to: from whom, with which topic. The search is by breadth."""
+        """Return the members that a chain reaches, with the previous member and topic; breadth first."""
         came_by: dict[str, tuple[str, uuid.UUID]] = {}
-        seen: set[tuple[str, ...]] = set()  # topics with the same subscribers lead to the same
+        seen: set[tuple[str, ...]] = set()  # topics with the same subscribers reach the same members
         self._steps += len(self._load)
         least, found = min(self._load.values()), False
         level = [giver]
@@ -148,7 +148,7 @@ class Balance:
         self._add(other, topic, moving)
 
     def result(self) -> dict[str, Assignment]:
-        """What everybody has."""
+        """Return the partitions of each member."""
         return {
             member: {topic: frozenset(numbers) for topic, numbers in held.items()}
             for member, held in self._held.items()
@@ -158,7 +158,7 @@ class Balance:
 def _chain(
     giver: str, taker: str, came_by: Mapping[str, tuple[str, uuid.UUID]]
 ) -> Iterator[tuple[str, uuid.UUID, str]]:
-    """The chain to *taker*, its end first: (who gives, of which topic, to whom)."""
+    """Return the chain to *taker*, its end first: (giver, topic, taker)."""
     while taker != giver:
         one, topic = came_by[taker]
         yield one, topic, taker

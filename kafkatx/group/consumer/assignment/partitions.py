@@ -1,6 +1,6 @@
-"""Sets of partitions by topic id, as members hold them and as the wire lists them.
+"""Sets of partitions by topic id, and their form in messages and records. Pure.
 
-No topic of an assignment is without partitions, so that equal assignments are equal mappings.
+An assignment has no topics without partitions, so that equal assignments are equal mappings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NOTHING: Assignment = MappingProxyType({})
 
 
 class Listed(Protocol):
-    """As messages and records list the partitions of one topic."""
+    """The partitions of one topic in a message or record."""
 
     topic_id: uuid.UUID
     partitions: list[int]
@@ -26,23 +26,23 @@ L = TypeVar("L")
 
 
 def both(one: Assignment, other: Assignment) -> Assignment:
-    """What stands in both."""
+    """Return the intersection."""
     return _kept({topic: numbers & other[topic] for topic, numbers in one.items() if topic in other})
 
 
 def without(one: Assignment, other: Assignment) -> Assignment:
-    """What stands in *one* and not in *other*."""
+    """Return the partitions in *one* that are not in *other*."""
     return _kept({topic: numbers - other.get(topic, frozenset()) for topic, numbers in one.items()})
 
 
 def together(one: Assignment, other: Assignment) -> Assignment:
-    """What stands in either."""
+    """Return the union."""
     added = {topic: numbers | one.get(topic, frozenset()) for topic, numbers in other.items()}
     return {**one, **added}
 
 
 def is_within(one: Assignment, other: Assignment) -> bool:
-    """Whether all of *one* stands in *other*."""
+    """Return True if *one* is a subset of *other*."""
     return all(numbers <= other.get(topic, frozenset()) for topic, numbers in one.items())
 
 
@@ -51,7 +51,7 @@ def _kept(made: dict[uuid.UUID, frozenset[int]]) -> Assignment:
 
 
 def from_list(listed: Iterable[Listed]) -> Assignment:
-    """Read it from a message or record; a topic may be listed twice."""
+    """Return the assignment in a message or record; a topic may occur twice."""
     made: dict[uuid.UUID, frozenset[int]] = {}
     for topic in listed:
         made[topic.topic_id] = made.get(topic.topic_id, frozenset()) | frozenset(topic.partitions)
@@ -59,7 +59,7 @@ def from_list(listed: Iterable[Listed]) -> Assignment:
 
 
 def to_list(assignment: Assignment, listed: type[L]) -> list[L]:
-    """List it for a message or record; *listed* is the message's own struct of a topic's partitions."""
+    """Return an assignment for a message or record; *listed* is the struct for one topic's partitions."""
     return [
         listed(topic_id=topic, partitions=sorted(assignment[topic]))  # type: ignore[call-arg]
         for topic in sorted(assignment, key=lambda topic: topic.int)

@@ -1,1 +1,1 @@
-"""Members of the classic protocol in a group of KIP-848, and conversions between the two protocols."""
+"""Members of the classic protocol in a consumer group, and conversions between the two protocols."""

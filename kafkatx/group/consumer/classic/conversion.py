@@ -1,8 +1,8 @@
-"""A group changes its protocol while it has members (KIP-848's online migration).
+"""The online migration of a group with members from one protocol to the other (KIP-848). Pure.
 
-Up, from classic: the first member of the new protocol that joins a group of consumers takes it along; the
-classic members stay members, with what they have, and are served by the new group. Down: when the last member
-of the new protocol leaves, the classic ones that are left have a classic group again.
+Upgrade: the first member of the consumer protocol that joins a classic group converts it; the classic members
+keep their partitions and are served by the consumer group. Downgrade: when the last member of the consumer
+protocol leaves, the remaining classic members become a classic group again.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from kafkatx.group.consumer.records import Kind
 from kafkatx.group.protocol import PROTOCOL_TYPE, parse_assignment, parse_subscription, version_of
 
 UP, DOWN = ("bidirectional", "upgrade"), ("bidirectional", "downgrade")
-"""The values of ``group.consumer.migration.policy`` that let groups change so."""
+"""The values of ``group.consumer.migration.policy`` that allow upgrades and downgrades."""
 
 
 def take_over(rebalance: Rebalance, classic: ClassicGroup, now_ms: int) -> None:
-    """Fill a new group with the members of a classic one, with what they were last assigned.
+    """Add the members of a classic group to a new consumer group, with their assignments.
 
-    :raises RequestError: GROUP_ID_NOT_FOUND: that group may not, or cannot, be taken over.
+    :raises RequestError: GROUP_ID_NOT_FOUND: the classic group may not or cannot be upgraded.
     """
     state, members = rebalance.state, classic.members.values()
     if not members:
-        return  # there is nothing to convert, so no policy can forbid it
+        return  # nothing to convert, so no policy applies
     _check_up(rebalance, classic)
     try:
         wanted = {member.member_id: _metadata(member, classic.protocol_name) for member in members}
@@ -68,7 +68,7 @@ def _cannot(classic: ClassicGroup, why: str) -> RequestError:
 
 
 def _metadata(member: Member, protocol_name: str | None) -> Metadata:
-    """What a classic member wants: by the protocol that the group has chosen, or the one it likes best."""
+    """Return the metadata of a classic member, from the selected protocol or from its preferred one."""
     chosen = member.metadata(protocol_name) or (member.protocols[0][1] if member.protocols else b"")
     subscription = parse_subscription(chosen)
     return Metadata(
@@ -83,11 +83,10 @@ def _metadata(member: Member, protocol_name: str | None) -> Metadata:
 
 
 def _assigned(rebalance: Rebalance, classic: ClassicGroup) -> dict[str, Assignment]:
-    """What each classic member has; what two were assigned only the first of them has.
+    """Return the assignment of each classic member; a partition with two owners goes to the first.
 
-    :raises RequestError: GROUP_ID_NOT_FOUND: an assignor of the members' own has put data in it, which would
-        be lost.
-    :raises ProtocolViolation: an assignment cannot be read.
+    :raises RequestError: GROUP_ID_NOT_FOUND: a custom assignor has added user data, which would be lost.
+    :raises ProtocolViolation: an assignment is malformed.
     """
     found: dict[str, Assignment] = {}
     taken: set[tuple[object, int]] = set()
@@ -113,7 +112,7 @@ def _assigned(rebalance: Rebalance, classic: ClassicGroup) -> dict[str, Assignme
 
 
 def can_downgrade(rebalance: Rebalance, leaving: Collection[str]) -> bool:
-    """Whether those who are left when these leave should have a classic group."""
+    """Return True if the members that remain after these leave must become a classic group."""
     settings = rebalance.settings
     staying = [member for one, member in rebalance.state.members.items() if one not in leaving]
     return (
@@ -131,7 +130,7 @@ def to_classic(
     leaving: Collection[str],
     now_ms: int,
 ) -> ClassicGroup:
-    """The classic group of those who stay, about to rebalance; each still has its target."""
+    """Return a classic group of the remaining members, about to rebalance, with their target assignments."""
     state, members = rebalance.state, []
     for member_id, metadata in state.members.items():
         if member_id in leaving or metadata.classic is None:

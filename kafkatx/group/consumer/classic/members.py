@@ -1,8 +1,9 @@
-"""Members of the classic protocol in a group of KIP-848, as there are while a group is moved to it.
+"""Members of the classic protocol in a consumer group that is being migrated. Pure.
 
-They keep their requests: JoinGroup is a step to the target, SyncGroup brings what the member has then, and
-Heartbeat says REBALANCE_IN_PROGRESS when another step is due. Nobody waits and nobody leads: the broker
-assigns. Apache Kafka: ``classicGroupJoinToConsumerGroup`` and its neighbours in ``GroupMetadataManager``.
+They keep their requests: JoinGroup is a step towards the target, SyncGroup returns the member's assignment,
+and Heartbeat returns REBALANCE_IN_PROGRESS when another step is due. No member waits and there is no leader:
+the broker assigns. In Apache Kafka: ``GroupMetadataManager.classicGroupJoinToConsumerGroup`` and similar
+methods.
 """
 
 from __future__ import annotations
@@ -35,27 +36,27 @@ from kafkatx.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity,
 from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 MEMBER_ID_REQUIRED_SINCE = 4
-"""From this version of JoinGroup on a new member is first given an id, and joins with that (KIP-394)."""
+"""The first version of JoinGroup in which a new member gets an id, and joins with it (KIP-394)."""
 
 PROTOCOL_NAMED_SINCE = 5
-"""From this version of SyncGroup on it must say which protocol the member believes in (KIP-559)."""
+"""The first version of SyncGroup that must have the protocol's type and name (KIP-559)."""
 
 MANY_LEAVE_SINCE = 3
-"""From this version of LeaveGroup on many members may leave, each with an error of its own (KIP-345)."""
+"""The first version of LeaveGroup in which several members leave, each with its own error (KIP-345)."""
 
 
 def needs_id(request: JoinGroupRequest, version: int) -> bool:
-    """Whether the member is to come back with the id that it is given."""
+    """Return True if the member must join again with the id that it is given."""
     return version >= MEMBER_ID_REQUIRED_SINCE and not request.member_id and request.group_instance_id is None
 
 
 def join(
     rebalance: Rebalance, request: JoinGroupRequest, member_id: str, client: Client, now_ms: int
 ) -> JoinGroupResponse:
-    """Take a member one step on, or in; give the response for when the changes are written.
+    """Admit a member or take a step for it; return the response, to be sent after the changes are stored.
 
-    :param member_id: the request's, or a new one.
-    :raises RequestError: it is refused.
+    :param member_id: the member id of the request, or a new one.
+    :raises RequestError: the member is refused.
     """
     subscription = _subscription(request)
     _check_member(rebalance, request, member_id)
@@ -71,7 +72,7 @@ def join(
         classic=Classic(request.session_timeout_ms, protocols_of(request)),
     )
     owned = from_names(subscription.owned_partitions, rebalance.cluster())
-    current = rebalance.settle(member_id, wanted, owned, now_ms)
+    current = rebalance.update_member(member_id, wanted, owned, now_ms)
     rebalance.later.append(partial(_joined, rebalance, member_id, request, now_ms))
     return JoinGroupResponse(
         generation_id=current.epoch,
@@ -82,7 +83,7 @@ def join(
 
 
 def check_request(rebalance: Rebalance, request: JoinGroupRequest) -> None:
-    """One of the member's protocols at least must be one that all classic members have.
+    """Check that the member offers a protocol that all classic members have.
 
     :raises RequestError: INCONSISTENT_GROUP_PROTOCOL; INVALID_REQUEST: an id does not fit into a record.
     """
@@ -106,9 +107,9 @@ def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
 
 
 def _check_member(rebalance: Rebalance, request: JoinGroupRequest, member_id: str) -> None:
-    """Let a static member take its former place, whichever protocol it spoke there.
+    """Put a static member back in its place; it may have used the other protocol before.
 
-    :raises RequestError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID: somebody else has that place.
+    :raises RequestError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID: the instance has another member id now.
     """
     instance_id = request.group_instance_id
     if instance_id is None:
@@ -122,17 +123,17 @@ def _check_member(rebalance: Rebalance, request: JoinGroupRequest, member_id: st
 
 
 def rebalance_timeout_of(request: JoinGroupRequest) -> int:
-    """JoinGroup v0 has none: then it is the session time-out."""
+    """Return the rebalance time-out; the session time-out for JoinGroup v0, which has none."""
     return request.rebalance_timeout_ms if request.rebalance_timeout_ms > 0 else request.session_timeout_ms
 
 
 def protocols_of(request: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
-    """(name, metadata) of each protocol that the member offers."""
+    """Return (name, metadata) of each protocol that the member offers."""
     return tuple((protocol.name, bytes(protocol.metadata)) for protocol in request.protocols)
 
 
 def from_names(listed: Sequence[TopicPartitions], cluster: ClusterState) -> Assignment:
-    """Partitions that are listed by their topics' names; of topics that are not there none."""
+    """Return the assignment of partitions listed by topic name; unknown topics are omitted."""
     found: dict[uuid.UUID, frozenset[int]] = {}
     for entry in listed:
         topic = cluster.topics.get(entry.topic)
@@ -149,10 +150,10 @@ def _joined(rebalance: Rebalance, member_id: str, request: JoinGroupRequest, now
 
 
 def sync(rebalance: Rebalance, request: SyncGroupRequest, version: int, now_ms: int) -> SyncGroupResponse:
-    """Give a member what it has.
+    """Return a member's assignment.
 
     :raises RequestError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
-        INCONSISTENT_GROUP_PROTOCOL; REBALANCE_IN_PROGRESS: it is to join again.
+        INCONSISTENT_GROUP_PROTOCOL; REBALANCE_IN_PROGRESS: it must join again.
     """
     member_id = request.member_id
     member, classic, current = _find(rebalance, member_id, request.group_instance_id, request.generation_id)
@@ -177,7 +178,7 @@ def sync(rebalance: Rebalance, request: SyncGroupRequest, version: int, now_ms: 
 
 
 def as_bytes(assignment: Assignment, cluster: ClusterState, version: int) -> bytes:
-    """An assignment as consumers of the classic protocol read it; topics that have gone are left out."""
+    """Encode an assignment for a classic consumer; deleted topics are omitted."""
     names = cluster.topic_names
     return encode_assignment(
         ((names[topic], numbers) for topic, numbers in assignment.items() if topic in names), version
@@ -187,7 +188,7 @@ def as_bytes(assignment: Assignment, cluster: ClusterState, version: int) -> byt
 def _find(
     rebalance: Rebalance, member_id: str, instance_id: str | None, generation: int
 ) -> tuple[Metadata, Classic, Current]:
-    """A classic member of this generation.
+    """Return a classic member of this generation.
 
     :raises RequestError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
     """
@@ -206,14 +207,14 @@ def _find(
 
 
 def heartbeat(rebalance: Rebalance, request: HeartbeatRequest, now_ms: int) -> ErrorCode:
-    """A sign of life; gives NONE, or REBALANCE_IN_PROGRESS when the member is to join again.
+    """Serve a Heartbeat; return NONE, or REBALANCE_IN_PROGRESS if the member must join again.
 
     :raises RequestError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
     """
     member_id = request.member_id
     member, classic, current = _find(rebalance, member_id, request.group_instance_id, request.generation_id)
     rebalance.deadlines.set(Wait.SESSION, member_id, now_ms + classic.session_timeout_ms)
-    rebalance.look_at_topics()
+    rebalance.update_topics()
     if not _must_join(rebalance, member_id, current):
         return ErrorCode.NONE
     rebalance.deadlines.set_once(Wait.JOIN, member_id, now_ms + member.rebalance_timeout_ms)
@@ -221,9 +222,9 @@ def heartbeat(rebalance: Rebalance, request: HeartbeatRequest, now_ms: int) -> E
 
 
 def _must_join(rebalance: Rebalance, member_id: str, current: Current) -> bool:
-    """Whether there is a new target, partitions to give up, or a partition that the member waits for is free.
+    """Return True if there is a new target, partitions to revoke, or all missing partitions are free.
 
-    All that is missing must be free: joining again is dear in the classic protocol.
+    One free partition is not enough: joining again is expensive in the classic protocol.
     """
     state = rebalance.state
     if current.epoch < state.epoch or current.state is MemberState.UNREVOKED_PARTITIONS:
@@ -237,7 +238,7 @@ def _must_join(rebalance: Rebalance, member_id: str, current: Current) -> bool:
 def leaving_members(
     rebalance: Rebalance, request: LeaveGroupRequest, version: int
 ) -> list[tuple[MemberResponse, tuple[str, str]]]:
-    """Whom a request wants to leave: for each the result, and (the id of the member, why it leaves)."""
+    """Return the members in a LeaveGroup: for each its result, and (its member id, the reason)."""
     many = request.members if version >= MANY_LEAVE_SINCE else [MemberIdentity(request.member_id)]
     found = []
     for who in many:
@@ -249,7 +250,7 @@ def leaving_members(
 
 
 def _may_leave(rebalance: Rebalance, who: MemberIdentity) -> ErrorCode:
-    """An administrator may name a static member by its instance alone."""
+    """Return a leaving member's error; an administrator may name a static one by its instance id."""
     try:
         if who.group_instance_id is None:
             rebalance.member(who.member_id)

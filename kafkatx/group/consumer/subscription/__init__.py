@@ -1,1 +1,1 @@
-"""Subscriptions of members: topic names, and regular expressions matched in linear time."""
+"""Subscriptions of members: topic names, and regular expressions that are matched in linear time."""

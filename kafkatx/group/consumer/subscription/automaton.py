@@ -1,9 +1,8 @@
-"""Matching an expression against names in time linear in the name: the states it may be in, all at once.
+"""Matches a regular expression against names, in time linear in the length of the name. Pure.
 
 The tree of :mod:`kafkatx.group.consumer.subscription.expression` becomes a nondeterministic automaton
-(Thompson's
-construction). The set of its states after each character is looked up in a table that grows as it is needed,
-so a name costs one look-up per character (what RE2 calls a lazy DFA).
+(Thompson's construction). The set of its states after each character is looked up in a table that is filled
+on demand, so a name costs one look-up per character (a lazy DFA, as in RE2).
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from kafkatx.group.consumer.subscription.expression import (
 )
 
 MOST_STATES = 10_000
-"""A larger automaton is refused: ``(a{1000}){1000}`` has a million states."""
+"""Maximum number of states; ``(a{1000}){1000}`` would have a million."""
 
 MOST_KNOWN = 5_000
-"""So many steps are remembered; then it begins anew."""
+"""Maximum number of transitions in the table; then the table is cleared."""
 
 MOST_WORK = 500_000
-"""So many states are looked at for one list of names: some 0.1 s. An expression of daily life needs a
-thousandth of it, however many the names."""
+"""Maximum number of states visited for one list of names: about 0.1 s. A usual expression needs a thousandth
+of it, for any number of names."""
 
 BOTH_ENDS = ""
 
 
 class _State(NamedTuple):
-    """Where a character, or without one a place, leads on."""
+    """A state; its transitions need a character, or an assertion about the position."""
 
     accepted: frozenset[str] | None
     what: str
@@ -44,9 +43,9 @@ class _State(NamedTuple):
 
 
 class Expression:
-    """One expression, to be matched against whole topic names.
+    """A compiled expression, which is matched against whole topic names.
 
-    :raises ExpressionError: it is no expression that is understood, or it would take too much.
+    :raises ExpressionError: the expression is invalid or too large.
     """
 
     def __init__(self, text: str) -> None:
@@ -59,9 +58,9 @@ class Expression:
         self._work = 0
 
     def among(self, names: Iterable[str]) -> frozenset[str]:
-        """Those of the names that match as a whole.
+        """Return the names that match as a whole.
 
-        :raises ExpressionError: it would take too much to find them.
+        :raises ExpressionError: matching takes too much work.
         """
         self._work = 0
         return frozenset(name for name in names if self._matches(name))
@@ -87,7 +86,7 @@ class Expression:
         self._states[one].to.append(other)
 
     def _build(self, node: Node) -> tuple[int, int]:
-        """Add a node's states; give the first and the last."""
+        """Add the states of a node; return the first and the last."""
         if isinstance(node, Sequence):
             return self._chain(node.parts)
         if isinstance(node, Repeat):
@@ -131,7 +130,7 @@ class Expression:
     # --- matching
 
     def _after(self, states: frozenset[int], before: str, character: str) -> frozenset[int]:
-        """The states after a character."""
+        """Return the states after a character."""
         key = (states, before, character)
         known = self._known.get(key)
         if known is None:
@@ -155,7 +154,7 @@ class Expression:
         return known
 
     def _reach(self, states: frozenset[int], before: str, after: str) -> set[int]:
-        """The states that can be reached without a character, between these two."""
+        """Return the states that can be reached without a character, between *before* and *after*."""
         reached, todo = set(states), list(states)
         self._work += len(todo)
         if self._work > MOST_WORK:
@@ -171,7 +170,7 @@ class Expression:
 
 
 def _holds(what: str, before: str, after: str) -> bool:
-    """Whether an assertion is true between two characters; BOTH_ENDS is before the first, after the last."""
+    """Return True if an assertion holds between two characters; BOTH_ENDS is the beginning or the end."""
     if what == "begin":
         return before == BOTH_ENDS
     if what == "end":

@@ -1,11 +1,11 @@
-"""Regular expressions that topics are subscribed by: parsed here, for they come from peers.
+"""The parser of regular expressions in subscriptions, which come from clients. Pure.
 
-Apache Kafka uses RE2/J, whose time is linear in the text. Python's ``re`` goes back and tries again: one
-such as ``(a|a)*b`` would hold the whole process up, in a worker too, for ``re`` keeps the interpreter's lock.
-So expressions are parsed into a small tree here, and matched by
+Apache Kafka uses RE2/J, whose time is linear in the text. Python's ``re`` backtracks: an expression such as
+``(a|a)*b`` would block the whole process, also from a worker, because ``re`` holds the interpreter's lock. So
+expressions are parsed into a small tree here, and matched by
 :mod:`kafkatx.group.consumer.subscription.automaton`.
 
-The syntax is RE2's as far as it can matter for a topic's name, which is matched as a whole:
+The syntax is that part of RE2's that matters for topic names, which are matched as a whole:
 
 *   literals, ``.``, classes with ranges, negation and ``[:alpha:]``, ``\\d \\w \\s`` and their opposites,
     ``\\p{L}``-like classes are not;
@@ -13,7 +13,7 @@ The syntax is RE2's as far as it can matter for a topic's name, which is matched
 *   ``* + ? {n} {n,} {n,m}``, lazy or not;
 *   ``^ $ \\A \\z \\b \\B``, ``\\Q...\\E``, escapes by ``\\x`` and octal digits.
 
-Like RE2 it has neither look-around nor references back.
+As in RE2 there are no look-arounds and no backreferences.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import NamedTuple, TypeAlias
 
 MOST_CHARACTERS = 4096
 MOST_REPEATS = 1000
-"""RE2's own limit of ``{n,m}``."""
+"""RE2's limit of ``{n,m}``."""
 
 MOST_DEPTH = 100
-"""Groups within groups."""
+"""Maximum depth of nested groups."""
 
 ALPHABET = frozenset(string.ascii_letters + string.digits + "._-")
-"""All that a topic's name may consist of."""
+"""The characters of topic names."""
 
 WORD = frozenset(string.ascii_letters + string.digits + "_")
 
@@ -37,25 +37,25 @@ Node: TypeAlias = "Chars | Sequence | Either | Repeat | Assert"
 
 
 class Chars(NamedTuple):
-    """One character of these; those that no topic has are left out."""
+    """One character of a set, without characters that topic names cannot have."""
 
     accepted: frozenset[str]
 
 
 class Sequence(NamedTuple):
-    """One after another."""
+    """Parts that match one after another."""
 
     parts: tuple[Node, ...]
 
 
 class Either(NamedTuple):
-    """Any of these."""
+    """Alternatives, one of which matches."""
 
     parts: tuple[Node, ...]
 
 
 class Repeat(NamedTuple):
-    """So many times, without end where *most* is None."""
+    """A repetition; unlimited if *most* is None."""
 
     part: Node
     least: int
@@ -63,13 +63,13 @@ class Repeat(NamedTuple):
 
 
 class Assert(NamedTuple):
-    """Something about the place: ``begin``, ``end``, ``word`` (a word begins or ends here), ``inside``."""
+    """An assertion about the position: ``begin``, ``end``, ``word`` (a word boundary), ``inside`` (none)."""
 
     what: str
 
 
 class ExpressionError(ValueError):
-    """It is no expression, or one that is not understood; the message says why, in RE2's words."""
+    """An expression is invalid or not supported; the message is RE2's."""
 
 
 _CLASSES = {
@@ -100,9 +100,9 @@ _FLAGS = frozenset("imsU")
 
 
 def parse(text: str) -> Node:
-    """Read an expression.
+    """Parse an expression.
 
-    :raises ExpressionError: it is none, or too long or deep.
+    :raises ExpressionError: it is invalid, or too long or deep.
     """
     if len(text) > MOST_CHARACTERS:
         raise ExpressionError(f"it has more than {MOST_CHARACTERS} characters")
@@ -114,7 +114,7 @@ def parse(text: str) -> Node:
 
 
 class _Parser:
-    """Recursive descent; ``at`` is the place in the text."""
+    """A recursive-descent parser; ``at`` is the position in the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -137,7 +137,7 @@ class _Parser:
         return self._text[self.at - 1]
 
     def either(self, depth: int) -> Node:
-        """``a|b``."""
+        """Parse alternatives, ``a|b``."""
         if depth > MOST_DEPTH:
             raise ExpressionError("expression nests too deeply")
         parts = [self._sequence(depth)]
@@ -161,7 +161,7 @@ class _Parser:
         return Repeat(node, *bounds)
 
     def _bounds(self) -> tuple[int, int | None] | None:
-        """A quantifier, if one comes; whether it is lazy is all the same."""
+        """Parse a quantifier, if there is one; lazy ones mean the same here."""
         simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         for sign, bounds in simple.items():
             if self._take(sign):
@@ -173,7 +173,7 @@ class _Parser:
         end = self._text.find("}", self.at)
         least, comma, most = self._text[self.at + 1 : end].partition(",") if end > 0 else ("", "", "")
         if not _is_number(least) or (most and not _is_number(most)):
-            return None  # braces that stand for themselves
+            return None  # literal braces
         self.at = end + 1
         self._take("?")
         low = int(least)
@@ -207,7 +207,7 @@ class _Parser:
     def _group(self, depth: int) -> Node:
         outer = self._fold
         if self._take("?") and not self._take(":") and not self._name() and self._flags():
-            return Sequence(())  # (?i): what follows in this group
+            return Sequence(())  # (?i) applies to the rest of this group
         inside = self.either(depth + 1)
         if not self._take(")"):
             raise ExpressionError("missing closing )")
@@ -215,7 +215,7 @@ class _Parser:
         return inside
 
     def _name(self) -> bool:
-        """``P<name>`` or ``<name>``, which may not be ``<=`` or ``<!``."""
+        """Parse ``P<name>`` or ``<name>``; ``<=`` and ``<!`` are not supported."""
         if not (self._take("P<") or self._take("<")):
             return False
         end = self._text.find(">", self.at)
@@ -226,7 +226,7 @@ class _Parser:
         return True
 
     def _flags(self) -> bool:
-        """``i)`` or ``i:``, ``-`` before what is put off; tells whether the group ends with them."""
+        """Parse flags, ``i)`` or ``i:``, ``-`` before those to clear; return True if they end the group."""
         on = True
         while (flag := self._next("missing closing )")) not in "):":
             if flag == "-" and on:
@@ -251,7 +251,7 @@ class _Parser:
         return self._literal(self._escaped(letter))
 
     def _escaped(self, letter: str) -> str:
-        """The character that an escape stands for."""
+        """Return the character of an escape."""
         if letter in _CONTROLS:
             return _CONTROLS[letter]
         if letter == "x":
@@ -281,7 +281,7 @@ class _Parser:
         return chr(int(digits, 16))
 
     def _class(self) -> frozenset[str]:
-        """``[...]``, the bracket is taken."""
+        """Parse a class, ``[...]``, after its bracket."""
         negated = self._take("^")
         accepted: set[str] = set()
         first = True

@@ -1,4 +1,4 @@
-"""What members subscribe to, compared with the topics that there are."""
+"""The topics that members subscribe to, by name and by regular expression. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from kafkatx.group.consumer.subscription.expression import ExpressionError
 from kafkatx.types import ClusterState
 
 MOST_COMPILED = 1000
-"""So many expressions are kept compiled, for all groups together."""
+"""Maximum number of cached compiled expressions, for all groups together."""
 
 _compiled: dict[str, Expression] = {}
 
 
 def compiled(regex: str) -> Expression:
-    """The expression, compiled once for whoever uses it.
+    """Return the compiled expression, from a cache.
 
-    :raises RequestError: INVALID_REGULAR_EXPRESSION, with what is wrong.
+    :raises RequestError: INVALID_REGULAR_EXPRESSION; the message says what is wrong.
     """
     found = _compiled.get(regex)
     if found is None:
@@ -43,9 +43,9 @@ def _invalid(regex: str, error: ExpressionError) -> RequestError:
 
 
 def find_topics(regex: str, names: Collection[str]) -> frozenset[str]:
-    """The names that an expression stands for.
+    """Return the names that an expression matches.
 
-    :raises RequestError: INVALID_REGULAR_EXPRESSION: it is none, or finding them would take too much.
+    :raises RequestError: INVALID_REGULAR_EXPRESSION: it is invalid, or matching takes too much work.
     """
     expression = compiled(regex)
     try:
@@ -55,17 +55,17 @@ def find_topics(regex: str, names: Collection[str]) -> frozenset[str]:
 
 
 def subscribed_regexes(state: GroupState) -> set[str]:
-    """The expressions that members subscribe by."""
+    """Return the expressions in the members' subscriptions."""
     return {member.topic_regex for member in state.members.values() if member.topic_regex}
 
 
 def resolve_regexes(
     state: GroupState, cluster: ClusterState, before: ClusterState | None, wall_ms: int
 ) -> None:
-    """Have every expression that members use stand for the topics of now; forget those that nobody uses.
+    """Resolve every subscribed expression to the current topics, and remove those that are not used any more.
 
-    :param before: the cluster when this was last done: only newer topics are looked at; None: never.
-    :raises RequestError: INVALID_REGULAR_EXPRESSION: a new one is none, or would take too much.
+    :param before: the cluster at the last call: only newer topics are matched; None: match all.
+    :raises RequestError: INVALID_REGULAR_EXPRESSION: a new one is invalid, or takes too much work.
     """
     used = subscribed_regexes(state)
     for regex in [regex for regex in state.regexes if regex not in used]:
@@ -85,7 +85,7 @@ def resolve_regexes(
 def _refreshed(
     regex: str, known: frozenset[str], cluster: ClusterState, before: ClusterState | None
 ) -> frozenset[str]:
-    """What an expression stands for now; what cannot be found in time stays as it is."""
+    """Return the topics that an expression matches now; the known ones if matching takes too much work."""
     names = cluster.topics.keys()
     new = names if before is None else names - before.topics.keys()
     try:
@@ -96,13 +96,13 @@ def _refreshed(
 
 
 def topics_of(member: Metadata, state: GroupState) -> frozenset[str]:
-    """The names of the topics that a member subscribes to, by name and by expression."""
+    """Return the names of the topics that a member subscribes to, by name and by expression."""
     resolved = state.regexes.get(member.topic_regex) if member.topic_regex else None
     return member.topic_names if resolved is None else member.topic_names | resolved.topics
 
 
 def facts_of(state: GroupState, cluster: ClusterState) -> dict[str, TopicFacts]:
-    """What an assignment depends on, of every topic that is subscribed to and is there."""
+    """Return the properties of every existing subscribed topic on which an assignment depends."""
     wanted: set[str] = set()
     for member in state.members.values():
         wanted |= topics_of(member, state)
@@ -113,5 +113,5 @@ def facts_of(state: GroupState, cluster: ClusterState) -> dict[str, TopicFacts]:
 
 
 def ids_of(names: frozenset[str], facts: dict[str, TopicFacts]) -> frozenset[uuid.UUID]:
-    """The ids of those of the topics that are there."""
+    """Return the ids of the topics that exist."""
     return frozenset(facts[name].topic_id for name in names if name in facts)

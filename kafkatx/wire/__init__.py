@@ -1,1 +1,1 @@
-"""The Kafka wire protocol, sans I/O: frames, headers, and every message of every version served."""
+"""The Kafka wire protocol without I/O: frames, headers, and the messages of every supported version."""

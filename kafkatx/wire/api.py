@@ -1,8 +1,8 @@
-"""The one table of the APIs that kafkatx speaks: key, name, versions.
+"""The table of the APIs that kafkatx supports: key, name, versions. Imports the modules of their messages.
 
-ApiVersions, the broker's dispatch and the clients' choice of versions all read it. A new API is a module in
-:mod:`kafkatx.wire.messages` and a line here. The module is imported when its messages are first asked for: a
-broker that starts, or a short command, needs few of them.
+ApiVersions, the broker's dispatch and the clients' choice of versions use it. A new API is a module in
+:mod:`kafkatx.wire.messages` and a line in this table. The module is imported when its messages are first
+used: a broker that starts, or a short command, needs few of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WITHIN = re.compile("(?<!^)(?=[A-Z])")
 
 @attrs.frozen
 class Api:
-    """One API: its number on the wire, its name, and the versions that kafkatx speaks of it."""
+    """One API: its key, its name, and the versions that kafkatx supports."""
 
     key: int
     name: str
@@ -32,7 +32,7 @@ class Api:
 
     @cached_property
     def module(self) -> str:
-        """What modules about it are called: ``list_offsets`` for ``ListOffsets``."""
+        """The name of its modules: ``list_offsets`` for ``ListOffsets``."""
         return _WITHIN.sub("_", self.name).lower()
 
     @cached_property
@@ -46,7 +46,7 @@ class Api:
         return self._message("Response")
 
     def _message(self, kind: str) -> type[Message]:
-        """Import a message; it must agree with the table on what both say."""
+        """Import a message and check that its versions are those of the table."""
         message: type[Message] = getattr(
             import_module(f"kafkatx.wire.messages.{self.module}"), self.name + kind
         )
@@ -56,14 +56,14 @@ class Api:
         return message
 
     def is_flexible(self, version: int) -> bool:
-        """Whether this version has compact strings and tagged fields (KIP-482)."""
+        """Return True if this version has compact strings and tagged fields (KIP-482)."""
         return version >= self.flexible_since
 
 
 def table(apis: Iterable[Api]) -> Mapping[int, Api]:
-    """The APIs by key.
+    """Return the APIs by key.
 
-    :raises ValueError: two of them have the same key.
+    :raises ValueError: two APIs have the same key.
     """
     by_key: dict[int, Api] = {}
     for api in apis:
@@ -160,8 +160,8 @@ APIS: Final = table(
 
 
 def api_for(key: int) -> Api:
-    """The API with this key.
+    """Return the API with this key.
 
-    :raises KeyError: kafkatx does not speak it.
+    :raises KeyError: kafkatx does not support it.
     """
     return APIS[key]

@@ -1,6 +1,6 @@
-"""Decoding and encoding of messages: a function for each message and version, compiled when first asked for.
+"""Decoding and encoding of messages: one function per message and version, compiled at its first use. Pure.
 
-``source(cls, version)`` shows the code of both.
+``source(cls, version)`` returns the code of both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Decoder: TypeAlias = Callable[[memoryview | bytes, int], tuple[M, int]]
 """(buffer, position) -> (message, position after it)."""
 
 Encoder: TypeAlias = Callable[[M], list[Records]]
-"""Message -> chunks; a chunk is the value of a records field as it is, or the bytes between two such."""
+"""Message -> chunks; a chunk is the uncopied value of a records field, or the bytes between two of them."""
 
 CountingDecoder: TypeAlias = Callable[[memoryview | bytes, int, int], tuple[M, int]]
 """(buffer, position, most elements of all arrays together) -> (message, position after it)."""
@@ -31,11 +31,11 @@ _encoders: dict[tuple[type[Message], int], Encoder[Any]] = {}
 
 
 def decoder(cls: type[M], version: int) -> Decoder[M]:
-    """The function that decodes one version of a message.
+    """Return the function that decodes one version of a message.
 
-    Records become a slice of the buffer, uncopied (or None). What the version lacks takes its default;
-    unknown tagged fields are passed over. The function raises :class:`ProtocolViolation` for anything
-    malformed; it allocates nothing that the buffer does not hold.
+    Records are a slice of the buffer, uncopied, or None. Fields that the version lacks get their defaults;
+    unknown tagged fields are skipped. The function raises :class:`ProtocolViolation` if the bytes are
+    malformed; it allocates no more than the buffer's size justifies.
 
     :raises ValueError: there is no such version.
     """
@@ -47,7 +47,7 @@ def decoder(cls: type[M], version: int) -> Decoder[M]:
 
 
 def counting_decoder(cls: type[M], version: int) -> CountingDecoder[M]:
-    """The decoder for large messages: it also raises ProtocolViolation for too many elements of arrays.
+    """Return the decoder for large messages: it raises ProtocolViolation if arrays have too many elements.
 
     :raises ValueError: there is no such version.
     """
@@ -60,10 +60,10 @@ def counting_decoder(cls: type[M], version: int) -> CountingDecoder[M]:
 
 
 def encoder(cls: type[M], version: int) -> Encoder[M]:
-    """The function that encodes one version of a message.
+    """Return the function that encodes one version of a message.
 
-    What the version lacks is left out. The function raises ValueError, naming the message and version,
-    where a value does not fit its field.
+    Fields that the version lacks are omitted. The function raises ValueError, with the message's name and
+    version, if a value does not fit its field.
 
     :raises ValueError: there is no such version.
     """
@@ -77,7 +77,7 @@ def encoder(cls: type[M], version: int) -> Encoder[M]:
 def decode(cls: type[M], version: int, data: memoryview | bytes) -> M:
     """Decode a message that fills *data*.
 
-    :raises ProtocolViolation: it is malformed, or bytes are left over.
+    :raises ProtocolViolation: it is malformed, or has additional bytes.
     """
     message, end = decoder(cls, version)(data, 0)
     if end != len(data):
@@ -86,7 +86,7 @@ def decode(cls: type[M], version: int, data: memoryview | bytes) -> M:
 
 
 def encode(message: Message, version: int) -> bytes:
-    """Encode a message into one piece; file slices are read.
+    """Encode a message to bytes; file slices are read.
 
     :raises ValueError: there is no such version, or a value does not fit its field.
     :raises OSError: a file slice cannot be read.
@@ -96,7 +96,7 @@ def encode(message: Message, version: int) -> bytes:
 
 
 def source(cls: type[Message], version: int) -> str:
-    """The generated code of the decoder and the encoder, to be read by a person."""
+    """Return the generated code of the decoder and the encoder, for people."""
     _known(cls, version)
     return f"{decoder_source(cls, version)}\n\n{encoder_source(cls, version)}"
 

@@ -1,7 +1,7 @@
-"""The client's side of a connection, sans I/O: it pairs responses with requests and chooses versions.
+"""The client's side of a connection: it matches responses to requests and chooses versions. Pure.
 
-Bytes to send come out, bytes received go in; sockets and time are its owner's. A broker answers in the order
-of the requests, so what is expected is a queue.
+It returns the bytes to send and takes the bytes received; its owner has the socket and the clock. A broker
+answers in the order of the requests, so the expected responses are a queue.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from kafkatx.wire.messages.api_versions import ApiVersionsResponse
 from kafkatx.wire.schema import Message
 
 OPENING_VERSION = 3
-"""The version in which clients ask for versions: brokers of Kafka 2.4 to 3.8 refuse a newer one."""
+"""Version of a client's first ApiVersions: brokers of Kafka 2.4 to 3.8 reject a newer one."""
 
 _BEFORE_API_VERSIONS = (0, 1, 2, 3, 8, 9, 10)
-"""What a broker of 0.8 speaks, in version 0: Produce, Fetch, ListOffsets, Metadata, offsets, coordinator."""
+"""APIs of a 0.8 broker, in version 0: Produce, Fetch, ListOffsets, Metadata, offsets, coordinator."""
 
 
 class ClientConnection:
-    """Requests out, responses in.
+    """Encodes requests and decodes responses.
 
-    :ivar correlation_id: the id of the request sent last.
+    :ivar correlation_id: the id of the last request.
     """
 
     def __init__(self, client_id: str | None, max_bytes: int) -> None:
-        """:param max_bytes: the largest response taken."""
+        """:param max_bytes: the largest accepted response."""
         self.client_id = client_id
         self.correlation_id = -1
         self._frames = FrameDecoder(max_bytes)
@@ -40,11 +40,11 @@ class ClientConnection:
 
     @property
     def in_flight(self) -> int:
-        """How many requests wait for their responses."""
+        """The number of requests without a response."""
         return len(self._expected)
 
     def send(self, api: Api, version: int, request: Message, expect_reply: bool = True) -> list[Records]:
-        """Encode a request; return the chunks to be sent, size first.
+        """Encode a request; return the chunks to send, the size first.
 
         :param expect_reply: False for a Produce request with acks=0.
         :raises ValueError: there is no such version, or a value does not fit its field; nothing was sent.
@@ -58,12 +58,12 @@ class ClientConnection:
         return chunks
 
     def receive(self, data: bytes) -> list[tuple[int, Message]]:
-        """Take bytes from the broker; return (correlation id, response) of each that is complete.
+        """Add bytes from the broker; return (correlation id, response) of each complete response.
 
-        Records in the responses are slices of what was received.
+        Records in the responses are slices of the received bytes.
 
-        :raises ProtocolViolation: a response is malformed, or is not the one expected next. The
-            connection is then of no use, and the other responses in *data* are lost with it.
+        :raises ProtocolViolation: a response is malformed, or is not the next expected one. The connection
+            cannot be used any more, and the other responses in *data* are lost.
         """
         return [self._response(body) for body in self._frames.feed(data)]
 
@@ -77,24 +77,24 @@ class ClientConnection:
                 f"response {correlation_id} came where {expected} ({api.name} v{version}) is next"
             )
         if api is API_VERSIONS and body[at : at + 2] == _UNSUPPORTED:
-            version = 0  # all that a broker can say to a version that it does not know (KIP-511)
+            version = 0  # a broker answers an unknown version in version 0 (KIP-511)
         return correlation_id, decode(api.response, version, body[at:])
 
     def negotiate(self, response: ApiVersionsResponse) -> None:
-        """Remember which versions the broker speaks."""
+        """Set the versions that the broker supports."""
         self._ranges = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
 
     def fallback_versions(self) -> None:
-        """Take the broker for one of 0.8, which closes the connection when it is asked for its versions."""
+        """Set the versions of a 0.8 broker, which closes the connection after an ApiVersions request."""
         self._ranges = dict.fromkeys(_BEFORE_API_VERSIONS, (0, 0))
 
     def version_for(self, api: Api, at_most: int | None = None) -> int:
-        """The highest version of an API that both sides speak.
+        """Return the highest version of an API that both sides support.
 
-        Before :meth:`negotiate` that is known of ApiVersions alone: :data:`OPENING_VERSION` is worth a try.
+        Before :meth:`negotiate` only ApiVersions has one: :data:`OPENING_VERSION`.
 
-        :param at_most: the caller's own limit.
-        :raises RequestError: UNSUPPORTED_VERSION; there is none.
+        :param at_most: the caller's maximum.
+        :raises RequestError: UNSUPPORTED_VERSION if there is none.
         """
         ours = api.versions[-1] if at_most is None else min(at_most, api.versions[-1])
         if self._ranges is None and api is API_VERSIONS:

@@ -1,15 +1,15 @@
-"""Writes the source of the function that decodes one message of one version.
+"""The generator of decoders: it writes the source of a function that decodes one version of a message. Pure.
 
-The function is one straight line of reads, loops in place, so that the hot messages cost few steps:
+The function is straight-line code with inline loops, so that frequent messages cost few steps:
 
-*   neighbouring fixed-size fields, with the length of the string or array behind them, are one
-    ``unpack_from``; a one-byte varint is read as such and only a longer one calls a function;
+*   adjacent fixed-size fields, with the length of the string or array that follows, are one
+    ``unpack_from``; a one-byte varint is read inline, and only a longer one calls a function;
 *   attributes are set on an object made by ``object.__new__``;
-*   bounds are not checked at each string: a read behind the end raises by itself (``struct.error``,
-    ``IndexError``), and the last line checks that the end was not passed. Slices never take more than
-    there is, and arrays check their count against the bytes left before anything is made;
-*   for large messages there is a second form that counts the elements of all arrays, and tagged fields,
-    against a limit: as objects they take many times their bytes.
+*   bounds are not checked for each string: a read after the end raises ``struct.error`` or ``IndexError``,
+    and the last line checks that the end was not passed. Slices never exceed the buffer, and the count of an
+    array is checked against the remaining bytes before anything is allocated;
+*   for large messages a second form checks the number of elements of all arrays, and of tagged fields,
+    against a limit: objects take much more memory than their bytes.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from kafkatx.wire.source import Source
 
 
 def decoder_source(cls: type[Message], version: int, counting: bool = False) -> Source:
-    """The source of ``decode(buffer, at)``, which returns the message and the position after it.
+    """Return the source of ``decode(buffer, at)``, which returns the message and the position after it.
 
-    :param counting: of ``decode(buffer, at, items)``, which takes no more than so many elements.
+    :param counting: generate ``decode(buffer, at, items)``, which limits the number of elements.
     """
     return _Decoder(cls, version, counting).write()
 
 
 class _Decoder:
-    """The state of writing: the fixed-size reads that wait to be done together, and names."""
+    """The state of the generator: the pending fixed-size reads, which become one, and names."""
 
     def __init__(self, cls: type[Message], version: int, counting: bool) -> None:
         self._cls = cls
@@ -54,7 +54,7 @@ class _Decoder:
         self._flexible = version >= cls.FLEXIBLE_SINCE
         self._what = repr(f"{cls.__name__} v{version}")
         self._run: list[tuple[str, int, str]] = []  # (letter, size, target)
-        self._after: list[str] = []  # lines that convert what the run read
+        self._after: list[str] = []  # lines that convert the values of the run
         self._source = Source(
             new=object.__new__,
             unpack_from=struct.unpack_from,
@@ -89,14 +89,14 @@ class _Decoder:
         return self._source
 
     def _struct(self, cls: StructType, target: str, depth: int) -> None:
-        """Make the struct, read its fields in order, then its tagged ones."""
+        """Write the creation of a struct, the reads of its fields in order, then of its tagged fields."""
         made = f"o{depth}"
         self._source.add(f"{made} = new({self._source.name(cls.__name__, cls)})")
         if target != made:
             self._after.append(f"{target} = {made}")
         tagged = [f for f in cls.FIELDS if f.tagged_in(self._version)]
         for f in cls.FIELDS:
-            if f in tagged or not f.stands_in(self._version):
+            if f in tagged or not f.exists_in(self._version):
                 self._source.add(f"{made}.{f.name} = {self._default(f)}")
             else:
                 self._value(f.type_in(self._version), f"{made}.{f.name}", f.name, depth)
@@ -105,7 +105,7 @@ class _Decoder:
         self._flush()
 
     def _default(self, f: Field) -> str:
-        """An expression for the default: a literal, or a call where each object needs its own."""
+        """Return an expression for the default: a literal, or a call if each object needs its own."""
         if isinstance(f.type, Array) or (isinstance(f.type, Nullable) and callable(f.default)):
             return "[]"
         if f.default is NULL_UUID:
@@ -136,7 +136,7 @@ class _Decoder:
             self._after.append(f"{target} = uuid_of({target})")
 
     def _flush(self) -> None:
-        """Write the waiting fixed-size reads as one."""
+        """Write the pending fixed-size reads as one."""
         add = self._source.add
         letters = "".join(letter for letter, _, _ in self._run)
         targets = ", ".join(target for _, _, target in self._run)
@@ -154,7 +154,7 @@ class _Decoder:
         self._run, self._after = [], []
 
     def _length(self, letter: str) -> None:
-        """Read a length into ``n``, together with the waiting reads; compact ones are length + 1."""
+        """Write the read of a length into ``n``, with the pending reads; compact ones are length + 1."""
         if self._flexible:
             self._run.append(("B", 1, "n"))
             self._flush()
@@ -207,14 +207,14 @@ class _Decoder:
         self._or_null(null, target, name)
 
     def _count(self, number: str) -> None:
-        """Count elements, before they are made, where this form counts."""
+        """Write the count of elements, before they are created, if this form counts."""
         if self._counting:
             self._source.add(f"items -= {number}")
             with self._source.block("if items < 0:"):
                 self._source.add(f"raise too_many_items({self._what}, most)")
 
     def _nullable_struct(self, cls: StructType, target: str, depth: int) -> None:
-        """A struct behind a byte that is negative where it is null."""
+        """Write the read of a struct after a byte, which is negative for null."""
         self._run.append(("b", 1, "n"))
         self._flush()
         with self._source.block("if n >= 0:"):
@@ -222,7 +222,7 @@ class _Decoder:
         self._or_null(True, target, "")
 
     def _tagged_section(self, known: list[Field], made: str, depth: int) -> None:
-        """Tagged fields: known ones are read, others passed over by their size."""
+        """Write the read of tagged fields: known ones are read, others skipped by their size."""
         add, block = self._source.add, self._source.block
         self._run.append(("B", 1, "n"))
         self._flush()
@@ -246,7 +246,7 @@ class _Decoder:
                     add(f"at = end{depth}")
 
     def _least_bytes(self, kind: Type) -> int:
-        """The fewest bytes that a value of the type takes in this version."""
+        """Return the minimum size of a value of the type in this version."""
         if isinstance(kind, Fixed):
             return kind.size
         if isinstance(kind, Nullable) and isinstance(kind.of, StructType):
@@ -257,11 +257,11 @@ class _Decoder:
         return max(1, self._least_struct_bytes(kind))
 
     def _least_struct_bytes(self, cls: StructType) -> int:
-        stands = [f for f in cls.FIELDS if f.stands_in(self._version) and not f.tagged_in(self._version)]
+        stands = [f for f in cls.FIELDS if f.exists_in(self._version) and not f.tagged_in(self._version)]
         least = sum(self._least_bytes(f.type_in(self._version)) for f in stands)
         return least + 1 if self._flexible else least
 
 
 def _uuid_of(data: bytes) -> uuid.UUID:
-    """The UUID; the null id, by far the most frequent, is always the same object."""
+    """Return the UUID; the null id, the most frequent one, is always the same object."""
     return uuid.UUID(bytes=data) if any(data) else NULL_UUID

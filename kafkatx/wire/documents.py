@@ -1,4 +1,4 @@
-"""The page of requests and versions: ``python -m kafkatx.wire.documents docs/protocol.md`` writes it."""
+"""Generator of the page of APIs and versions: ``python -m kafkatx.wire.documents docs/protocol.md``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ This page is generated: `make documents` writes it.
 
 
 def protocol_page(apis: Iterable[Api]) -> str:
-    """The page in Markdown, one row for each API, by key."""
+    """Return the page in Markdown, with one row per API, by key."""
     rows = [_row(api) for api in sorted(apis, key=lambda api: api.key)]
     return _HEAD + "".join(rows) + _FOOT
 

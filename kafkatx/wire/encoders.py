@@ -1,7 +1,7 @@
-"""Writes the source of the function that encodes one message of one version.
+"""The generator of encoders: it writes the source of a function that encodes one version of a message. Pure.
 
-Neighbouring fixed-size fields, with the length behind them and the empty sections of tagged fields between
-them, are one ``pack``. Records are never copied: they are put among the chunks as they are.
+Adjacent fixed-size fields, with the length that follows and the empty sections of tagged fields between them,
+are one ``pack``. Records are never copied: each is a chunk of its own.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from kafkatx.wire.source import Source
 
 
 def encoder_source(cls: type[Message], version: int) -> Source:
-    """The source of ``encode(o0)``, which returns the message as a list of chunks."""
+    """Return the source of ``encode(o0)``, which returns the message as a list of chunks."""
     return _Encoder(cls, version).write()
 
 
 class _Encoder:
-    """The state of writing: the fixed-size values that wait to be packed together, and names.
+    """The state of the generator: the pending fixed-size values, which are packed together, and names.
 
-    In the generated function ``add`` appends to the list of parts that will be joined.
+    In the generated function ``add`` appends to the list of parts, which are joined.
     """
 
     def __init__(self, cls: type[Message], version: int) -> None:
@@ -72,7 +72,7 @@ class _Encoder:
     def _struct(self, cls: StructType, made: str, depth: int) -> None:
         known = [f for f in cls.FIELDS if f.tagged_in(self._version)]
         for f in cls.FIELDS:
-            if f.stands_in(self._version) and f not in known:
+            if f.exists_in(self._version) and f not in known:
                 self._value(f.type_in(self._version), f"{made}.{f.name}", depth)
         if known:
             self._tagged_section(known, made, depth)
@@ -98,7 +98,7 @@ class _Encoder:
             self._struct(of, f"o{depth + 1}", depth + 1)
 
     def _pack(self, *more: tuple[str, str]) -> str:
-        """An expression that packs the waiting values and some more."""
+        """Return an expression that packs the pending values and some more."""
         run = [*self._run, *more]
         letters = "".join(letter for letter, _ in run)
         values = ", ".join(value for letter, value in run if letter != "x")
@@ -112,7 +112,7 @@ class _Encoder:
             self._run = []
 
     def _length(self, letter: str) -> None:
-        """Write ``n``, a length (+ 1 where compact), together with the waiting values."""
+        """Write ``n``, a length (+ 1 if compact), with the pending values."""
         add, block = self._source.add, self._source.block
         if not self._flexible:
             add(f"{self._add}({self._pack((letter, 'n'))})")
@@ -126,7 +126,7 @@ class _Encoder:
         self._run = []
 
     def _count(self, value: str, null: bool, convert: str = "") -> None:
-        """Set ``v`` to the value and ``n`` to what stands for its length or its being null."""
+        """Set ``v`` to the value and ``n`` to its length, or to the number for null."""
         add, block = self._source.add, self._source.block
         more = " + 1" if self._flexible else ""
         add(f"v = {value}{'' if null else convert}")
@@ -150,7 +150,7 @@ class _Encoder:
             self._source.add(f"{self._add}(v)")
 
     def _records(self, value: str, null: bool) -> None:
-        """A length, then the end of a chunk; the records themselves are the next chunk."""
+        """Write a length and the end of a chunk; the records themselves are the next chunk."""
         add, block = self._source.add, self._source.block
         self._count(value, null)
         self._length("i")
@@ -179,7 +179,7 @@ class _Encoder:
             self._flush()
 
     def _nullable_struct(self, cls: StructType, value: str, depth: int) -> None:
-        """A struct behind a byte: 1, or -1 for null."""
+        """Write a struct after a byte: 1, or -1 for null."""
         add, block = self._source.add, self._source.block
         self._flush()
         add(f"o{depth + 1} = {value}")
@@ -191,7 +191,7 @@ class _Encoder:
             self._flush()
 
     def _tagged_section(self, known: list[Field], made: str, depth: int) -> None:
-        """The tagged fields that differ from their defaults, by tag; usually there are none."""
+        """Write the tagged fields that differ from their defaults, by tag; usually there are none."""
         add, block = self._source.add, self._source.block
         self._flush()
         unset = " and ".join(self._unset(f, f"{made}.{f.name}") for f in known)
@@ -218,7 +218,7 @@ class _Encoder:
             add(f"section{depth}.append(tagged({f.tag}, parts{depth}))")
 
     def _unset(self, f: Field, value: str) -> str:
-        """An expression that is true where the field has its default."""
+        """Return an expression that is true if the field has its default."""
         if f.default is None:
             return f"{value} is None"
         if callable(f.default):

@@ -1,6 +1,6 @@
-"""Frames: every message on a connection stands behind its size, a signed 32-bit number.
+"""Frames: every message on a connection follows its size, a signed 32-bit number. Pure.
 
-:class:`FrameDecoder` takes the bytes of any transport in any pieces and gives back whole frames.
+:class:`FrameDecoder` takes the bytes of a transport in pieces of any size and returns complete frames.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ _unpack_size = _SIZE.unpack_from
 _pack_size = _SIZE.pack
 
 _SMALL_BYTES = 4096
-"""Pieces below this are gathered: a peer that sends byte by byte must not cost an object for each."""
+"""Pieces below this size are joined: a peer that sends single bytes must not cost an object for each."""
 
 _HTTP_METHODS = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"TRAC", b"CONN", b"PRI ")
 
 
 class FrameDecoder:
-    """Cuts a stream of bytes into frames.
+    """Divides a stream of bytes into frames.
 
-    :ivar buffered_bytes: how much of an unfinished frame, size included, is held.
+    :ivar buffered_bytes: buffered bytes of an incomplete frame, including its size.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        """:param max_bytes: the largest frame taken, without its size."""
+        """:param max_bytes: the largest accepted frame, without its size."""
         self.max_bytes = max_bytes
         self.buffered_bytes = 0
         self._held: list[bytes | bytearray] = []
-        self._needed_bytes = SIZE_BYTES  # how much must be held before it is worth looking again
+        self._needed_bytes = SIZE_BYTES  # buffered bytes needed for the next step
         self._violation: ProtocolViolation | None = None
 
     @property
     def missing_bytes(self) -> int:
-        """How much the unfinished frame lacks, as far as is known: its size comes first."""
+        """The number of missing bytes of the incomplete frame, as far as known: its size comes first."""
         return self._needed_bytes - self.buffered_bytes
 
     def feed(self, data: bytes) -> Iterable[memoryview]:
         """Add *data* and return the body of each frame that is now complete.
 
-        All of *data* is taken at once, whether or not the frames are iterated. A frame that lies within one
-        call's data is a slice of it, uncopied; one in many pieces is joined once, when it is complete.
+        All of *data* is consumed, even if the frames are not iterated. A frame within one call's data is an
+        uncopied slice of it; one in several pieces is joined once, when it is complete.
 
-        :raises ProtocolViolation: a size is negative or above the limit. Frames before it come first: it is
-            then raised by the iteration, behind them. Nothing can be fed any more.
+        :raises ProtocolViolation: a size is negative or above the limit. If there are frames before it, the
+            iteration raises it after them. Nothing can be fed any more.
         """
         if self._violation is not None:
             raise self._violation
@@ -70,7 +70,7 @@ class FrameDecoder:
         return frames
 
     def _cut(self, data: bytes) -> tuple[list[memoryview], int]:
-        """The whole frames of *data*, and where the first unfinished one begins."""
+        """Return the complete frames in *data*, and the position of the first incomplete one."""
         view, size, at = memoryview(data), len(data), 0
         frames: list[memoryview] = []
         max_bytes = self.max_bytes
@@ -100,9 +100,9 @@ class FrameDecoder:
 
 
 def frame(chunks: Sequence[Records]) -> list[Records]:
-    """Put the size of a message in front of its chunks.
+    """Return the chunks of a message with its size in front.
 
-    :raises struct.error: it is 2 GiB or more.
+    :raises struct.error: the message has 2 GiB or more.
     """
     return [_pack_size(sum(map(len, chunks))), *chunks]
 
@@ -113,7 +113,7 @@ def _then_raise(frames: list[memoryview], violation: ProtocolViolation) -> Itera
 
 
 def _bad_size(length: int, max_bytes: int, raw: bytes) -> str:
-    """Say what is wrong with a size, and what the peer probably speaks instead."""
+    """Return an error message for a size, with the protocol that the peer probably uses."""
     wrong = f"a frame of {length} bytes " + (
         "cannot be" if length < 0 else f"is above the limit of {max_bytes}"
     )

@@ -1,4 +1,4 @@
-"""What stands before each message: request and response headers.
+"""Request and response headers, which precede each message. Pure.
 
 Request, versions 1 and 2::
 
@@ -8,9 +8,9 @@ Response, versions 0 and 1::
 
     correlation_id i32 [ | tagged fields ]
 
-The tagged fields are there where the API's version is flexible, except that the response to ApiVersions
-never has them (KIP-511). ``client_id`` is never compact, so that a header can be read before its version
-is known. Version 0 of the request header (ControlledShutdown v0, without client id) is not spoken.
+There are tagged fields if the API's version is flexible, except in the response to ApiVersions (KIP-511).
+``client_id`` is never compact, so that a header can be read before its version is known. Version 0 of the
+request header (ControlledShutdown v0, without client id) is not supported.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _unpack_with_length = _WITH_LENGTH.unpack_from
 _FLEXIBLE = {
     (api.key, version): api.is_flexible(version) for api in APIS.values() for version in api.versions
 }
-"""Whether a request's header ends in tagged fields; no entry for what kafkatx does not speak."""
+"""True if a request's header has tagged fields, by (key, version); unsupported ones have no entry."""
 
 _KNOWN_CLIENT_IDS = 1000
-_client_ids: dict[bytes, str] = {}  # what clients call themselves repeats with every request
+_client_ids: dict[bytes, str] = {}  # a cache: every request repeats its client id
 
 
 @attrs.define
 class RequestHeader:
-    """Who asks what; the answer carries the same correlation id."""
+    """The header of a request; the response has the same correlation id."""
 
     api_key: int
     api_version: int
@@ -49,10 +49,10 @@ class RequestHeader:
 
 
 def split_request(frame: memoryview) -> tuple[int, int, int, str | None, int]:
-    """Read a request's header: (api_key, api_version, correlation_id, client_id, position of the body).
+    """Decode a request's header: (api_key, api_version, correlation_id, client_id, position of the body).
 
-    Of an API or version that kafkatx does not speak, the client id is None if it cannot be read, and the
-    position means nothing.
+    For an unsupported API or version, the client id is None if it cannot be read, and the position is not
+    defined.
 
     :raises ProtocolViolation: the frame is too short, or the header of a known version is malformed.
     """
@@ -76,15 +76,15 @@ def split_request(frame: memoryview) -> tuple[int, int, int, str | None, int]:
 
 
 def decode_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
-    """As :func:`split_request`, but (header, position of the body)."""
+    """Decode a request's header: (header, position of the body); as :func:`split_request`."""
     key, version, correlation_id, client_id, at = split_request(frame)
     return RequestHeader(key, version, correlation_id, client_id), at
 
 
 def encode_request_header(key: int, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """The header of a request.
+    """Return the header of a request.
 
-    :raises KeyError: kafkatx does not speak the API.
+    :raises KeyError: kafkatx does not support the API.
     """
     name = b"" if client_id is None else client_id.encode()
     length = -1 if client_id is None else len(name)
@@ -93,14 +93,14 @@ def encode_request_header(key: int, version: int, correlation_id: int, client_id
 
 
 def encode_response_header(api_key: int, version: int, correlation_id: int) -> bytes:
-    """The header of the response to a version of an API; ApiVersions may be of any version."""
+    """Return the header of a response; for ApiVersions the version may be unknown."""
     if _FLEXIBLE.get((api_key, version)) and api_key != API_VERSIONS.key:
         return _CORRELATION.pack(correlation_id) + b"\0"
     return _CORRELATION.pack(correlation_id)
 
 
 def decode_response_header(api_key: int, version: int, frame: memoryview | bytes) -> tuple[int, int]:
-    """(correlation id, position of the body) of a response.
+    """Return (correlation id, position of the body) of a response.
 
     :raises ProtocolViolation: the frame is too short.
     """
@@ -114,7 +114,7 @@ def decode_response_header(api_key: int, version: int, frame: memoryview | bytes
 
 
 def _client_id(raw: bytes) -> str:
-    """The client id as text, remembered; what is remembered is bounded."""
+    """Return the client id as text, from a bounded cache."""
     known = _client_ids.get(raw)
     if known is None:
         known = raw.decode()
@@ -132,7 +132,7 @@ def _client_id_if_any(frame: memoryview, length: int) -> str | None:
 
 
 def _short(frame: memoryview, error: Exception) -> tuple[int, int, int, str | None, int]:
-    """Of an unknown API the three fixed fields are enough; else the header is malformed."""
+    """Return the three fixed fields of an unsupported API, or raise: the header is malformed."""
     if len(frame) in (8, 9):
         key, version, correlation_id = _unpack_fixed(frame, 0)
         if (key, version) not in _FLEXIBLE:

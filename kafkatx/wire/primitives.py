@@ -1,8 +1,8 @@
-"""What every codec needs at run time: unsigned varints, tagged fields, and the errors of bad bytes.
+"""Functions that the generated codecs call: unsigned varints, tagged fields, and errors of bad bytes. Pure.
 
-An unsigned varint is little-endian in groups of seven bits, the high bit of each byte saying that more
-follow (KIP-482): 0..127 in one byte, 300 is ``ac 02``. Lengths of *compact* strings, bytes and arrays are
-varints of length + 1, 0 standing for null.
+An unsigned varint is little-endian in groups of seven bits; the high bit of each byte is set if more follow
+(KIP-482): 0..127 take one byte, 300 is ``ac 02``. Lengths of *compact* strings, bytes and arrays are varints
+of length + 1; 0 means null.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ ONE_BYTE = 128
 ONE_BYTE_VARINTS = [bytes([value]) for value in range(ONE_BYTE)]
 
 MALFORMED = (struct.error, IndexError, UnicodeDecodeError)
-"""What reading bytes that end too early, or that are no UTF-8, raises below the codecs."""
+"""Exceptions from reading bytes that end too early or are not UTF-8."""
 
 UNFIT = (struct.error, TypeError, AttributeError)
-"""What writing a value that its field cannot hold raises below the codecs."""
+"""Exceptions from writing a value that does not fit its field."""
 
 
 def read_uvarint(buffer: memoryview | bytes, at: int) -> tuple[int, int]:
     """Read an unsigned varint of at most 32 bits; return it and the position after it.
 
-    :raises ProtocolViolation: it takes more than five bytes or 32 bits.
-    :raises IndexError: the buffer ends before it does.
+    :raises ProtocolViolation: it has more than five bytes or 32 bits.
+    :raises IndexError: the buffer ends before it.
     """
     value = shift = 0
     while True:
@@ -45,7 +45,7 @@ def read_uvarint(buffer: memoryview | bytes, at: int) -> tuple[int, int]:
 
 
 def uvarint(value: int) -> bytes:
-    """Write a number that is not negative as an unsigned varint."""
+    """Return a non-negative number as an unsigned varint."""
     if value < ONE_BYTE:
         return ONE_BYTE_VARINTS[value]
     groups = bytearray()
@@ -57,9 +57,9 @@ def uvarint(value: int) -> bytes:
 
 
 def skip_tagged(buffer: memoryview | bytes, at: int) -> int:
-    """Pass over a section of tagged fields, whose count stands at *at*; return the position after it.
+    """Skip a section of tagged fields, whose count is at *at*; return the position after it.
 
-    The section: count (uvarint), then for each field its tag (uvarint), its size (uvarint) and its bytes.
+    The section is a count (uvarint), then for each field its tag (uvarint), its size (uvarint) and its bytes.
     """
     count, at = read_uvarint(buffer, at)
     for _ in range(count):
@@ -70,31 +70,31 @@ def skip_tagged(buffer: memoryview | bytes, at: int) -> int:
 
 
 def tagged(tag: int, parts: list[bytes]) -> bytes:
-    """One tagged field: tag, size, bytes."""
+    """Return a tagged field: tag, size, bytes."""
     data = b"".join(parts)
     return uvarint(tag) + uvarint(len(data)) + data
 
 
 def cut_short(what: str, size: int) -> ProtocolViolation:
-    """The error of a message that needs more bytes than there are."""
+    """Return the error for a message that needs more bytes than there are."""
     return ProtocolViolation(f"{what} does not fit the {size} bytes it came in")
 
 
 def unexpected_null(what: str, field: str) -> ProtocolViolation:
-    """The error of a null where the version allows none."""
+    """Return the error for a null that the version does not allow."""
     return ProtocolViolation(f"{what}: {field} must not be null")
 
 
 def too_many(what: str, field: str, count: int, left: int) -> ProtocolViolation:
-    """The error of an array that says it holds more than the bytes that are left could."""
+    """Return the error for an array with more elements than the remaining bytes can hold."""
     return ProtocolViolation(f"{what}: {field} says it holds {count} elements, with {left} bytes left")
 
 
 def too_many_items(what: str, most: int) -> ProtocolViolation:
-    """The error of a message whose arrays together hold more elements than are taken."""
+    """Return the error for a message whose arrays have more elements than the limit."""
     return ProtocolViolation(f"{what} has more than {most} elements (kafkatx.request.max.items)")
 
 
 def wrong_tag_size(what: str, field: str) -> ProtocolViolation:
-    """The error of a tagged field whose value is shorter or longer than its size says."""
+    """Return the error for a tagged field whose size is not that of its value."""
     return ProtocolViolation(f"{what}: tagged field {field} is not as long as it says")

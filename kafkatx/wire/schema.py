@@ -1,19 +1,19 @@
-"""How messages are declared: typed classes whose fields say in which versions they stand, and how.
+"""Declarations of messages: typed classes whose fields have version ranges. Pure.
 
-A message is written down once, for all its versions::
+A message is declared once, for all its versions::
 
     class ProduceRequest(Message, key=0, versions=(0, 9), flexible=9):
         transactional_id: str | None = field(nullable(STRING), since=3, default=None)
         acks: int = field(INT16)
 
 Names, order, version ranges and defaults are those of Apache Kafka's message definitions
-(``clients/src/main/resources/common/message/*.json``), in snake_case. A field without a default of its own
-has its type's: 0, False, "", an empty list, the null UUID. Two departures: a nullable string, bytes or
-records is None unless set (an empty transactional id would be an id), and a tagged struct is None where it
-was not sent, so that a reply does not build structs that nobody sets.
+(``clients/src/main/resources/common/message/*.json``), in snake_case. A field without an explicit
+default has its type's: 0, False, "", an empty list, the null UUID. There are two differences: a nullable
+string, bytes or records is None unless set (an empty transactional id would be an id), and a tagged struct is
+None if it was not sent, so that responses do not create structs that are never set.
 
-Declaring a class runs no ``exec``; the constructor is compiled when it is first called, and the codecs
-(:mod:`kafkatx.wire.codec`) when a version is first met.
+Declaring a class runs no ``exec``; the constructor is compiled at its first call, and the codecs
+(:mod:`kafkatx.wire.codec`) at the first use of a version.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEVER_FLEXIBLE = 1 << 15
 """The first flexible version of a message that has none: above every version."""
 
 NULL_UUID = uuid.UUID(int=0)
-"""What stands for "no topic id" on the wire."""
+"""The UUID that means "no topic id" on the wire."""
 
 
 @attrs.frozen
@@ -43,7 +43,7 @@ class Fixed:
 
 @attrs.frozen
 class Sized:
-    """Bytes behind their length: a string, bytes, or record batches that are passed on uncopied."""
+    """Bytes after their length: a string, bytes, or record batches, which are not copied."""
 
     name: str
     length_letter: str
@@ -79,17 +79,17 @@ RECORDS = Sized("records", "i", b"")
 
 
 def nullable(of: Plain) -> Nullable:
-    """The type *of*, or None."""
+    """Return the type whose values are those of *of* or None."""
     return Nullable(of)
 
 
 def array(of: Type) -> Array:
-    """A list of *of*."""
+    """Return the type of lists of *of*."""
     return Array(of)
 
 
 class Field:
-    """One field of a struct: its type, and the versions in which it stands.
+    """One field of a struct: its type, and the versions that have it.
 
     ``since`` and ``until`` are inclusive. From ``tag_since`` on the field is a tagged one (KIP-482).
     """
@@ -115,16 +115,16 @@ class Field:
         self.tag = tag
         self.tag_since = tag_since
 
-    def stands_in(self, version: int) -> bool:
-        """Whether the field is part of this version, tagged or not."""
+    def exists_in(self, version: int) -> bool:
+        """Return True if this version has the field, tagged or not."""
         return self.since <= version and (self.until is None or version <= self.until)
 
     def tagged_in(self, version: int) -> bool:
-        """Whether the field is written among the tagged fields of this version."""
-        return self.tag is not None and version >= self.tag_since and self.stands_in(version)
+        """Return True if the field is a tagged field in this version."""
+        return self.tag is not None and version >= self.tag_since and self.exists_in(version)
 
     def type_in(self, version: int) -> Type:
-        """The field's type in this version: nullable only where the version lets it be null."""
+        """Return the field's type in this version, which is nullable only if the version allows null."""
         if isinstance(self.type, Nullable) and version < self.nullable_since:
             return self.type.of
         return self.type
@@ -141,7 +141,7 @@ def field(
     *,
     since: int = 0,
     until: int | None = None,
-    default: Any = _OWN,
+    default: object = _OWN,
     nullable_since: int | None = None,
     tag: int | None = None,
     tag_since: int | None = None,
@@ -149,7 +149,7 @@ def field(
     """Declare a field.
 
     :param since: the first version that has it; *until* is the last one (None: all that follow).
-    :param default: its value where a version lacks it or nobody set it; else the type's own default.
+    :param default: the value if the version lacks the field or it is not set; else the type's default.
     :param nullable_since: the first version in which a nullable type may be null, else *since*.
     :param tag: its number among the tagged fields, from version *tag_since* on (else *since*).
     """
@@ -164,7 +164,7 @@ def field(
     )
 
 
-def _default_of(type: Type, tag: int | None) -> Any:
+def _default_of(type: Type, tag: int | None) -> object:
     if isinstance(type, Nullable):
         return None if isinstance(type.of, Sized) else _default_of(type.of, tag)
     if isinstance(type, (Fixed, Sized)):
@@ -175,9 +175,9 @@ def _default_of(type: Type, tag: int | None) -> Any:
 
 
 class _NewList:
-    """The default of an array: each object gets an empty list of its own."""
+    """The default of an array: each object gets its own empty list."""
 
-    def __call__(self) -> list[Any]:
+    def __call__(self) -> list[object]:
         return []
 
     def __repr__(self) -> str:
@@ -188,14 +188,14 @@ NEW_LIST = _NewList()
 
 
 class StructType(type):
-    """Makes slots of the declared fields before the class exists; that is all that needs a metaclass."""
+    """Metaclass that turns the declared fields into slots before the class exists."""
 
     FIELDS: tuple[Field, ...]
 
     def __new__(
-        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, object], **options: object
     ) -> StructType:
-        """Take the fields out of the class's body and make slots of them."""
+        """Replace the fields in the class's body by slots."""
         fields = {key: value for key, value in namespace.items() if type(value) is Field}
         for key, declared in fields.items():
             declared.name = key
@@ -209,14 +209,14 @@ Plain: TypeAlias = Fixed | Sized | Array | StructType
 Type: TypeAlias = Plain | Nullable
 
 
-# field() is deliberately no "field specifier": every field has a default, so each counts as plain "= value".
+# field() is deliberately not a "field specifier": every field has a default, so each counts as "= value".
 @dataclass_transform()
 class Struct(metaclass=StructType):
-    """A slotted mutable value with declared fields; constructed by position or by keyword, in their order."""
+    """A mutable value with slots for its fields; arguments are positional in their order, or keywords."""
 
     FIELDS: ClassVar[tuple[Field, ...]]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         cls = type(self)
         cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]  # the lazy compilation itself
         cls.__init__(self, *args, **kwargs)
@@ -234,7 +234,7 @@ class Struct(metaclass=StructType):
 
 
 def _shown(declared: Field, value: Any) -> str:
-    """Payloads are never shown, only how long they are."""
+    """Return a value's text; of payloads only the length is shown."""
     of = declared.type.of if isinstance(declared.type, Nullable) else declared.type
     return f"<{len(value)} bytes>" if of in (RECORDS, BYTES) and value is not None else repr(value)
 
@@ -253,8 +253,8 @@ class Message(Struct):
 
 
 def _compile_init(cls: type[Struct]) -> Any:
-    """The constructor that one would write by hand: a parameter and an assignment for each field."""
-    scope: dict[str, Any] = {"OWN": _OWN}
+    """Compile the constructor: a parameter and an assignment for each field."""
+    scope: dict[str, object] = {"OWN": _OWN}
     parameters, lines = [], []
     for f in cls.FIELDS:
         if callable(f.default):  # a new list or struct each time

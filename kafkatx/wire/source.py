@@ -1,7 +1,7 @@
-"""Source text under construction: indented lines, and the names that the lines refer to.
+"""The source text of a generated function: indented lines, and its global names. Pure.
 
-The codecs' generators (:mod:`kafkatx.wire.decoders`, :mod:`kafkatx.wire.encoders`) write Python
-functions with it. They run once per message and version.
+The generators of codecs (:mod:`kafkatx.wire.decoders`, :mod:`kafkatx.wire.encoders`) write Python functions
+with it, once per message and version.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 
 
 class Source:
-    """Lines of a function, and its globals."""
+    """The lines and globals of a function."""
 
-    def __init__(self, **scope: Any) -> None:
-        self.scope: dict[str, Any] = dict(scope)
+    def __init__(self, **scope: object) -> None:
+        self.scope: dict[str, object] = dict(scope)
         self._lines: list[str] = []
         self._depth = 0
 
     def add(self, line: str) -> None:
-        """Add a line at the present depth."""
+        """Add a line at the current indentation."""
         self._lines.append("    " * self._depth + line)
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Add *head* and indent what follows; a block that stays empty gets a ``pass``."""
+        """Add *head* and indent the following lines; an empty block gets a ``pass``."""
         self.add(head)
         before = len(self._lines)
         self._depth += 1
@@ -36,15 +36,15 @@ class Source:
             self.add("pass")
         self._depth -= 1
 
-    def name(self, wanted: str, value: Any) -> str:
-        """A global name for *value*: the one wanted, or that with a number if another value has it."""
+    def name(self, wanted: str, value: object) -> str:
+        """Return a global name for *value*: *wanted*, with a number if another value has that name."""
         name, number = wanted, 2
         while self.scope.setdefault(name, value) is not value:
             name, number = f"{wanted}_{number}", number + 1
         return name
 
     def packing(self, letters: str, verb: str) -> str:
-        """A global name for the bound ``pack`` or ``unpack_from`` of a big-endian format."""
+        """Return a global name for the bound ``pack`` or ``unpack_from`` of a big-endian format."""
         name = f"{verb}_{letters.replace('?', 'o')}"
         if name not in self.scope:
             layout = struct.Struct(">" + letters)
@@ -57,7 +57,7 @@ class Source:
     def function(self, name: str, title: str) -> Any:
         """Compile the lines and return the function called *name*.
 
-        :param title: what tracebacks show as the file's name; they can show the lines too.
+        :param title: the file name in tracebacks, which can also show the lines.
         """
         text, filename = str(self), f"<{title}>"
         exec(compile(text, filename, "exec"), self.scope)

@@ -46,7 +46,7 @@ BOUNDS = {
 
 def messages(cls: type[S], version: int) -> st.SearchStrategy[S]:
     """Messages as this version can carry them: what it lacks has its default."""
-    fields = {f.name: _values(f, version) for f in cls.FIELDS if f.stands_in(version)}
+    fields = {f.name: _values(f, version) for f in cls.FIELDS if f.exists_in(version)}
     return st.builds(cls, **fields)
 
 
@@ -100,7 +100,7 @@ def _sample(kind: Any, version: int, numbers: itertools.count[int]) -> Any:
     if isinstance(kind, Fixed):
         number = next(numbers)
         return True if kind is BOOLEAN else uuid.UUID(int=number) if kind is UUID else number
-    fields = {f.name: _sample(f.type, version, numbers) for f in kind.FIELDS if f.stands_in(version)}
+    fields = {f.name: _sample(f.type, version, numbers) for f in kind.FIELDS if f.exists_in(version)}
     return kind(**fields)
 
 

@@ -110,7 +110,7 @@ def to_tuples(value: Any, version: int) -> Any:
     if isinstance(value, list):
         return [to_tuples(item, version) for item in value]
     if isinstance(value, Struct):
-        standing = [f.name for f in value.FIELDS if f.stands_in(version)]
+        standing = [f.name for f in value.FIELDS if f.exists_in(version)]
         return tuple(to_tuples(getattr(value, name), version) for name in standing)
     return value
 

@@ -95,7 +95,7 @@ class FieldTests(SynchronousTestCase):
     def test_versions(self) -> None:
         """``since`` and ``until`` are inclusive."""
         f = field(INT16, since=2, until=4)
-        self.assertEqual([f.stands_in(version) for version in range(1, 6)], [False, True, True, True, False])
+        self.assertEqual([f.exists_in(version) for version in range(1, 6)], [False, True, True, True, False])
 
     def test_nullable_since(self) -> None:
         """A nullable type is its plain type in versions that allow no null."""

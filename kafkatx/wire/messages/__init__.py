@@ -1,1 +1,1 @@
-"""The requests and responses, one module per API; :mod:`kafkatx.wire.api` holds the one table of them."""
+"""The requests and responses, one module per API; :mod:`kafkatx.wire.api` has the table of APIs."""

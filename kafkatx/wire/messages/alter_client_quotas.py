@@ -39,14 +39,14 @@ class EntryData(Struct):
 
 
 class AlterClientQuotasRequest(Message, key=49, versions=(0, 1), flexible=1):
-    """Change quotas, or only say whether they could be."""
+    """Change quotas, or only validate the changes."""
 
     entries: list[EntryData] = field(array(EntryData))
     validate_only: bool = field(BOOLEAN)
 
 
 class EntryResult(Struct):
-    """What became of one entity."""
+    """The result for one entity."""
 
     error_code: int = field(INT16)
     error_message: str | None = field(nullable(STRING))
@@ -54,7 +54,7 @@ class EntryResult(Struct):
 
 
 class AlterClientQuotasResponse(Message, key=49, versions=(0, 1), flexible=1):
-    """What became of the entities."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     entries: list[EntryResult] = field(array(EntryResult))

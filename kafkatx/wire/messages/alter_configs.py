@@ -24,7 +24,7 @@ class AlterableConfig(Struct):
 
 
 class AlterConfigsResource(Struct):
-    """A topic (type 2) or broker (4) with all the configs that it shall have."""
+    """A topic (type 2) or broker (4) with all of its new configs."""
 
     resource_type: int = field(INT8)
     resource_name: str = field(STRING)
@@ -32,14 +32,14 @@ class AlterConfigsResource(Struct):
 
 
 class AlterConfigsRequest(Message, key=33, versions=(0, 2), flexible=2):
-    """Replace configs, or only say whether they could be."""
+    """Replace configs, or only validate the new ones."""
 
     resources: list[AlterConfigsResource] = field(array(AlterConfigsResource))
     validate_only: bool = field(BOOLEAN)
 
 
 class AlterConfigsResourceResponse(Struct):
-    """What became of one resource."""
+    """The result for one resource."""
 
     error_code: int = field(INT16)
     error_message: str | None = field(nullable(STRING))
@@ -48,7 +48,7 @@ class AlterConfigsResourceResponse(Struct):
 
 
 class AlterConfigsResponse(Message, key=33, versions=(0, 2), flexible=2):
-    """What became of the resources."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     responses: list[AlterConfigsResourceResponse] = field(array(AlterConfigsResourceResponse))

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (key 45), version 0: which brokers shall hold partitions (KIP-455)."""
+"""AlterPartitionReassignments (key 45), version 0: reassign partitions to brokers (KIP-455)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafkatx.wire.schema import (
 
 
 class ReassignablePartition(Struct):
-    """A partition with its brokers; null takes a reassignment back."""
+    """A partition with its new brokers; null cancels a reassignment."""
 
     partition_index: int = field(INT32)
     replicas: list[int] | None = field(nullable(array(INT32)), default=None)
@@ -29,14 +29,14 @@ class ReassignableTopic(Struct):
 
 
 class AlterPartitionReassignmentsRequest(Message, key=45, versions=(0, 0), flexible=0):
-    """Begin reassignments, or take them back."""
+    """Start or cancel reassignments."""
 
     timeout_ms: int = field(INT32, default=60000)
     topics: list[ReassignableTopic] = field(array(ReassignableTopic))
 
 
 class ReassignablePartitionResponse(Struct):
-    """What became of one partition."""
+    """The result for one partition."""
 
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
@@ -51,7 +51,7 @@ class ReassignableTopicResponse(Struct):
 
 
 class AlterPartitionReassignmentsResponse(Message, key=45, versions=(0, 0), flexible=0):
-    """What became of the partitions."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs (key 34), versions 0-2: partitions move to other log dirs of a broker (KIP-113).
+"""AlterReplicaLogDirs (key 34), versions 0-2: move partitions to other log dirs of a broker (KIP-113).
 
 *   2 is flexible.
 """
@@ -16,20 +16,20 @@ class AlterReplicaLogDirTopic(Struct):
 
 
 class AlterReplicaLogDir(Struct):
-    """A dir, by its absolute path, and what is to be in it."""
+    """A log dir, by its absolute path, and the partitions to move there."""
 
     path: str = field(STRING)
     topics: list[AlterReplicaLogDirTopic] = field(array(AlterReplicaLogDirTopic))
 
 
 class AlterReplicaLogDirsRequest(Message, key=34, versions=(0, 2), flexible=2):
-    """Have partitions moved to dirs."""
+    """Move partitions to log dirs."""
 
     dirs: list[AlterReplicaLogDir] = field(array(AlterReplicaLogDir))
 
 
 class AlterReplicaLogDirPartitionResult(Struct):
-    """The error of one partition, or 0: the move has begun, or was not needed."""
+    """The error of one partition; 0 if the move has begun or is not needed."""
 
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
@@ -43,7 +43,7 @@ class AlterReplicaLogDirTopicResult(Struct):
 
 
 class AlterReplicaLogDirsResponse(Message, key=34, versions=(0, 2), flexible=2):
-    """How each move began."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     results: list[AlterReplicaLogDirTopicResult] = field(array(AlterReplicaLogDirTopicResult))

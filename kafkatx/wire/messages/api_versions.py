@@ -1,11 +1,11 @@
-"""ApiVersions (key 18), versions 0-4: what the broker can do; the first thing that a client asks.
+"""ApiVersions (key 18), versions 0-4: the APIs and versions of a broker; a client's first request.
 
-*   1 adds the throttle time to the reply.
-*   3 is flexible and names the client's software (KIP-511); features are tagged fields (KIP-584).
-*   4 may tell features whose lowest level is 0 (KAFKA-17011); clients of version 3 cannot read those.
+*   1 adds the throttle time to the response.
+*   3 is flexible and has the client's software (KIP-511); features are tagged fields (KIP-584).
+*   4 may have features with a minimum level of 0 (KAFKA-17011), which clients of version 3 cannot read.
 
 The response *header* is never flexible, and an unknown version is answered with a body of version 0 and
-error 35: a client must be able to read the reply before the two have agreed on anything.
+error 35: a client must be able to read the response before any version is agreed on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ApiVersionsRequest(Message, key=18, versions=(0, 4), flexible=3):
 
 
 class ApiVersion(Struct):
-    """One API and the versions of it that are answered, both inclusive."""
+    """One API and its supported versions, both inclusive."""
 
     api_key: int = field(INT16)
     min_version: int = field(INT16)
@@ -29,7 +29,7 @@ class ApiVersion(Struct):
 
 
 class SupportedFeatureKey(Struct):
-    """A feature that the broker could run at these levels."""
+    """A feature and the levels that the broker supports."""
 
     name: str = field(STRING)
     min_version: int = field(INT16)
@@ -37,7 +37,7 @@ class SupportedFeatureKey(Struct):
 
 
 class FinalizedFeatureKey(Struct):
-    """A feature that the whole cluster runs at these levels."""
+    """A feature and the finalized levels of the cluster."""
 
     name: str = field(STRING)
     max_version_level: int = field(INT16)

@@ -1,6 +1,6 @@
-"""ConsumerGroupDescribe (key 69), versions 0-1: groups of KIP-848, with what each member has and shall have.
+"""ConsumerGroupDescribe (key 69), versions 0-1: consumer groups (KIP-848), with the members' assignments.
 
-*   1 tells the protocol of each member (KIP-1099).
+*   1 adds the protocol of each member (KIP-1099).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Assignment(Struct):
 
 
 UNKNOWN_MEMBER, CLASSIC_MEMBER, CONSUMER_MEMBER = -1, 0, 1
-"""The values of ``member_type``: the protocol by which a member came."""
+"""The values of ``member_type``: the protocol of a member."""
 
 
 class Member(Struct):
@@ -65,7 +65,7 @@ class Member(Struct):
 
 
 class DescribedGroup(Struct):
-    """A group, or the error that stands for it."""
+    """A group, or its error."""
 
     error_code: int = field(INT16)
     error_message: str | None = field(nullable(STRING))

@@ -1,8 +1,8 @@
-"""ConsumerGroupHeartbeat (key 68), versions 0-1: the one request of a member under KIP-848.
+"""ConsumerGroupHeartbeat (key 68), versions 0-1: the request of a consumer group's member (KIP-848).
 
 *   A member epoch of 0 joins, -1 leaves, -2 leaves for a while (a static member).
 *   Fields that are null, or -1, have not changed since the member's last heartbeat.
-*   1 adds the subscription by regular expression; from 1 on the member makes its own id.
+*   1 adds the subscription by regular expression; from 1 on the member generates its own id.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TopicPartitions(Struct):
 
 
 class ConsumerGroupHeartbeatRequest(Message, key=68, versions=(0, 1), flexible=0):
-    """Join, stay in or leave a group; ``topic_partitions`` is what the member owns now."""
+    """Join, stay in or leave a group; ``topic_partitions`` are the owned partitions."""
 
     group_id: str = field(STRING)
     member_id: str = field(STRING)
@@ -46,13 +46,13 @@ class ConsumerGroupHeartbeatRequest(Message, key=68, versions=(0, 1), flexible=0
 
 
 class Assignment(Struct):
-    """What a member may consume now."""
+    """The partitions that a member may consume."""
 
     topic_partitions: list[TopicPartitions] = field(array(TopicPartitions))
 
 
 class ConsumerGroupHeartbeatResponse(Message, key=68, versions=(0, 1), flexible=0):
-    """The member's epoch, and its assignment where that is new."""
+    """The member's epoch, and its assignment if that has changed."""
 
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)

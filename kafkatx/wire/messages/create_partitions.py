@@ -1,4 +1,4 @@
-"""CreatePartitions (key 37), versions 0-3: let topics have more partitions.
+"""CreatePartitions (key 37), versions 0-3: add partitions to topics.
 
 2 is flexible; 3 is as 2 (errors by quotas on changes, KIP-599).
 """
@@ -19,13 +19,13 @@ from kafkatx.wire.schema import (
 
 
 class CreatePartitionsAssignment(Struct):
-    """The brokers that shall hold a new partition, the leader first."""
+    """The brokers of a new partition, the leader first."""
 
     broker_ids: list[int] = field(array(INT32))
 
 
 class CreatePartitionsTopic(Struct):
-    """A topic with the number of partitions that it shall have."""
+    """A topic with its new number of partitions."""
 
     name: str = field(STRING)
     count: int = field(INT32)
@@ -33,7 +33,7 @@ class CreatePartitionsTopic(Struct):
 
 
 class CreatePartitionsRequest(Message, key=37, versions=(0, 3), flexible=2):
-    """Add partitions, or only say whether they could be."""
+    """Add partitions, or only validate the request."""
 
     topics: list[CreatePartitionsTopic] = field(array(CreatePartitionsTopic))
     timeout_ms: int = field(INT32)
@@ -41,7 +41,7 @@ class CreatePartitionsRequest(Message, key=37, versions=(0, 3), flexible=2):
 
 
 class CreatePartitionsTopicResult(Struct):
-    """What became of one topic."""
+    """The result for one topic."""
 
     name: str = field(STRING)
     error_code: int = field(INT16)
@@ -49,7 +49,7 @@ class CreatePartitionsTopicResult(Struct):
 
 
 class CreatePartitionsResponse(Message, key=37, versions=(0, 3), flexible=2):
-    """What became of the topics."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     results: list[CreatePartitionsTopicResult] = field(array(CreatePartitionsTopicResult))

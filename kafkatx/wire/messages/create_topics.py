@@ -1,8 +1,8 @@
 """CreateTopics (key 19), versions 0-7.
 
 *   1 adds validation without creation and error messages, 2 the throttle time.
-*   From 4 on -1 partitions or replicas stand for the broker's defaults (KIP-464).
-*   5 is flexible and answers with what was made (KIP-525); 7 answers the topic's id.
+*   From 4 on -1 partitions or replicas means the broker's defaults (KIP-464).
+*   5 is flexible and returns the topic's properties (KIP-525); 7 returns the topic's id.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from kafkatx.wire.schema import (
 
 
 class CreatableReplicaAssignment(Struct):
-    """The brokers that shall hold a partition, the leader first."""
+    """The brokers of a partition, the leader first."""
 
     partition_index: int = field(INT32)
     broker_ids: list[int] = field(array(INT32))
 
 
 class CreatableTopicConfig(Struct):
-    """A setting of the new topic."""
+    """A config of the new topic."""
 
     name: str = field(STRING)
     value: str | None = field(nullable(STRING))
@@ -50,7 +50,7 @@ class CreatableTopic(Struct):
 
 
 class CreateTopicsRequest(Message, key=19, versions=(0, 7), flexible=5):
-    """Create topics, or only say whether they could be."""
+    """Create topics, or only validate the request."""
 
     topics: list[CreatableTopic] = field(array(CreatableTopic))
     timeout_ms: int = field(INT32, default=60000)
@@ -58,7 +58,7 @@ class CreateTopicsRequest(Message, key=19, versions=(0, 7), flexible=5):
 
 
 class CreatableTopicConfigs(Struct):
-    """A setting that the new topic has."""
+    """A config that the new topic has."""
 
     name: str = field(STRING)
     value: str | None = field(nullable(STRING))
@@ -68,7 +68,7 @@ class CreatableTopicConfigs(Struct):
 
 
 class CreatableTopicResult(Struct):
-    """What became of one topic."""
+    """The result for one topic."""
 
     name: str = field(STRING)
     topic_id: uuid.UUID = field(UUID, since=7, default=NULL_UUID)
@@ -81,7 +81,7 @@ class CreatableTopicResult(Struct):
 
 
 class CreateTopicsResponse(Message, key=19, versions=(0, 7), flexible=5):
-    """What became of the topics."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32, since=2)
     topics: list[CreatableTopicResult] = field(array(CreatableTopicResult))

@@ -20,14 +20,14 @@ class DeleteGroupsRequest(Message, key=42, versions=(0, 2), flexible=2):
 
 
 class DeletableGroupResult(Struct):
-    """What became of one group."""
+    """The result for one group."""
 
     group_id: str = field(STRING)
     error_code: int = field(INT16)
 
 
 class DeleteGroupsResponse(Message, key=42, versions=(0, 2), flexible=2):
-    """What became of the groups."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     results: list[DeletableGroupResult] = field(array(DeletableGroupResult))

@@ -1,4 +1,4 @@
-"""DeleteRecords (key 21), versions 0-2: move the start of partitions (KIP-107). Version 2 is flexible."""
+"""DeleteRecords (key 21), versions 0-2: delete records before an offset (KIP-107). Version 2 is flexible."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kafkatx.wire.schema import INT16, INT32, INT64, STRING, Message, Struct, ar
 
 
 class DeleteRecordsPartition(Struct):
-    """All below ``offset`` is to go; -1 stands for the high watermark."""
+    """Delete the records below ``offset``; -1 means the high watermark."""
 
     partition_index: int = field(INT32)
     offset: int = field(INT64)
@@ -27,7 +27,7 @@ class DeleteRecordsRequest(Message, key=21, versions=(0, 2), flexible=2):
 
 
 class DeleteRecordsPartitionResult(Struct):
-    """The first offset that is left, -1 with an error."""
+    """The new log start offset; -1 on an error."""
 
     partition_index: int = field(INT32)
     low_watermark: int = field(INT64)
@@ -35,14 +35,14 @@ class DeleteRecordsPartitionResult(Struct):
 
 
 class DeleteRecordsTopicResult(Struct):
-    """What became of one topic's partitions."""
+    """The results for one topic's partitions."""
 
     name: str = field(STRING)
     partitions: list[DeleteRecordsPartitionResult] = field(array(DeleteRecordsPartitionResult))
 
 
 class DeleteRecordsResponse(Message, key=21, versions=(0, 2), flexible=2):
-    """What became of the partitions."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     topics: list[DeleteRecordsTopicResult] = field(array(DeleteRecordsTopicResult))

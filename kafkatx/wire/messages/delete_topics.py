@@ -1,7 +1,7 @@
 """DeleteTopics (key 20), versions 0-6.
 
 *   1 adds the throttle time, 5 error messages; 4 is flexible.
-*   6 names topics by name or by id (``topics`` in place of ``topic_names``).
+*   6 has topics by name or by id (``topics`` in place of ``topic_names``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kafkatx.wire.schema import (
 
 
 class DeleteTopicState(Struct):
-    """A topic to delete, by name or, where that is None, by id."""
+    """A topic to delete, by name, or by id if the name is None."""
 
     name: str | None = field(nullable(STRING))
     topic_id: uuid.UUID = field(UUID, default=NULL_UUID)
@@ -38,7 +38,7 @@ class DeleteTopicsRequest(Message, key=20, versions=(0, 6), flexible=4):
 
 
 class DeletableTopicResult(Struct):
-    """What became of one topic."""
+    """The result for one topic."""
 
     name: str | None = field(nullable(STRING), nullable_since=6)
     topic_id: uuid.UUID = field(UUID, since=6, default=NULL_UUID)
@@ -47,7 +47,7 @@ class DeletableTopicResult(Struct):
 
 
 class DeleteTopicsResponse(Message, key=20, versions=(0, 6), flexible=4):
-    """What became of the topics."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32, since=1)
     responses: list[DeletableTopicResult] = field(array(DeletableTopicResult))

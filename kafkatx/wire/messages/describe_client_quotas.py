@@ -21,7 +21,7 @@ from kafkatx.wire.schema import (
 
 
 class ComponentData(Struct):
-    """Which entities of a type: 0 of this name, 1 the default, 2 any that is named."""
+    """A filter for entities of a type: 0 with this name, 1 the default, 2 any with a name."""
 
     entity_type: str = field(STRING)
     match_type: int = field(INT8)
@@ -29,7 +29,7 @@ class ComponentData(Struct):
 
 
 class DescribeClientQuotasRequest(Message, key=48, versions=(0, 1), flexible=1):
-    """Ask for quotas; strict: of entities that have no other part."""
+    """Request quotas; strict: only of entities without other components."""
 
     components: list[ComponentData] = field(array(ComponentData))
     strict: bool = field(BOOLEAN)

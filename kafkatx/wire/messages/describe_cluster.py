@@ -1,7 +1,7 @@
 """DescribeCluster (key 60), versions 0-2: the brokers and the controller, without topics.
 
-*   Flexible from the first version on; 1 tells brokers from controllers (KIP-919), 2 fenced brokers
-    from others (KIP-1073).
+*   Flexible from the first version on; 1 adds the type of endpoints (KIP-919), 2 fenced brokers
+    (KIP-1073).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from kafkatx.wire.schema import BOOLEAN, INT8, INT16, INT32, STRING, Message, St
 
 
 class DescribeClusterRequest(Message, key=60, versions=(0, 2), flexible=0):
-    """Ask for the cluster's nodes. ``endpoint_type``: 1 brokers, 2 controllers."""
+    """Request the cluster's nodes. ``endpoint_type``: 1 brokers, 2 controllers."""
 
     include_cluster_authorized_operations: bool = field(BOOLEAN)
     endpoint_type: int = field(INT8, since=1, default=1)

@@ -1,6 +1,6 @@
-"""DescribeConfigs (key 32), versions 0-4: the settings of topics and brokers.
+"""DescribeConfigs (key 32), versions 0-4: the configs of topics and brokers.
 
-*   0 says whether a value is the default; from 1 on its source and synonyms say it (KIP-226).
+*   0 has a flag for default values; from 1 on there are sources and synonyms (KIP-226).
 *   3 adds types and documentation (KIP-569); 4 is flexible.
 """
 
@@ -10,7 +10,7 @@ from kafkatx.wire.schema import BOOLEAN, INT8, INT16, INT32, STRING, Message, St
 
 
 class DescribeConfigsResource(Struct):
-    """A topic (type 2) or broker (type 4), and the settings asked for (None: all)."""
+    """A topic (type 2) or broker (type 4), and the requested configs (None: all)."""
 
     resource_type: int = field(INT8)
     resource_name: str = field(STRING)
@@ -26,7 +26,7 @@ class DescribeConfigsRequest(Message, key=32, versions=(0, 4), flexible=4):
 
 
 class DescribeConfigsSynonym(Struct):
-    """Another setting that would give the value if the nearer ones were not set."""
+    """Another name that sets the value if those before it are not set."""
 
     name: str = field(STRING)
     value: str | None = field(nullable(STRING))
@@ -48,7 +48,7 @@ class DescribeConfigsResourceResult(Struct):
 
 
 class DescribeConfigsResult(Struct):
-    """The settings of one resource."""
+    """The configs of one resource."""
 
     error_code: int = field(INT16)
     error_message: str | None = field(nullable(STRING))

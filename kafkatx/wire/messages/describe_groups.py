@@ -1,7 +1,7 @@
 """DescribeGroups (key 15), versions 0-6: groups of the classic protocol with their members.
 
 *   1 adds the throttle time, 3 authorized operations, 4 the instance id (KIP-345); 5 is flexible.
-*   6 answers GROUP_ID_NOT_FOUND with a message where older versions tell of a dead group (KIP-1043).
+*   6 returns GROUP_ID_NOT_FOUND with a message for an unknown group; before it is Dead (KIP-1043).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DescribedGroupMember(Struct):
 
 
 class DescribedGroup(Struct):
-    """A group; one that is not there has the state ``Dead``."""
+    """A group; an unknown one has the state ``Dead``."""
 
     error_code: int = field(INT16)
     error_message: str | None = field(nullable(STRING), since=6)

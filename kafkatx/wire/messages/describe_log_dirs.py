@@ -1,6 +1,6 @@
-"""DescribeLogDirs (key 35), versions 0-4: what lies in a broker's log dirs (KIP-113).
+"""DescribeLogDirs (key 35), versions 0-4: the contents of a broker's log dirs (KIP-113).
 
-*   2 is flexible; 3 adds an error of the whole reply, 4 the size of each dir's volume (KIP-827).
+*   2 is flexible; 3 adds an error of the whole response, 4 the size of each dir's volume (KIP-827).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DescribeLogDirsRequest(Message, key=35, versions=(0, 4), flexible=2):
 
 
 class DescribeLogDirsPartition(Struct):
-    """A partition's size in bytes, and how many records its log lacks of what it copies."""
+    """A partition's size in bytes and, while it is being moved, the offset lag of the copy."""
 
     partition_index: int = field(INT32)
     partition_size: int = field(INT64)

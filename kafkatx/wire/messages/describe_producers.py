@@ -29,7 +29,7 @@ class DescribeProducersRequest(Message, key=61, versions=(0, 0), flexible=0):
 
 
 class ProducerState(Struct):
-    """A producer; -1 stands for what it does not have."""
+    """A producer; -1 means a missing value."""
 
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT32)

@@ -1,4 +1,4 @@
-"""DescribeQuorum (key 55), versions 0-2: who votes on the cluster's metadata (KIP-595).
+"""DescribeQuorum (key 55), versions 0-2: the voters of the metadata quorum (KIP-595).
 
 *   Flexible from the first version on; 1 adds the times of a replica's last fetch (KIP-836), 2 messages,
     directory ids and the voters' addresses (KIP-853).
@@ -38,13 +38,13 @@ class TopicRequest(Struct):
 
 
 class DescribeQuorumRequest(Message, key=55, versions=(0, 2), flexible=0):
-    """Ask for the quorum of partitions; only ``__cluster_metadata``-0 has one."""
+    """Request the quorum of partitions; only ``__cluster_metadata``-0 has one."""
 
     topics: list[TopicRequest] = field(array(TopicRequest))
 
 
 class ReplicaState(Struct):
-    """A voter or observer, and how far it has come."""
+    """A voter or observer, with its log end offset."""
 
     replica_id: int = field(INT32)
     replica_directory_id: uuid.UUID = field(UUID, since=2, default=NULL_UUID)

@@ -33,7 +33,7 @@ class Cursor(Struct):
 
 
 class DescribeTopicPartitionsRequest(Message, key=75, versions=(0, 0), flexible=0):
-    """Ask for a page of partitions; without topics, of all of them."""
+    """Request a page of partitions; without topics, of all topics."""
 
     topics: list[TopicRequest] = field(array(TopicRequest))
     response_partition_limit: int = field(INT32, default=2000)
@@ -55,7 +55,7 @@ class DescribeTopicPartitionsResponsePartition(Struct):
 
 
 class DescribeTopicPartitionsResponseTopic(Struct):
-    """A topic, or the error that stands for it."""
+    """A topic, or its error."""
 
     error_code: int = field(INT16)
     name: str | None = field(nullable(STRING))
@@ -68,7 +68,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
 
 
 class DescribeTopicPartitionsResponse(Message, key=75, versions=(0, 0), flexible=0):
-    """A page of topics, in the order of their names; with ``next_cursor`` there is another page."""
+    """A page of topics, in the order of their names; ``next_cursor`` is set if there is another page."""
 
     throttle_time_ms: int = field(INT32)
     topics: list[DescribeTopicPartitionsResponseTopic] = field(array(DescribeTopicPartitionsResponseTopic))

@@ -1,6 +1,6 @@
-"""ElectLeaders (key 43), versions 0-2: have the preferred, or any, replica lead (KIP-183, KIP-460).
+"""ElectLeaders (key 43), versions 0-2: elect the preferred, or any, replica as leader (KIP-183, KIP-460).
 
-1 adds the kind of election, 2 is flexible.
+1 adds the type of election, 2 is flexible.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ElectLeadersRequest(Message, key=43, versions=(0, 2), flexible=2):
 
 
 class PartitionResult(Struct):
-    """What became of one partition."""
+    """The result for one partition."""
 
     partition_id: int = field(INT32)
     error_code: int = field(INT16)
@@ -49,7 +49,7 @@ class ReplicaElectionResult(Struct):
 
 
 class ElectLeadersResponse(Message, key=43, versions=(0, 2), flexible=2):
-    """What became of the partitions."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16, since=1)

@@ -1,13 +1,13 @@
 """Fetch (key 1), versions 0-16: records from partitions.
 
 *   0-1 expect magic 0, 2-3 at most magic 1, from 4 on magic 2; zstd needs 10.
-*   1 adds the throttle time, 3 the limit of the whole reply, 4 the isolation level and aborted
+*   1 adds the throttle time, 3 the limit of the whole response, 4 the isolation level and aborted
     transactions, 5 the log start offset, 7 sessions (KIP-227), 9 the leader epoch (KIP-320), 11 racks and
     the preferred replica (KIP-392).
-*   12 is flexible and tells diverging epochs, leaders and snapshots in tagged fields (KIP-595).
-*   13 names topics by their ids (KIP-516).
-*   14 knows the error OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405); in 15 a follower tells itself in a tagged
-    field (KIP-903); 16 adds the addresses of new leaders (KIP-951).
+*   12 is flexible and has diverging epochs, leaders and snapshots in tagged fields (KIP-595).
+*   13 has topic ids in place of names (KIP-516).
+*   14 has the error OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405); in 15 the follower is in a tagged field
+    (KIP-903); 16 adds the addresses of new leaders (KIP-951).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kafkatx.wire.schema import (
 
 
 class FetchPartition(Struct):
-    """Where in a partition to read, and at most how much of it."""
+    """The offset to read a partition from, and the maximum size."""
 
     partition: int = field(INT32)
     current_leader_epoch: int = field(INT32, since=9, default=-1)
@@ -52,7 +52,7 @@ class FetchTopic(Struct):
 
 
 class ForgottenTopic(Struct):
-    """Partitions that a session is to fetch no longer."""
+    """Partitions to remove from a session."""
 
     topic: str = field(STRING, until=12)
     topic_id: uuid.UUID = field(UUID, since=13, default=NULL_UUID)
@@ -60,14 +60,14 @@ class ForgottenTopic(Struct):
 
 
 class ReplicaState(Struct):
-    """The follower that fetches; a consumer sends none."""
+    """The fetching follower; a consumer sends none."""
 
     replica_id: int = field(INT32, default=-1)
     replica_epoch: int = field(INT64, default=-1)
 
 
 class FetchRequest(Message, key=1, versions=(0, 16), flexible=12):
-    """Read records; the reply may wait for ``min_bytes`` as long as ``max_wait_ms``."""
+    """Read records; the broker waits up to ``max_wait_ms`` for ``min_bytes``."""
 
     cluster_id: str | None = field(nullable(STRING), since=12, tag=0)
     replica_id: int = field(INT32, until=14, default=-1)
@@ -84,7 +84,7 @@ class FetchRequest(Message, key=1, versions=(0, 16), flexible=12):
 
 
 class EpochEndOffset(Struct):
-    """Where the log of a follower diverges from its leader's."""
+    """The point where a follower's log diverges from its leader's."""
 
     epoch: int = field(INT32, default=-1)
     end_offset: int = field(INT64, default=-1)
@@ -105,7 +105,7 @@ class SnapshotId(Struct):
 
 
 class AbortedTransaction(Struct):
-    """A producer whose records from an offset on are to be skipped."""
+    """A producer and the offset from which its records must be skipped."""
 
     producer_id: int = field(INT64)
     first_offset: int = field(INT64)
@@ -147,7 +147,7 @@ class NodeEndpoint(Struct):
 
 
 class FetchResponse(Message, key=1, versions=(0, 16), flexible=12):
-    """The records; each partition's are the log's own bytes."""
+    """The records; those of each partition are the log's bytes."""
 
     throttle_time_ms: int = field(INT32, since=1)
     error_code: int = field(INT16, since=7)

@@ -1,7 +1,7 @@
-"""FindCoordinator (key 10), versions 0-4: which broker coordinates a group.
+"""FindCoordinator (key 10), versions 0-4: the coordinator of a group.
 
-*   0 is the ConsumerMetadata request of Kafka 0.8; 1 can ask for transactions, too, and says why not.
-*   3 is flexible; 4 asks for several keys at once (KIP-699).
+*   0 is the ConsumerMetadata request of Kafka 0.8; 1 adds transactions and error messages.
+*   3 is flexible; 4 has several keys in one request (KIP-699).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kafkatx.wire.schema import (
 
 
 class FindCoordinatorRequest(Message, key=10, versions=(0, 4), flexible=3):
-    """Ask by the id of a group (key type 0) or of a transaction (1)."""
+    """Request the coordinator of a group (key type 0) or a transactional id (1)."""
 
     key: str = field(STRING, until=3)
     key_type: int = field(INT8, since=1)

@@ -1,4 +1,4 @@
-"""Heartbeat (key 12), versions 0-4: a member lives; the answer tells whether it must join again.
+"""Heartbeat (key 12), versions 0-4: extends a member's session; tells it whether to join again.
 
 *   1 adds the throttle time, 3 the instance id (KIP-345); 4 is flexible.
 """
@@ -25,7 +25,7 @@ class HeartbeatRequest(Message, key=12, versions=(0, 4), flexible=4):
 
 
 class HeartbeatResponse(Message, key=12, versions=(0, 4), flexible=4):
-    """NONE, REBALANCE_IN_PROGRESS, or why it is no member."""
+    """NONE, REBALANCE_IN_PROGRESS, or the error of the member."""
 
     throttle_time_ms: int = field(INT32, since=1)
     error_code: int = field(INT16)

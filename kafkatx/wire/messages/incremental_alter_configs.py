@@ -17,7 +17,7 @@ from kafkatx.wire.schema import (
 
 
 class AlterableConfig(Struct):
-    """A change: 0 sets, 1 deletes, 2 appends to a list, 3 takes from a list."""
+    """A change: 0 sets, 1 deletes, 2 appends to a list, 3 subtracts from a list."""
 
     name: str = field(STRING)
     config_operation: int = field(INT8)
@@ -33,14 +33,14 @@ class AlterConfigsResource(Struct):
 
 
 class IncrementalAlterConfigsRequest(Message, key=44, versions=(0, 1), flexible=1):
-    """Change configs, or only say whether they could be."""
+    """Change configs, or only validate the changes."""
 
     resources: list[AlterConfigsResource] = field(array(AlterConfigsResource))
     validate_only: bool = field(BOOLEAN)
 
 
 class AlterConfigsResourceResponse(Struct):
-    """What became of one resource."""
+    """The result for one resource."""
 
     error_code: int = field(INT16)
     error_message: str | None = field(nullable(STRING))
@@ -49,7 +49,7 @@ class AlterConfigsResourceResponse(Struct):
 
 
 class IncrementalAlterConfigsResponse(Message, key=44, versions=(0, 1), flexible=1):
-    """What became of the resources."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     responses: list[AlterConfigsResourceResponse] = field(array(AlterConfigsResourceResponse))

@@ -1,6 +1,6 @@
 """InitProducerId (key 22), versions 0-5: an id for an idempotent or transactional producer.
 
-*   2 is flexible; 3 tells the id and epoch that the producer has (KIP-360); 4 may answer PRODUCER_FENCED,
+*   2 is flexible; 3 adds the producer's current id and epoch (KIP-360); 4 may return PRODUCER_FENCED,
     5 TRANSACTION_ABORTABLE (KIP-890).
 """
 
@@ -10,7 +10,7 @@ from kafkatx.wire.schema import INT16, INT32, INT64, STRING, Message, field, nul
 
 
 class InitProducerIdRequest(Message, key=22, versions=(0, 5), flexible=2):
-    """Ask for a producer id; without a transactional id it is for idempotence alone."""
+    """Request a producer id; without a transactional id it is for idempotence only."""
 
     transactional_id: str | None = field(nullable(STRING))
     transaction_timeout_ms: int = field(INT32)

@@ -1,9 +1,9 @@
-"""JoinGroup (key 11), versions 0-9: become, or stay, a member while the group rebalances.
+"""JoinGroup (key 11), versions 0-9: join a group, or join again during a rebalance.
 
-*   1 tells the rebalance time-out apart from the session time-out; 2 adds the throttle time.
-*   From 4 on a member without an id is given one, and must join again with it (KIP-394).
-*   5 adds the instance id of static members (KIP-345); 6 is flexible; 7 answers the protocol type (KIP-559).
-*   8 adds a reason (KIP-800), 9 lets a leader skip the assignment (KIP-814).
+*   1 adds the rebalance time-out, separate from the session time-out; 2 adds the throttle time.
+*   From 4 on a member without an id gets one, and must join again with it (KIP-394).
+*   5 adds the instance id of static members (KIP-345); 6 is flexible; 7 returns the protocol type (KIP-559).
+*   8 adds a reason (KIP-800), 9 lets the leader skip the assignment (KIP-814).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kafkatx.wire.schema import (
 
 
 class JoinGroupRequestProtocol(Struct):
-    """A way to assign that the member knows, with its subscription in that protocol's bytes."""
+    """A protocol that the member offers, with its metadata in that protocol."""
 
     name: str = field(STRING)
     metadata: bytes = field(BYTES)
 
 
 class JoinGroupRequest(Message, key=11, versions=(0, 9), flexible=6):
-    """Join. An empty member id is a new member."""
+    """Join a group. A new member has an empty member id."""
 
     group_id: str = field(STRING)
     session_timeout_ms: int = field(INT32)
@@ -43,7 +43,7 @@ class JoinGroupRequest(Message, key=11, versions=(0, 9), flexible=6):
 
 
 class JoinGroupResponseMember(Struct):
-    """A member as the leader must know it."""
+    """A member with the metadata that the leader needs."""
 
     member_id: str = field(STRING)
     group_instance_id: str | None = field(nullable(STRING), since=5)

@@ -1,6 +1,6 @@
 """LeaveGroup (key 13), versions 0-5: members leave.
 
-*   0-2: one member, by its id. 3: several, also static ones by their instance ids (KIP-345).
+*   0-2: one member, by its id. 3: several members, static ones also by their instance ids (KIP-345).
 *   4 is flexible; 5 adds reasons (KIP-800).
 """
 
@@ -35,7 +35,7 @@ class LeaveGroupRequest(Message, key=13, versions=(0, 5), flexible=4):
 
 
 class MemberResponse(Struct):
-    """What became of one of them."""
+    """The result for one member."""
 
     member_id: str = field(STRING)
     group_instance_id: str | None = field(nullable(STRING))
@@ -43,7 +43,7 @@ class MemberResponse(Struct):
 
 
 class LeaveGroupResponse(Message, key=13, versions=(0, 5), flexible=4):
-    """What became of them."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32, since=1)
     error_code: int = field(INT16)

@@ -1,7 +1,7 @@
-"""ListConfigResources (key 74), versions 0-1: what has configs (KIP-1142).
+"""ListConfigResources (key 74), versions 0-1: the resources that have configs (KIP-1142).
 
-*   Version 0 is ListClientMetricsResources (KIP-1000) and knows client metrics alone; 1 asks by types. Both
-    are flexible.
+*   Version 0 is ListClientMetricsResources (KIP-1000) and lists client metrics only; 1 has a filter by
+    type. Both are flexible.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ CLIENT_METRICS = 16
 
 
 class ListConfigResourcesRequest(Message, key=74, versions=(0, 1), flexible=0):
-    """Ask for the resources of some types; an empty list: of all types."""
+    """Request the resources of some types; an empty list: of all types."""
 
     resource_types: list[int] = field(array(INT8), since=1)
 

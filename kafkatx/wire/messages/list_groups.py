@@ -17,7 +17,7 @@ from kafkatx.wire.schema import (
 
 
 class ListGroupsRequest(Message, key=16, versions=(0, 5), flexible=3):
-    """Ask for all groups, or for those in some states or of some types."""
+    """Request all groups, or those in some states or of some types."""
 
     states_filter: list[str] = field(array(STRING), since=4)
     types_filter: list[str] = field(array(STRING), since=5)

@@ -1,10 +1,10 @@
-"""ListOffsets (key 2), versions 0-11: which offset belongs to a time.
+"""ListOffsets (key 2), versions 0-11: find offsets by timestamp.
 
-*   0 answers a list of offsets, segment by segment, newest first (``max_num_offsets``,
+*   0 returns a list of offsets, one per segment, newest first (``max_num_offsets``,
     ``old_style_offsets``); from 1 on there is one offset with its timestamp.
-*   2 adds the isolation level and the throttle time, 4 leader epochs; 6 is flexible; 7 knows the
+*   2 adds the isolation level and the throttle time, 4 leader epochs; 6 is flexible; 7 has the
     timestamp -3 (KIP-734).
-*   8 knows -4 (KIP-405), 9 -5 (KIP-1005), 10 a time limit for remote storage (KIP-1075), 11 -6 (KIP-1023).
+*   8 has -4 (KIP-405), 9 -5 (KIP-1005), 10 a time limit for remote storage (KIP-1075), 11 -6 (KIP-1023).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 
 
 class ListOffsetsPartition(Struct):
-    """The time asked for: milliseconds, or -1 the end, -2 the start, -3 the record with the largest."""
+    """The requested timestamp in ms; -1 the log end, -2 the log start, -3 the largest timestamp."""
 
     partition_index: int = field(INT32)
     current_leader_epoch: int = field(INT32, since=4, default=-1)
@@ -36,7 +36,7 @@ class ListOffsetsTopic(Struct):
 
 
 class ListOffsetsRequest(Message, key=2, versions=(0, 11), flexible=6):
-    """Ask for offsets by time. ``replica_id`` is -1 for a consumer."""
+    """Request offsets by timestamp. ``replica_id`` is -1 for a consumer."""
 
     replica_id: int = field(INT32)
     isolation_level: int = field(INT8, since=2)
@@ -45,7 +45,7 @@ class ListOffsetsRequest(Message, key=2, versions=(0, 11), flexible=6):
 
 
 class ListOffsetsPartitionResponse(Struct):
-    """One partition's offset, or -1 where no record is that young."""
+    """One partition's offset, or -1 if no record has that timestamp or a later one."""
 
     partition_index: int = field(INT32)
     error_code: int = field(INT16)

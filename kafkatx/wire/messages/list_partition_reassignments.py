@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (key 46), version 0: the reassignments that are under way (KIP-455)."""
+"""ListPartitionReassignments (key 46), version 0: the ongoing reassignments (KIP-455)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ListPartitionReassignmentsTopics(Struct):
 
 
 class ListPartitionReassignmentsRequest(Message, key=46, versions=(0, 0), flexible=0):
-    """Ask for reassignments; null topics are all."""
+    """Request reassignments; null topics means all."""
 
     timeout_ms: int = field(INT32, default=60000)
     topics: list[ListPartitionReassignmentsTopics] | None = field(
@@ -31,7 +31,7 @@ class ListPartitionReassignmentsRequest(Message, key=46, versions=(0, 0), flexib
 
 
 class OngoingPartitionReassignment(Struct):
-    """A partition that moves."""
+    """A partition that is being reassigned."""
 
     partition_index: int = field(INT32)
     replicas: list[int] = field(array(INT32))

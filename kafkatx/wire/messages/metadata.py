@@ -1,11 +1,11 @@
 """Metadata (key 3), versions 0-13: the brokers, and the topics with their partitions and leaders.
 
-*   0: an empty list of topics asks for all of them; from 1 on null does, and an empty list asks for none.
-*   1 adds racks, the controller and whether a topic is internal; 2 the cluster id; 3 the throttle time.
-*   4 lets the client forbid that topics be created; 5 tells the offline replicas; 7 the leader epoch.
-*   8 adds authorized operations; the cluster's are gone again in 11.
-*   9 is flexible; 10 adds topic ids, 12 lets a topic be asked for by its id alone (name null).
-*   13 has an error of the whole reply (KIP-1102).
+*   0: an empty list of topics requests all topics; from 1 on null does, and an empty list requests none.
+*   1 adds racks, the controller and internal topics; 2 the cluster id; 3 the throttle time.
+*   4 lets the client forbid the creation of topics; 5 adds offline replicas; 7 the leader epoch.
+*   8 adds authorized operations; 11 removes the cluster's.
+*   9 is flexible; 10 adds topic ids, 12 allows requests by topic id alone (name null).
+*   13 has an error of the whole response (KIP-1102).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from kafkatx.wire.schema import (
 )
 
 NO_OPERATIONS = -(2**31)
-"""Stands for authorized operations that were not asked for."""
+"""The value of authorized operations that were not requested."""
 
 
 class MetadataRequestTopic(Struct):
-    """A topic asked for, by name or by id."""
+    """A requested topic, by name or by id."""
 
     topic_id: uuid.UUID = field(UUID, since=10, default=NULL_UUID)
     name: str | None = field(nullable(STRING), nullable_since=10)
@@ -68,7 +68,7 @@ class MetadataResponsePartition(Struct):
 
 
 class MetadataResponseTopic(Struct):
-    """A topic, or the error that stands for it."""
+    """A topic, or its error."""
 
     error_code: int = field(INT16)
     name: str | None = field(nullable(STRING), nullable_since=12)

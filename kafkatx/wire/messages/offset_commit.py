@@ -1,9 +1,9 @@
-"""OffsetCommit (key 8), versions 0-9: write down how far a group has come.
+"""OffsetCommit (key 8), versions 0-9: store the committed offsets of a group.
 
 *   0 has neither member nor generation; 1 adds them and a timestamp for each offset, which 2 replaces by one
-    retention time for all; that is gone in 5.
+    retention time for all; 5 removes that.
 *   3 adds the throttle time, 6 leader epochs, 7 the instance id of static members (KIP-345).
-*   8 is flexible; 9 is the same with a member epoch for the generation (KIP-848).
+*   8 is flexible; 9 has a member epoch in place of the generation (KIP-848).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafkatx.wire.schema import (
 
 
 class OffsetCommitRequestPartition(Struct):
-    """The offset to read next, and a text that comes back with it."""
+    """The offset to read next, and metadata that is returned with it."""
 
     partition_index: int = field(INT32)
     committed_offset: int = field(INT64)
@@ -39,7 +39,7 @@ class OffsetCommitRequestTopic(Struct):
 
 
 class OffsetCommitRequest(Message, key=8, versions=(0, 9), flexible=8):
-    """Commit offsets; a generation of -1 without a member is a commit from outside of the group."""
+    """Commit offsets; a generation of -1 without a member is a commit without membership."""
 
     group_id: str = field(STRING)
     generation_id_or_member_epoch: int = field(INT32, since=1, default=-1)
@@ -50,7 +50,7 @@ class OffsetCommitRequest(Message, key=8, versions=(0, 9), flexible=8):
 
 
 class OffsetCommitResponsePartition(Struct):
-    """Whether one offset was committed."""
+    """The result for one offset."""
 
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
@@ -64,7 +64,7 @@ class OffsetCommitResponseTopic(Struct):
 
 
 class OffsetCommitResponse(Message, key=8, versions=(0, 9), flexible=8):
-    """Which offsets were committed."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32, since=3)
     topics: list[OffsetCommitResponseTopic] = field(array(OffsetCommitResponseTopic))

@@ -1,4 +1,4 @@
-"""OffsetDelete (key 47), version 0: forget committed offsets of a group (KIP-496). It is never flexible."""
+"""OffsetDelete (key 47), version 0: delete committed offsets of a group (KIP-496). It is never flexible."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OffsetDeleteRequest(Message, key=47, versions=(0, 0), flexible=NEVER_FLEXI
 
 
 class OffsetDeleteResponsePartition(Struct):
-    """What became of one offset."""
+    """The result for one offset."""
 
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
@@ -49,7 +49,7 @@ class OffsetDeleteResponseTopic(Struct):
 
 
 class OffsetDeleteResponse(Message, key=47, versions=(0, 0), flexible=NEVER_FLEXIBLE):
-    """What became of the offsets."""
+    """The results."""
 
     error_code: int = field(INT16)
     throttle_time_ms: int = field(INT32)

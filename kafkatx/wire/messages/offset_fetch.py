@@ -1,9 +1,9 @@
 """OffsetFetch (key 9), versions 0-9: the offsets that groups have committed.
 
-*   0 reads what Kafka 0.8.1 kept in ZooKeeper; its bytes are those of 1.
-*   2 takes null for all topics, and an error for the whole; 3 adds the throttle time, 5 leader epochs.
-*   6 is flexible; 7 can insist on offsets that no transaction may change any more (KIP-447).
-*   8 asks for several groups at once, 9 as a member with its epoch (KIP-848).
+*   0 reads the offsets that Kafka 0.8.1 stored in ZooKeeper; its format is that of 1.
+*   2 has null for all topics, and an error of the whole response; 3 adds the throttle time, 5 leader epochs.
+*   6 is flexible; 7 can require stable offsets, without pending transactions (KIP-447).
+*   8 has several groups in one request, 9 a member and its epoch (KIP-848).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OffsetFetchRequestTopics(Struct):
 
 
 class OffsetFetchRequestGroup(Struct):
-    """One group; null topics are all that it has offsets for."""
+    """One group; null topics means all topics with offsets."""
 
     group_id: str = field(STRING)
     member_id: str | None = field(nullable(STRING), since=9)
@@ -46,7 +46,7 @@ class OffsetFetchRequestGroup(Struct):
 
 
 class OffsetFetchRequest(Message, key=9, versions=(0, 9), flexible=6):
-    """Ask for offsets: of one group, or from version 8 on of several."""
+    """Request the offsets of one group, or from version 8 on of several."""
 
     group_id: str = field(STRING, until=7)
     topics: list[OffsetFetchRequestTopic] | None = field(
@@ -57,7 +57,7 @@ class OffsetFetchRequest(Message, key=9, versions=(0, 9), flexible=6):
 
 
 class OffsetFetchResponsePartition(Struct):
-    """An offset with its text; offset -1 where none was committed."""
+    """An offset with its metadata; -1 if none was committed."""
 
     partition_index: int = field(INT32)
     committed_offset: int = field(INT64)
@@ -74,7 +74,7 @@ class OffsetFetchResponseTopic(Struct):
 
 
 class OffsetFetchResponsePartitions(Struct):
-    """As :class:`OffsetFetchResponsePartition`, from version 8 on."""
+    """An offset with its metadata, from version 8 on."""
 
     partition_index: int = field(INT32)
     committed_offset: int = field(INT64)

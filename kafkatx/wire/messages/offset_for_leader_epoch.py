@@ -1,6 +1,6 @@
-"""OffsetForLeaderEpoch (key 23), versions 0-4: where a leader epoch ends (KIP-101, KIP-320).
+"""OffsetForLeaderEpoch (key 23), versions 0-4: the end offset of a leader epoch (KIP-101, KIP-320).
 
-*   1 answers the epoch, 2 adds the client's epoch and the throttle time, 3 the replica id; 4 is flexible.
+*   1 returns the epoch, 2 adds the client's epoch and the throttle time, 3 the replica id; 4 is flexible.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from kafkatx.wire.schema import INT16, INT32, INT64, STRING, Message, Struct, ar
 
 
 class OffsetForLeaderPartition(Struct):
-    """The epoch asked for."""
+    """A partition and the requested epoch."""
 
     partition: int = field(INT32)
     current_leader_epoch: int = field(INT32, since=2, default=-1)
@@ -24,14 +24,14 @@ class OffsetForLeaderTopic(Struct):
 
 
 class OffsetForLeaderEpochRequest(Message, key=23, versions=(0, 4), flexible=4):
-    """Ask where epochs end. ``replica_id``: -1 a consumer, -2 one that debugs."""
+    """Request the ends of epochs. ``replica_id``: -1 a consumer, -2 a debugging consumer."""
 
     replica_id: int = field(INT32, since=3, default=-2)
     topics: list[OffsetForLeaderTopic] = field(array(OffsetForLeaderTopic))
 
 
 class EpochEndOffset(Struct):
-    """The largest epoch not above the one asked for, and its end (exclusive)."""
+    """The largest epoch not above the requested one, and its end offset (exclusive)."""
 
     error_code: int = field(INT16)
     partition: int = field(INT32)
@@ -47,7 +47,7 @@ class OffsetForLeaderTopicResult(Struct):
 
 
 class OffsetForLeaderEpochResponse(Message, key=23, versions=(0, 4), flexible=4):
-    """Where the epochs end."""
+    """The ends of the epochs."""
 
     throttle_time_ms: int = field(INT32, since=2)
     topics: list[OffsetForLeaderTopicResult] = field(array(OffsetForLeaderTopicResult))

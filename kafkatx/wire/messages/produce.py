@@ -2,7 +2,7 @@
 
 *   0-2 carry message sets of magic 0 and 1; from 3 on exactly one batch of magic 2 per partition.
 *   1 adds the throttle time, 2 the log append time, 3 the transactional id, 5 the log start offset.
-*   7 allows zstd; 8 tells which records were at fault (KIP-467); 9 is flexible.
+*   7 allows zstd; 8 adds errors of single records (KIP-467); 9 is flexible.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TopicProduceData(Struct):
 
 
 class ProduceRequest(Message, key=0, versions=(0, 9), flexible=9):
-    """Append records. ``acks``: 0 no reply at all, 1 the leader's word, -1 that of all in-sync replicas."""
+    """Append records. ``acks``: 0 no response, 1 after the leader's write, -1 after all in-sync replicas'."""
 
     transactional_id: str | None = field(nullable(STRING), since=3)
     acks: int = field(INT16)
@@ -53,7 +53,7 @@ class BatchIndexAndErrorMessage(Struct):
 
 
 class PartitionProduceResponse(Struct):
-    """What became of one partition's records."""
+    """The result for one partition."""
 
     index: int = field(INT32)
     error_code: int = field(INT16)
@@ -72,7 +72,7 @@ class TopicProduceResponse(Struct):
 
 
 class ProduceResponse(Message, key=0, versions=(0, 9), flexible=9):
-    """What became of the records."""
+    """The results."""
 
     responses: list[TopicProduceResponse] = field(array(TopicProduceResponse))
     throttle_time_ms: int = field(INT32, since=1)

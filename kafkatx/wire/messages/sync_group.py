@@ -1,6 +1,6 @@
-"""SyncGroup (key 14), versions 0-5: the leader gives the assignments, each member gets its own.
+"""SyncGroup (key 14), versions 0-5: the leader sends the assignments, each member gets its own.
 
-*   1 adds the throttle time, 3 the instance id (KIP-345); 4 is flexible; 5 names the protocol (KIP-559).
+*   1 adds the throttle time, 3 the instance id (KIP-345); 4 is flexible; 5 adds the protocol (KIP-559).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kafkatx.wire.schema import (
 
 
 class SyncGroupRequestAssignment(Struct):
-    """One member's assignment, in the protocol's bytes."""
+    """One member's assignment, in the protocol's format."""
 
     member_id: str = field(STRING)
     assignment: bytes = field(BYTES)
 
 
 class SyncGroupRequest(Message, key=14, versions=(0, 5), flexible=4):
-    """Ask for the assignment; the leader sends those of all."""
+    """Request the assignment; the leader sends the assignments of all."""
 
     group_id: str = field(STRING)
     generation_id: int = field(INT32)

@@ -1,7 +1,7 @@
-"""UpdateFeatures (key 57), versions 0-2: other levels for the cluster's features (KIP-584).
+"""UpdateFeatures (key 57), versions 0-2: change the levels of the cluster's features (KIP-584).
 
-*   Flexible from the first version on; 1 tells safe downgrades from unsafe ones and can only validate
-    (KIP-778); in 2 the reply has one error for all (KIP-1022).
+*   Flexible from the first version on; 1 adds types of downgrades and validation only
+    (KIP-778); in 2 the response has one error for all (KIP-1022).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
 
 class FeatureUpdateKey(Struct):
-    """A feature and the level that it is to have; below 1: none."""
+    """A feature and its new level; below 1 removes it."""
 
     feature: str = field(STRING)
     max_version_level: int = field(INT16)
@@ -21,7 +21,7 @@ class FeatureUpdateKey(Struct):
 
 
 class UpdateFeaturesRequest(Message, key=57, versions=(0, 2), flexible=0):
-    """Change the levels of features, or only check that they could change."""
+    """Change the levels of features, or only validate the changes."""
 
     timeout_ms: int = field(INT32, default=60_000)
     feature_updates: list[FeatureUpdateKey] = field(array(FeatureUpdateKey))
@@ -37,7 +37,7 @@ class UpdatableFeatureResult(Struct):
 
 
 class UpdateFeaturesResponse(Message, key=57, versions=(0, 2), flexible=0):
-    """How it went."""
+    """The results."""
 
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)

@@ -45,7 +45,7 @@ def made(kind: Type, version: int) -> Any:
         values = {
             f.name: made(f.type_in(version), version)
             for f in kind.FIELDS
-            if f.stands_in(version) and not f.tagged_in(version)
+            if f.exists_in(version) and not f.tagged_in(version)
         }
         return kind(**values)
     return "t" if kind is STRING else kind.default
@@ -55,7 +55,7 @@ def arrays(message: Any, version: int) -> Iterator[tuple[Any, str]]:
     """Every array in a message that was made so: what holds it, and its name."""
     for declared in type(message).FIELDS:
         value = getattr(message, declared.name)
-        if isinstance(value, list) and value and declared.stands_in(version):
+        if isinstance(value, list) and value and declared.exists_in(version):
             yield message, declared.name
             if isinstance(type(value[0]), StructType):
                 yield from arrays(value[0], version)

@@ -15,6 +15,7 @@ from twisted.logger import Logger
 from twisted.python import usage
 
 from kafkatx import __version__
+from kafkatx.daemon.hang_up import Reactor
 from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.service import ProcessService, allow_open_files, installed_parts
 from kafkatx.daemon.settings_source import SettingsSource
@@ -55,7 +56,7 @@ class Options(usage.Options):
 class _TwistdService(ProcessService):
     """The broker of a process that twistd has started."""
 
-    def __init__(self, source: SettingsSource, parent: TwistdParent, reactor: Any) -> None:
+    def __init__(self, source: SettingsSource, parent: TwistdParent, reactor: Reactor) -> None:
         super().__init__(source, reactor, reloads=parent.waits)
         self._parent = parent
 
@@ -68,7 +69,7 @@ class _TwistdService(ProcessService):
 class _FailedStart(Service):
     """Stands in for a broker that cannot be made: a daemon can only say why once its log is open."""
 
-    def __init__(self, why: str, parent: TwistdParent, reactor: Any) -> None:
+    def __init__(self, why: str, parent: TwistdParent, reactor: Reactor) -> None:
         self._why, self._parent, self._reactor = why, parent, reactor
 
     def privilegedStartService(self) -> None:
@@ -79,8 +80,9 @@ class _FailedStart(Service):
 
 def makeService(options: Options) -> IService:
     """Make the broker for ``twistd``; wrong settings end the process with status 1 and one line."""
-    from twisted.internet import reactor  # twistd's own, installed by now
+    import twisted.internet.reactor  # installed by twistd
 
+    reactor: Any = twisted.internet.reactor  # Twisted's own type lacks callFromThread
     make_monotonic(reactor)
     allow_open_files()
     parent = TwistdParent(options.parent)
@@ -108,7 +110,7 @@ def _started(service: ProcessService, parent: TwistdParent) -> None:
         _log.info("try: {command}", command=command.format(bootstrap=service.bootstrap))
 
 
-def _give_up(why: str, parent: TwistdParent, reactor: Any) -> None:
+def _give_up(why: str, parent: TwistdParent, reactor: Reactor) -> None:
     """End the process with status 1 through twistd's normal shutdown; print why."""
     if parent.waits:
         _log.critical("kafkatx: {why}", why=why)

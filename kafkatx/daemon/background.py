@@ -21,10 +21,10 @@ CHUNK_BYTES = 4096
 
 @attrs.frozen
 class Outcome:
-    """How a start went.
+    """The result of a start.
 
     :ivar ready: True if the broker serves clients.
-    :ivar text: what the daemon has to say; empty if it ended without a word.
+    :ivar text: the daemon's message; empty if it died without a report.
     """
 
     ready: bool
@@ -38,7 +38,7 @@ class Report:
         self._pipe: int | None = pipe
 
     def send(self, outcome: Outcome) -> None:
-        """Tell the first process how the start went; it ends then."""
+        """Send the result of the start to the first process, which then ends."""
         pipe, self._pipe = self._pipe, None
         if pipe is not None:
             with suppress(OSError):  # the first process has ended: Ctrl-C

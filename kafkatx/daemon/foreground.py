@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ReactorNotRunning
@@ -19,6 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx import __version__
+from kafkatx.daemon.hang_up import Reactor
 from kafkatx.daemon.log_file import reopen_log_file
 from kafkatx.daemon.notify import READY, STOPPING, notify
 from kafkatx.daemon.process_file import ProcessNote
@@ -29,8 +30,18 @@ from kafkatx.net.reactors import make_monotonic
 _log = Logger()
 
 
+class MainReactor(Reactor, Protocol):
+    """The reactor of the process, which this module runs."""
+
+    def run(self) -> None:
+        """Run until :meth:`stop` is called and the system event triggers are done."""
+
+    def addSystemEventTrigger(self, phase: str, eventType: str, callable: Callable[..., object]) -> object:
+        """Call a function at an event."""
+
+
 class ForegroundBroker:
-    """A broker, the reactor of the process, and their signals.
+    """A broker, the reactor of its process, and their signals.
 
     :ivar failure: why the broker could not start or had to stop; None if a signal ended it.
     """
@@ -38,7 +49,7 @@ class ForegroundBroker:
     def __init__(
         self,
         source: SettingsSource,
-        reactor: Any,
+        reactor: MainReactor,
         *,
         log_file: str | None = None,
         on_ready: Callable[[ProcessService], object],
@@ -131,8 +142,9 @@ def run(
 
     :raises SettingError: the settings are wrong.
     """
-    from twisted.internet import reactor
+    import twisted.internet.reactor
 
+    reactor: Any = twisted.internet.reactor  # Twisted's own type lacks callFromThread
     make_monotonic(reactor)
     allow_open_files()
     broker = ForegroundBroker(source, reactor, log_file=log_file, on_ready=on_ready)
@@ -141,5 +153,5 @@ def run(
 
 
 def log_failure(why: str) -> None:
-    """Log why the broker has ended: in the background nobody else hears of it."""
+    """Log why a broker in the background has ended."""
     _log.critical("{why}", why=why)

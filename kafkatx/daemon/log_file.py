@@ -7,9 +7,9 @@ from contextlib import suppress
 
 
 def open_log_file(path: str) -> None:
-    """Let standard output and standard error append to this file; create it if it is missing.
+    """Redirect standard output and standard error to the end of a file; create it if it is missing.
 
-    Called again after the file was renamed, it begins a new one.
+    A call after the file was renamed creates a new one.
 
     :raises OSError: it cannot be written.
     """
@@ -21,6 +21,6 @@ def open_log_file(path: str) -> None:
 
 
 def reopen_log_file(path: str) -> None:
-    """Do as :func:`open_log_file`; if that fails, go on with the file that is open."""
+    """Call :func:`open_log_file`; if that fails, keep the file that is open."""
     with suppress(OSError):
         open_log_file(path)

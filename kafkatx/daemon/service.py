@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import functools
 import gc
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface.interface import InterfaceClass
 
 from kafkatx.broker import BrokerService, Parts
 from kafkatx.config import BrokerConfig
-from kafkatx.daemon.hang_up import HangUp
+from kafkatx.daemon.hang_up import HangUp, Reactor
 from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
@@ -41,17 +40,21 @@ def installed_parts(config: BrokerConfig) -> Parts:
     """
     check_own_settings(config.explicit, ILogStore, ICoordinator, IRetentionPolicy)
 
-    def chosen(provides: InterfaceClass, name: str, setting: str) -> Any:
-        return find(provides, name, setting, own_settings(name, config.explicit))
+    def settings(name: str) -> Mapping[str, str]:
+        return own_settings(name, config.explicit)
 
     @functools.cache  # policies are pure, and looking up the plugins for ten thousand logs takes seconds
-    def find_retention(name: str) -> Any:
-        return chosen(IRetentionPolicy, name, "kafkatx.retention")()
+    def find_retention(name: str) -> IRetentionPolicy:
+        make: Callable[[], IRetentionPolicy] = find(
+            IRetentionPolicy, name, "kafkatx.retention", settings(name)
+        )
+        return make()
 
     find_retention(config.get("kafkatx.retention"))
+    storage, coordinator = config.get("kafkatx.storage"), config.get("kafkatx.coordinator")
     return Parts(
-        chosen(ILogStore, config.get("kafkatx.storage"), "kafkatx.storage"),
-        chosen(ICoordinator, config.get("kafkatx.coordinator"), "kafkatx.coordinator"),
+        find(ILogStore, storage, "kafkatx.storage", settings(storage)),
+        find(ICoordinator, coordinator, "kafkatx.coordinator", settings(coordinator)),
         find_retention,
     )
 
@@ -59,7 +62,7 @@ def installed_parts(config: BrokerConfig) -> Parts:
 class ProcessService(BrokerService):
     """A broker in a process of its own."""
 
-    def __init__(self, source: SettingsSource, reactor: Any, *, reloads: bool) -> None:
+    def __init__(self, source: SettingsSource, reactor: Reactor, *, reloads: bool) -> None:
         """Read the settings and make the broker.
 
         :param reloads: True if SIGHUP has the settings read again; otherwise it stops the broker.

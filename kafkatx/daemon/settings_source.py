@@ -1,4 +1,4 @@
-"""Where a broker's settings come from. Reads the settings file; imports nothing of Twisted."""
+"""A broker's settings file and overrides, kept so that they can be read again. Imports nothing of Twisted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafkatx.config import BrokerConfig
 
 @attrs.frozen
 class SettingsSource:
-    """Where a broker's settings come from, so that they can be read again.
+    """A settings file and the settings that override it.
 
     :ivar path: absolute path of the settings file, if there is one.
     :ivar overrides: names and values that go before the file.

@@ -1,4 +1,4 @@
-"""How a broker that ``twistd`` runs as a daemon tells the waiting parent process whether it could start.
+"""The report of a broker that ``twistd`` runs as a daemon to the process that waits for its start.
 
 twistd's daemon has two processes. The first waits at a pipe, which the second writes to when ``startService``
 of the application has returned; a broker knows only later whether its logs can be opened and its ports are

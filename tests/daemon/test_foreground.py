@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from typing import Any
+from functools import partial
 
 from twisted.internet.defer import Deferred
-from twisted.internet.error import ReactorNotRunning
-from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
@@ -20,48 +18,7 @@ from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.service import ProcessService
 from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
-
-
-class FakeReactor(Clock):
-    """Runs until it is stopped: *script* is called when it runs, and says what happens."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.running = False
-        self.stops = 0
-        self.script: Any = lambda: None
-        self.when_running: list[Any] = []
-        self.triggers: list[Any] = []
-
-    def callFromThread(self, function: Any, *arguments: Any) -> None:
-        """Call it."""
-        function(*arguments)
-
-    def callWhenRunning(self, function: Any, *arguments: Any) -> None:
-        """Call it now if the reactor runs."""
-        if self.running:
-            function(*arguments)
-        else:
-            self.when_running.append((function, arguments))
-
-    def addSystemEventTrigger(self, phase: str, event: str, function: Any) -> None:
-        """Remember what is called at the end."""
-        self.triggers.append(function)
-
-    def run(self) -> None:
-        """Run the script."""
-        self.running = True
-        for function, arguments in self.when_running:
-            function(*arguments)
-        self.script()
-        for function in self.triggers:
-            function()
-
-    def stop(self) -> None:
-        """Count."""
-        self.stops += 1
-        if self.stops > 1:
-            raise ReactorNotRunning
+from tests.daemon.reactors import FakeReactor
 
 
 class ForegroundTests(SynchronousTestCase):

@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import Any
 
-from twisted.internet.error import ReactorNotRunning
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.daemon.hang_up import HangUp
-
-
-class FakeReactor:
-    """Calls at once what it is told to; *stopped* counts."""
-
-    stopped = 0
-
-    def callFromThread(self, function: Any, *arguments: Any) -> None:
-        """Call it."""
-        function(*arguments)
-
-    callWhenRunning = callFromThread
-
-    def stop(self) -> None:
-        """Stop; a second time is a mistake."""
-        self.stopped += 1
-        if self.stopped > 1:
-            raise ReactorNotRunning
+from tests.daemon.reactors import FakeReactor
 
 
 class HangUpTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Make a reactor, and let SIGHUP do nothing by itself."""
         self.reactor = FakeReactor()
+        self.reactor.running = True
         self.reloads: list[str] = []
         self.before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         self.addCleanup(signal.signal, signal.SIGHUP, self.before)
@@ -49,14 +31,14 @@ class HangUpTests(SynchronousTestCase):
         """SIGHUP stops a broker in the foreground; again, it does nothing more."""
         self.start(reloads=False)
         os.kill(os.getpid(), signal.SIGHUP)
-        self.assertEqual((self.reactor.stopped, self.reloads), (1, []))
+        self.assertEqual((self.reactor.stops, self.reloads), (1, []))
         os.kill(os.getpid(), signal.SIGHUP)
 
     def test_daemon(self) -> None:
         """SIGHUP has a daemon read its settings again."""
         self.start(reloads=True)
         os.kill(os.getpid(), signal.SIGHUP)
-        self.assertEqual((self.reactor.stopped, self.reloads), (0, ["reload"]))
+        self.assertEqual((self.reactor.stops, self.reloads), (0, ["reload"]))
 
     def test_stopped(self) -> None:
         """A broker that has stopped leaves SIGHUP as it was."""

@@ -8,7 +8,6 @@ import resource
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail
-from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -22,6 +21,7 @@ from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import KeepAll, TimeAndSizeRetention
 from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.testing import EmbeddedBroker
+from tests.daemon.reactors import FakeReactor
 
 
 class PartsTests(SynchronousTestCase):
@@ -52,7 +52,7 @@ class PartsTests(SynchronousTestCase):
 class SettleTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Make a service that is not started."""
-        self.clock = Clock()
+        self.clock = FakeReactor()
         source = SettingsSource.of(None, [("log.dirs", self.mktemp())])
         self.service = ProcessService(source, self.clock, reloads=False)
         self.done: list[str] = []

@@ -1,4 +1,4 @@
-"""What ``kafkatx status`` asks a broker over the network. Uses plain sockets, not Twisted."""
+"""The questions of ``kafkatx status`` to a broker. Uses plain sockets, not Twisted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LogDirStatus:
 
 @attrs.frozen
 class ClusterStatus:
-    """What a broker says about itself and its cluster.
+    """A broker's answers about itself and its cluster.
 
     :ivar node_id: -1 if there are several brokers and none advertises the address that was asked.
     :ivar listeners: where it listens, as in its settings; empty if it does not say.
@@ -59,7 +59,7 @@ def ask_broker(bootstrap: str, timeout_s: float) -> ClusterStatus:
     """Ask the first of these brokers that answers.
 
     :param bootstrap: ``host:port``, with commas between.
-    :param timeout_s: how long to wait for a connection, and for each reply.
+    :param timeout_s: the time to wait for a connection, and for each reply.
     :raises ConnectionFailed: none answers.
     :raises RequestError: it refuses.
     :raises SettingError: *bootstrap* is malformed.

@@ -1,4 +1,4 @@
-"""Which process is the broker of a log dir, found without disturbing it.
+"""Find the process of the broker that has a log dir.
 
 A running broker holds ``.lock`` of each of its log dirs by flock(2), and has written its process id into it.
 On Linux /proc/locks names the holder, so the id in the file is believed only if the kernel confirms it.
@@ -22,7 +22,7 @@ PID_BYTES = 20
 
 @attrs.frozen
 class Holder:
-    """What the lock of a log dir says.
+    """The owner of a log dir's lock.
 
     :ivar pid: the process id of the running broker; None if there is none, or it cannot be told.
     :ivar stale_pid: the process id in the lock file of a broker that no longer holds the lock.
@@ -125,7 +125,7 @@ def _unknown(holder: int | None, written: int | None) -> str:
 
 
 def uptime_s(pid: int) -> float | None:
-    """Return for how long a process has been running; None where /proc does not tell."""
+    """Return the seconds since a process was started; None where /proc does not tell."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             started_ticks = int(file.read().rpartition(")")[2].split()[19])

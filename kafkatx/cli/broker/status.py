@@ -1,4 +1,4 @@
-"""``kafkatx status``: whether a broker serves clients, and what it says about itself."""
+"""``kafkatx status``: show whether a broker serves clients, and its answers about itself."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 @attrs.frozen
 class LocalProcess:
-    """The broker's process, if it runs on this machine.
+    """The process of a broker on this machine.
 
-    :ivar note: what it has written about itself; None if it is older than that file, or still starting.
+    :ivar note: the content of its process file; None if it has not written one yet.
     """
 
     pid: int
@@ -56,11 +56,11 @@ class LocalProcess:
     type=click.FloatRange(min=0, min_open=True),
     default=DEFAULT_TIMEOUT_S,
     show_default=True,
-    help="How long to wait for an answer.",
+    help="Time to wait for a connection, and for each reply.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(bootstrap: str | None, data: str | None, config: str | None, timeout: float, as_json: bool) -> int:
-    """Show whether a broker is ready, and what it is.
+    """Show whether a broker is ready, its version, process, listeners and log dirs.
 
     The exit status is 0 if the broker serves clients and 1 if not. Without -b, --data and --config it is the
     broker of ./data, if one runs there, or else the one at 127.0.0.1:9092.

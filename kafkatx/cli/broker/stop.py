@@ -32,7 +32,7 @@ STEP_S = 0.05
     type=click.FloatRange(min=0),
     default=DEFAULT_TIMEOUT_S,
     show_default=True,
-    help="How long to wait for its end.",
+    help="Time to wait for its end.",
 )
 def stop(data: str | None, config: str | None, timeout: float) -> None:
     """Stop the broker of a data directory, and wait until it has ended.
@@ -74,7 +74,7 @@ def not_running(directory: str, holder: Holder) -> str:
 def end_process(pid: int, timeout_s: float, is_broker: Callable[[], bool]) -> None:
     """Send SIGTERM to a broker and wait until its process has ended.
 
-    :param is_broker: asked again once the process id can no longer become another process's.
+    :param is_broker: returns True if the process is still the broker; called before the signal is sent.
     :raises KafkaTXError: it belongs to another user, or has not ended in time.
     """
     try:

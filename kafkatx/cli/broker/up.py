@@ -35,7 +35,7 @@ STDOUT = 1
 
 @attrs.frozen
 class Started:
-    """What people are told about a broker that is ready.
+    """A broker that is ready, as it is announced on standard output.
 
     :ivar advertised: ``host:port`` that clients are told to dial.
     :ivar bootstrap: ``host:port`` that a client on this machine can use.

@@ -105,12 +105,11 @@ class ForegroundTests(SynchronousTestCase):
         for end in ("started", "halted"):
             self.reactor = FakeReactor()
             broker = self.broker()
+            service = broker._service
             if end == "started":
-                self.reactor.script = lambda b=broker: b._service.started.errback(
-                    Failure(SettingError("why"))
-                )
+                self.reactor.script = partial(service.started.errback, Failure(SettingError("why")))
             else:
-                self.reactor.script = lambda b=broker: b._service.halted.callback("why")
+                self.reactor.script = partial(service.halted.callback, "why")
             broker.run()
             self.assertEqual((broker.failure, self.reactor.stops), ("why", 1))
 

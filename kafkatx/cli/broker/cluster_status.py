@@ -10,7 +10,7 @@ import attrs
 from kafkatx.errors import ErrorCode, RequestError
 
 if TYPE_CHECKING:
-    from kafkatx.blocking.connection import Connection
+    from kafkatx.blocking.connection import Channel
     from kafkatx.clientcore.metadata import ClusterMetadata
     from kafkatx.types import BrokerNode
 
@@ -72,14 +72,18 @@ def ask_broker(bootstrap: str, timeout_s: float) -> ClusterStatus:
     for number, (host, port) in enumerate(addresses, 1):
         with Connection(host, port, timeout_s=timeout_s, connect_timeout_s=timeout_s) as connection:
             try:
-                return _ask(connection)
+                return describe_broker(connection, connection.address)
             except ConnectionFailed:
                 if number == len(addresses):
                     raise
     raise AssertionError("a bootstrap list has at least one address")
 
 
-def _ask(connection: Connection) -> ClusterStatus:
+def describe_broker(connection: Channel, address: str) -> ClusterStatus:
+    """Ask one broker; requests that it does not know leave their fields empty.
+
+    :param address: the ``host:port`` that was dialled.
+    """
     from kafkatx.clientcore.bootstrap import format_address
     from kafkatx.clientcore.metadata import from_response
     from kafkatx.clientcore.metadata_request import metadata_request
@@ -87,11 +91,11 @@ def _ask(connection: Connection) -> ClusterStatus:
 
     version = connection.version_for(MetadataRequest)
     cluster = from_response(connection.request(metadata_request(None, version, False), version))
-    node = _asked_node(cluster, connection.address)
+    node = _asked_node(cluster, address)
     shown = [topic for topic in cluster.topics.values() if not topic.error]
     return ClusterStatus(
         -1 if node is None else node.id,
-        connection.address if node is None else format_address((node.host, node.port)),
+        address if node is None else format_address((node.host, node.port)),
         cluster.cluster_id,
         cluster.controller_id,
         len(cluster.brokers),
@@ -111,7 +115,7 @@ def _asked_node(cluster: ClusterMetadata, address: str) -> BrokerNode | None:
     return next((node for node in nodes if format_address((node.host, node.port)) == address), None)
 
 
-def _listeners(connection: Connection, node_id: int) -> list[str]:
+def _listeners(connection: Channel, node_id: int) -> list[str]:
     from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
     asked = DescribeConfigsResource(BROKER_RESOURCE, str(node_id), [LISTENERS])
@@ -123,7 +127,7 @@ def _listeners(connection: Connection, node_id: int) -> list[str]:
     return []
 
 
-def _log_dirs(connection: Connection) -> list[LogDirStatus]:
+def _log_dirs(connection: Channel) -> list[LogDirStatus]:
     from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 
     def described(result: DescribeLogDirsResult) -> LogDirStatus:

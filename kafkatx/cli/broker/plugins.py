@@ -1,4 +1,4 @@
-"""``kafkatx plugins``: the parts that are installed, and the settings that choose them."""
+"""``kafkatx plugins``: list the installed plugins, with errors of those that cannot be imported."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from kafkatx.cli.options.listing import listing_options
 from kafkatx.cli.output.terminal import interactive, print_rows, print_table
 
 if TYPE_CHECKING:
     from kafkatx.extension import IExtension
+
+COLUMNS = ("interface", "name", "factory", "description", "problem")
 
 
 class _Row(NamedTuple):
@@ -28,20 +31,20 @@ def plugins() -> None:
 
 
 @plugins.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def list_command(as_json: bool) -> None:
+@listing_options
+def list_command(as_json: bool, header: bool) -> None:
     """List the installed plugins by the interface that they provide.
 
-    Each is imported; the last column says why one cannot be. The exit status is 1 then.
+    Each is imported. If one cannot be imported, the last column has the error, and the exit status is 1.
     """
     rows = _rows()
     if as_json:
         for row in rows:
             click.echo(json.dumps(row._asdict()))
     elif interactive(sys.stdout):
-        print_table(("interface", "name", "factory", "what it does", "problem"), rows)
+        print_table(COLUMNS, rows)
     else:
-        print_rows(rows)
+        print_rows(rows, COLUMNS if header else ())
     if any(row.problem for row in rows):
         raise click.exceptions.Exit(1)
 
@@ -61,6 +64,6 @@ def _row(found: IExtension) -> _Row:
     problem = ""
     try:
         found.load()
-    except Exception as error:  # a third party's module may raise anything
+    except Exception as error:  # a module may raise anything
         problem = f"cannot be imported: {described(error)}"
     return _Row(found.provides.__name__, found.name, found.factory, found.doc, problem)

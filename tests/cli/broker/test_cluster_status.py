@@ -1,0 +1,126 @@
+"""What a broker is asked, and what is made of its answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.blocking.connection import Connection
+from kafkatx.cli.broker.cluster_status import LogDirStatus, ask_broker, describe_broker
+from kafkatx.clientcore.errors import ConnectionFailed
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from kafkatx.wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from kafkatx.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+
+class OneBroker(Connection):
+    """A connection to a broker that answers from a table; what is not in it is not supported."""
+
+    def __init__(self, answers: dict[type[Any], Any]) -> None:
+        super().__init__("127.0.0.1", 9092)
+        self.answers = answers
+        self.requests: list[Any] = []
+
+    def version_for(self, message: type[Any], at_most: int | None = None) -> int:
+        """Return one of the middle."""
+        return 9
+
+    def request(self, message: Any, version: int | None = None) -> Any:
+        """Answer."""
+        self.requests.append(message)
+        if type(message) not in self.answers:
+            raise RequestError(ErrorCode.UNSUPPORTED_VERSION, "too old")
+        return self.answers[type(message)]
+
+
+def metadata(*node_ids: int) -> MetadataResponse:
+    """Make a reply with two topics, one of them with an error."""
+    good = MetadataResponseTopic(
+        name="t", partitions=[MetadataResponsePartition(partition_index=n) for n in range(3)]
+    )
+    bad = MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name="u")
+    brokers = [MetadataResponseBroker(n, f"broker{n}", 9092) for n in node_ids]
+    return MetadataResponse(brokers=brokers, cluster_id="c", controller_id=1, topics=[good, bad])
+
+
+LISTENERS = DescribeConfigsResponse(
+    results=[
+        DescribeConfigsResult(
+            configs=[DescribeConfigsResourceResult(name="listeners", value="A://:1, B://:2")]
+        )
+    ]
+)
+LOG_DIRS = DescribeLogDirsResponse(
+    results=[
+        DescribeLogDirsResult(
+            0,
+            "/a",
+            [DescribeLogDirsTopic("t", [DescribeLogDirsPartition(n, 100) for n in range(3)])],
+            1000,
+            700,
+        ),
+        DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, "/b"),
+    ]
+)
+
+
+class DescribeBrokerTests(SynchronousTestCase):
+    def test_everything(self) -> None:
+        """One broker's answers are put together; it is asked for its own listeners only."""
+        broker = OneBroker(
+            {
+                MetadataRequest: metadata(1),
+                DescribeConfigsRequest: LISTENERS,
+                DescribeLogDirsRequest: LOG_DIRS,
+            }
+        )
+        found = describe_broker(broker, "127.0.0.1:9092")
+        self.assertEqual((found.node_id, found.advertised, found.brokers), (1, "broker1:9092", 1))
+        self.assertEqual((found.topics, found.partitions), (1, 3))
+        self.assertEqual(found.listeners, ["A://:1", "B://:2"])
+        self.assertEqual(
+            found.log_dirs,
+            [LogDirStatus("/a", 3, 300, 700, None), LogDirStatus("/b", 0, 0, None, "KAFKA_STORAGE_ERROR")],
+        )
+        (asked,) = [request for request in broker.requests if isinstance(request, DescribeConfigsRequest)]
+        self.assertEqual(
+            (asked.resources[0].resource_name, asked.resources[0].configuration_keys), ("1", ["listeners"])
+        )
+
+    def test_old_broker(self) -> None:
+        """A broker that knows only metadata has no listeners and log dirs."""
+        found = describe_broker(OneBroker({MetadataRequest: metadata(1)}), "127.0.0.1:9092")
+        self.assertEqual((found.listeners, found.log_dirs), ([], []))
+
+    def test_several_brokers(self) -> None:
+        """Of several brokers it is the one that advertises the address, or none."""
+        connection = OneBroker({MetadataRequest: metadata(1, 2)})
+        self.assertEqual(describe_broker(connection, "broker2:9092").node_id, 2)
+        found = describe_broker(connection, "127.0.0.1:1")
+        self.assertEqual((found.node_id, found.advertised, found.brokers), (-1, "127.0.0.1:1", 2))
+
+
+class AskBrokerTests(SynchronousTestCase):
+    def test_nobody(self) -> None:
+        """Where no broker of the list answers, the last one's error is raised."""
+        with self.assertRaisesRegex(ConnectionFailed, "127.0.0.1:2"):
+            ask_broker("127.0.0.1:1,127.0.0.1:2", 1.0)

@@ -43,13 +43,13 @@ class Target:
 class Move:
     """A partition's committed offset before (None: there is none) and after.
 
-    :ivar asked: the target's offset, before it was limited to the range from the log start to *end*.
+    :ivar target_offset: the offset before it was limited to the range from the log start to *end*.
     """
 
     at: TopicPartition
     old: int | None
     new: int
-    asked: int
+    target_offset: int
     end: int
 
     @property
@@ -103,9 +103,9 @@ def plan(cluster: Cluster, group_id: str, target: Target, scope: Mapping[str, Co
         raise UnknownGroup(group_id)
     starts, ends = (_offsets(cluster, partitions, time) for time in (EARLIEST, LATEST))
     moves = []
-    for at, asked in _targets(cluster, partitions, target, committed, starts, ends).items():
+    for at, target_offset in _targets(cluster, partitions, target, committed, starts, ends).items():
         old = committed[at].offset if at in committed else None
-        moves.append(Move(at, old, min(max(asked, starts[at]), ends[at]), asked, ends[at]))
+        moves.append(Move(at, old, min(max(target_offset, starts[at]), ends[at]), target_offset, ends[at]))
     return moves
 
 

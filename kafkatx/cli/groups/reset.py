@@ -113,9 +113,9 @@ def _target(where: Mapping[str, Any]) -> Target:
 def _tell(name: str, moves: list[Move], execute: bool) -> None:
     """Say on stderr which offsets were out of range, and if anything was changed."""
     for move in moves:
-        if move.new != move.asked:
+        if move.new != move.target_offset:
             at = f"{move.at.topic} [{move.at.partition}]"
-            say(f"{at} has no offset {move.asked}: {move.new} is the nearest")
+            say(f"{at} has no offset {move.target_offset}: {move.new} is the nearest")
     if execute:
         say(f"set the offsets of group {name}")
     else:

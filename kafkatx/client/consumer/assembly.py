@@ -166,19 +166,19 @@ class ConsumerAssembly:
         self.fetcher.partitions_changed()
         self.poller.notify()
 
-    def assign(self, places: Iterable[TopicPartition]) -> None:
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Assign partitions without a group."""
-        self.subscriptions.add_partitions(places, COMMITTED)
+        self.subscriptions.add_partitions(partitions, COMMITTED)
         self.partitions_changed()
 
-    async def _assigned(self, places: set[TopicPartition]) -> None:
-        await self.rebalance_callbacks.assigned(places)
+    async def _assigned(self, partitions: set[TopicPartition]) -> None:
+        await self.rebalance_callbacks.assigned(partitions)
 
-    async def _revoked(self, places: set[TopicPartition]) -> None:
-        await self.rebalance_callbacks.revoked(places)
+    async def _revoked(self, partitions: set[TopicPartition]) -> None:
+        await self.rebalance_callbacks.revoked(partitions)
 
-    async def _lost(self, places: set[TopicPartition]) -> None:
-        await self.rebalance_callbacks.lost(places)
+    async def _lost(self, partitions: set[TopicPartition]) -> None:
+        await self.rebalance_callbacks.lost(partitions)
 
     def _failed(self, error: KafkaTXError) -> None:
         self.poller.fail(error, permanent=True)

@@ -165,10 +165,10 @@ class Consumer:
         self._check_open()
         if self._subscribed:
             raise KafkaTXError("topics are subscribed to: unsubscribe() first")
-        places = {TopicPartition(*topic_partition) for topic_partition in partitions}
-        self.cluster.track({topic_partition.topic for topic_partition in places}, self)
-        self._subscriptions.remove_partitions(self._subscriptions.assigned_partitions - places)
-        self._parts.assign(sorted(places))
+        assigned = {TopicPartition(*topic_partition) for topic_partition in partitions}
+        self.cluster.track({topic_partition.topic for topic_partition in assigned}, self)
+        self._subscriptions.remove_partitions(self._subscriptions.assigned_partitions - assigned)
+        self._parts.assign(sorted(assigned))
 
     def assignment(self) -> frozenset[TopicPartition]:
         """Return the assigned partitions."""

@@ -34,7 +34,7 @@ LANE = "fetch"
 
 
 class Fetcher:
-    """Fetches records for all partitions that want them.
+    """Fetches records for all fetchable partitions.
 
     Retriable errors are retried; others are raised to the application in place of the partition's next
     record.

@@ -78,7 +78,7 @@ class OffsetResolver:
         self.resolve()
 
     def resolve(self) -> None:
-        """Start to resolve all positions, unless that is under way."""
+        """Start to resolve all positions, unless that is in progress."""
         if self._running is None and not self._closed and self._unresolved():
             self._running = Deferred()  # the coroutine may end before its Deferred is assigned
             running = Deferred.fromCoroutine(self._run())
@@ -142,7 +142,7 @@ class OffsetResolver:
             self._running = None
 
     async def _resolve_once(self, unresolved: list[TopicPartitionState]) -> None:
-        """Ask once about all of them."""
+        """Send one round of requests for all of *unresolved*."""
         revisions = {state.topic_partition: state.revision for state in unresolved}
         committed = [state for state in unresolved if state.start_at == COMMITTED]
         if committed:

@@ -1,4 +1,4 @@
-"""Polling: how the application gets records, one caller at a time."""
+"""Polling: the application's calls for records, one at a time."""
 
 from __future__ import annotations
 

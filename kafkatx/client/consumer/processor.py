@@ -98,7 +98,7 @@ class Processor:
         return self._ended.wait() if self.running else succeed(None)
 
     def cancel(self) -> None:
-        """End, giving out nothing more; when called again, cancel the Deferreds of the function."""
+        """End, delivering nothing more; when called again, cancel the Deferreds of the function."""
         if not self._stopping:
             self._cancelled = True
             self._interrupt()
@@ -135,7 +135,7 @@ class Processor:
             raise CancelledError()
 
     async def _stop(self) -> None:
-        """Give out nothing more, and wait for the calls of the function in progress."""
+        """Deliver nothing more, and wait for the calls of the function in progress."""
         self._stopping = True
         self._interrupt()
         await DeferredList([work.done for work in self._running_work if work.done is not None])

@@ -49,7 +49,7 @@ class DecodeSettings:
 class DecodedBatch:
     """The records of one batch, column by column.
 
-    :class:`Record` objects are made only when records are handed out. So few of them exist at a time, which
+    :class:`Record` objects are made only when records are delivered. So few of them exist at a time, which
         spares the garbage collector, as it counts tuples and not bytes.
     """
 

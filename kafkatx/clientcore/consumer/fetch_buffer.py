@@ -25,7 +25,7 @@ class BufferedPartition(Protocol):
 
     @property
     def ready(self) -> bool:
-        """True if the partition has a record or an error to hand out."""
+        """True if the partition has a record or an error to deliver."""
 
 
 PartitionT = TypeVar("PartitionT", bound=BufferedPartition)

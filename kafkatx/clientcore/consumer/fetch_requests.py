@@ -107,20 +107,20 @@ class FetchRequests:
 
         The caller calls :meth:`release` when the request is no longer in flight.
         """
-        open_ = [state for state in states if state.fetchable and self._validated(state, metadata)]
+        fetchable = [state for state in states if state.fetchable and self._validated(state, metadata)]
         share = self._buffer.share_bytes
-        wanted = [state for state in open_ if state.buffered_bytes < share]
-        if not wanted:
+        requested = [state for state in fetchable if state.buffered_bytes < share]
+        if not requested:
             return None
         available = self._available_bytes(states)
         if not available:
             return None
-        sizes = [max(share, state.needed_bytes) for state in wanted]
+        sizes = [max(share, state.needed_bytes) for state in requested]
         max_bytes = min(max(self._max_bytes, sizes[0]), sum(sizes), max(available, sizes[0]), MAX_FETCH_BYTES)
         # Partitions with enough buffered records are left out, so the broker must not wait for long: once
         # there is room for them again, they have to wait for this response.
-        left_out = len(wanted) < len(open_)
-        fetch = self._build(wanted, sizes, max_bytes, left_out, metadata)
+        partial = len(requested) < len(fetchable)
+        fetch = self._build(requested, sizes, max_bytes, partial, metadata)
         self._reserved_bytes += fetch.reserved_bytes
         return fetch
 
@@ -146,14 +146,14 @@ class FetchRequests:
 
     def _build(
         self,
-        wanted: list[TopicPartitionState],
+        requested: list[TopicPartitionState],
         sizes: list[int],
         max_bytes: int,
-        left_out: bool,
+        partial: bool,
         metadata: ClusterMetadata,
     ) -> InFlightFetch:
         by_topic: defaultdict[str, list[FetchPartition]] = defaultdict(list)
-        for state, size in zip(wanted, sizes, strict=True):
+        for state, size in zip(requested, sizes, strict=True):
             topic, partition = state.topic_partition
             epoch = leader_epoch(metadata, state.topic_partition)
             if state.fetch_epoch < 0:
@@ -169,7 +169,7 @@ class FetchRequests:
             )
         ids = {name: metadata.topics.get(name, TopicMetadata(name)).topic_id for name in by_topic}
         message = FetchRequest(
-            max_wait_ms=0 if left_out else self._max_wait_ms,
+            max_wait_ms=0 if partial else self._max_wait_ms,
             min_bytes=self._min_bytes,
             max_bytes=max_bytes,
             isolation_level=READ_COMMITTED if self._committed else 0,
@@ -180,8 +180,8 @@ class FetchRequests:
             message,
             LAST_VERSION_WITH_NAMES if NO_TOPIC_ID in ids.values() else LAST_VERSION_WITH_NAMES + 1,
             max_bytes,
-            min(PARTIAL_RETRY_MS, self._max_wait_ms) if left_out else 0,
-            {state.topic_partition: (state, state.revision) for state in wanted},
+            min(PARTIAL_RETRY_MS, self._max_wait_ms) if partial else 0,
+            {state.topic_partition: (state, state.revision) for state in requested},
             {topic_id: name for name, topic_id in ids.items()},
         )
 

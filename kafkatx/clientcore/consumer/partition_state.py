@@ -89,12 +89,12 @@ class TopicPartitionState:
     :ivar revision: changes with each seek; responses to requests of an earlier revision are ignored.
     :ivar paused: the application has paused the partition.
     :ivar suspended: a rebalance is about to revoke the partition, or a listener still has to hear of its
-        assignment; nothing is fetched or handed out.
+        assignment; nothing is fetched or delivered.
     :ivar leader_epoch: of the last delivered record; -1 if unknown.
     :ivar fetch_epoch: of the last record before :attr:`fetch_offset`; -1 if unknown.
     :ivar validated_epoch: the leader epoch that :attr:`fetch_offset` is validated for: it was fetched from
         that leader, or that leader was asked.
-    :ivar awaiting_validation: true if the partition has a new leader: nothing is fetched or handed out until
+    :ivar awaiting_validation: true if the partition has a new leader: nothing is fetched or delivered until
         the position was validated against that leader's log (KIP-320).
     :ivar error: the error at :attr:`position` in place of a record.
     :ivar preferred_read_replica: the broker to fetch from (KIP-392); -1: the leader.
@@ -154,7 +154,7 @@ class TopicPartitionState:
 
     @property
     def ready(self) -> bool:
-        """True if there is a record or an error to hand out, and the partition is not stopped."""
+        """True if there is a record or an error to deliver, and the partition is not stopped."""
         if self.paused or self.suspended or self.delivery is not None:
             return False
         if self.awaiting_validation:

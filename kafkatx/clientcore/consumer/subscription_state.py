@@ -1,4 +1,4 @@
-"""The partitions assigned to a consumer, and the records that it hands out of them.
+"""The partitions assigned to a consumer, and the delivery of their records.
 
 Pure: no I/O and no clock. One partition's part is in :mod:`kafkatx.clientcore.consumer.partition_state`.
 """
@@ -93,7 +93,7 @@ class SubscriptionState:
     def remove_partitions(self, partitions: Iterable[TopicPartition]) -> None:
         """Unassign partitions and drop their buffered records.
 
-        Records of them that were handed out count as processed, even if a group that lost this consumer
+        Records of them that were delivered count as processed, even if a group that lost this consumer
         assigns the partition to another one: then they were delivered twice.
         """
         for topic_partition in partitions:
@@ -168,7 +168,7 @@ class SubscriptionState:
 
     @property
     def unprocessed_partitions(self) -> frozenset[TopicPartition]:
-        """Partitions of which the application has records that, as far as is known, are not processed yet."""
+        """Partitions whose delivered records are not known to be processed."""
         return frozenset(self._unprocessed)
 
     def _raise(self, state: TopicPartitionState) -> None:

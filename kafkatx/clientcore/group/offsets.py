@@ -103,10 +103,10 @@ def committed_offsets(
 
     :raises RequestError: the group's error, or a partition's.
     """
-    told = next((group for group in response.groups if group.group_id == group_id), None)
-    check((told or response).error_code, f"offsets of group {group_id!r}")
+    group_part = next((group for group in response.groups if group.group_id == group_id), None)
+    check((group_part or response).error_code, f"offsets of group {group_id!r}")
     found = {}
-    for topic in (told or response).topics:
+    for topic in (group_part or response).topics:
         for partition in topic.partitions:
             name = f"{topic.name} [{partition.partition_index}]"
             check(partition.error_code, f"offset of group {group_id!r} for {name}")

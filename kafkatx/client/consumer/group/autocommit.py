@@ -48,12 +48,12 @@ class AutoCommit:
         if self._running is not None:
             self._running.cancel()
 
-    async def commit(self, places: Iterable[TopicPartition] | None = None) -> None:
+    async def commit(self, partitions: Iterable[TopicPartition] | None = None) -> None:
         """Commit the processed offsets of some partitions or of all.
 
         :raises KafkaTXError: the commit failed.
         """
-        done = self._subscriptions.processed_offsets(places)
+        done = self._subscriptions.processed_offsets(partitions)
         changed = {
             topic_partition: at
             for topic_partition, at in done.items()
@@ -63,16 +63,16 @@ class AutoCommit:
             await self._commit(changed)
             self._committed.update(changed)
 
-    async def try_commit(self, places: Iterable[TopicPartition] | None = None) -> None:
+    async def try_commit(self, partitions: Iterable[TopicPartition] | None = None) -> None:
         """Commit the processed offsets of some partitions or of all; log an error."""
         try:
-            await self.commit(places)
+            await self.commit(partitions)
         except KafkaTXError as error:
             self._log.warn("offsets were not committed: {error}", error=error)
 
-    def forget(self, places: Iterable[TopicPartition]) -> None:
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """Forget what was committed of newly assigned partitions: other members may have committed since."""
-        for topic_partition in places:
+        for topic_partition in partitions:
             self._committed.pop(topic_partition, None)
 
     def _on_timer(self) -> None:

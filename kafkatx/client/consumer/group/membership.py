@@ -318,40 +318,42 @@ class Membership:
         running.addErrback(lambda failure: failure.trap(CancelledError) and None)
         running.addErrback(lambda failure: self._log.failure("group membership", failure))
 
-    async def _send(self, ask: SendRequest) -> None:
+    async def _send(self, action: SendRequest) -> None:
         try:
             response = await (
-                self._request_separately(ask) if ask.separate_connection else self._request(ask, LANE)
+                self._request_separately(action)
+                if action.separate_connection
+                else self._request(action, LANE)
             )
         except CancelledError:
             raise
         except Exception as error:
             if not isinstance(error, KafkaTXError):
                 self._log.failure("group membership")
-            self._do(self._machine.request_failed(ask.token, error, self._now_ms()))
+            self._do(self._machine.request_failed(action.token, error, self._now_ms()))
         else:
-            self._do(self._machine.response_received(ask.token, response, self._now_ms()))
+            self._do(self._machine.response_received(action.token, response, self._now_ms()))
 
-    async def _request(self, ask: SendRequest, lane: str) -> Any:
+    async def _request(self, action: SendRequest, lane: str) -> Any:
         node_id = await self._cluster.coordinator(self._settings.group_id)
-        if isinstance(ask.request, JoinGroupRequest) and self.group_instance_id is not None:
+        if isinstance(action.request, JoinGroupRequest) and self.group_instance_id is not None:
             version = await self._cluster.version_for(node_id, JoinGroupRequest, lane=lane)
             if version < STATIC_SINCE:
                 raise fatal_error(ErrorCode.UNSUPPORTED_VERSION, self._settings)
-        timeout_s = ask.timeout_ms / 1000 if ask.timeout_ms else None
-        return await self._cluster.request(node_id, ask.request, lane=lane, timeout_s=timeout_s)
+        timeout_s = action.timeout_ms / 1000 if action.timeout_ms else None
+        return await self._cluster.request(node_id, action.request, lane=lane, timeout_s=timeout_s)
 
-    async def _request_separately(self, ask: SendRequest) -> Any:
+    async def _request_separately(self, action: SendRequest) -> Any:
         """Send a request over another connection: a broker reads nothing behind a waiting JoinGroup.
 
         :raises RequestTimedOut: there is no response within a second.
         """
-        asking = Deferred.fromCoroutine(self._request(ask, SEPARATE_LANE))
+        sending = Deferred.fromCoroutine(self._request(action, SEPARATE_LANE))
         try:
-            return await asking.addTimeout(SEPARATE_TIMEOUT_S, self._reactor)
+            return await sending.addTimeout(SEPARATE_TIMEOUT_S, self._reactor)
         except TimedOut:
-            words = f"{type(ask.request).__name__} was not answered within {SEPARATE_TIMEOUT_S:g} s"
-            raise RequestTimedOut(words) from None
+            message = f"{type(action.request).__name__} was not answered within {SEPARATE_TIMEOUT_S:g} s"
+            raise RequestTimedOut(message) from None
 
     async def _report_partition_counts(self, action: RequestPartitionCounts) -> None:
         """Pass on partition counts; refresh metadata first if a topic is unknown."""

@@ -62,42 +62,44 @@ class RebalanceCallbacks:
         self._auto_commit = auto_commit
         self._on_change = on_change
 
-    async def assigned(self, places: set[TopicPartition]) -> None:
+    async def assigned(self, partitions: set[TopicPartition]) -> None:
         """Add partitions; nothing of them is fetched before the listener is done."""
         self.lost_partitions.clear()
-        self._subscriptions.add_partitions(places, COMMITTED)
+        self._subscriptions.add_partitions(partitions, COMMITTED)
         if self._auto_commit is not None:
-            self._auto_commit.forget(places)
-        self._suspend(places, True)
+            self._auto_commit.forget(partitions)
+        self._suspend(partitions, True)
         try:
-            await self._call_listener("on_partitions_assigned", places)
+            await self._call_listener("on_partitions_assigned", partitions)
         finally:
-            self._suspend(places, False)
+            self._suspend(partitions, False)
             self._on_change()
 
-    async def revoked(self, places: set[TopicPartition]) -> None:
+    async def revoked(self, partitions: set[TopicPartition]) -> None:
         """Remove partitions, once the application has processed the records that it has of them."""
-        self._suspend(places, True)
-        while self._subscriptions.unprocessed_partitions & places and not self._poller.closed:
+        self._suspend(partitions, True)
+        while self._subscriptions.unprocessed_partitions & partitions and not self._poller.closed:
             await self._poller.processed.wait()
         if self._auto_commit is not None:
-            await self._auto_commit.try_commit(places)
+            await self._auto_commit.try_commit(partitions)
         try:
-            await self._call_listener("on_partitions_revoked", places)
+            await self._call_listener("on_partitions_revoked", partitions)
         finally:
-            self._subscriptions.remove_partitions(places)
+            self._subscriptions.remove_partitions(partitions)
             self._on_change()
 
-    async def lost(self, places: set[TopicPartition]) -> None:
+    async def lost(self, partitions: set[TopicPartition]) -> None:
         """Remove partitions at once."""
-        self._log.warn("partitions were lost: {places}", places=", ".join(map(str, sorted(places))))
-        self.lost_partitions |= self._subscriptions.positions(places).keys()
-        self._subscriptions.remove_partitions(places)
+        self._log.warn(
+            "partitions were lost: {partitions}", partitions=", ".join(map(str, sorted(partitions)))
+        )
+        self.lost_partitions |= self._subscriptions.positions(partitions).keys()
+        self._subscriptions.remove_partitions(partitions)
         self._on_change()
-        await self._call_listener("on_partitions_lost", places)
+        await self._call_listener("on_partitions_lost", partitions)
 
-    def _suspend(self, places: set[TopicPartition], held: bool) -> None:
-        for topic_partition in places:
+    def _suspend(self, partitions: set[TopicPartition], held: bool) -> None:
+        for topic_partition in partitions:
             state = self._subscriptions.get(topic_partition)
             if state is not None:
                 state.suspended = held
@@ -106,13 +108,13 @@ class RebalanceCallbacks:
                 else:
                     state.buffer.enqueue(state)
 
-    async def _call_listener(self, name: str, places: set[TopicPartition]) -> None:
+    async def _call_listener(self, name: str, partitions: set[TopicPartition]) -> None:
         """Call the listener; raise its error to the application at the next poll."""
         method = getattr(self.listener, name, None)
         if method is None:
             return
         try:
-            result = method(set(places))
+            result = method(set(partitions))
             if isinstance(result, Awaitable):
                 await result
         except CancelledError:

@@ -21,17 +21,17 @@ def ranges(members: Mapping[str, Member], partitions: PartitionCounts) -> Assign
     Partitions of the same number go to the same member if the topics have the same partition counts and the
     same subscribers.
     """
-    given: Assignments = {member_id: [] for member_id in members}
+    assignments: Assignments = {member_id: [] for member_id in members}
     ordered = sorted(members.values(), key=member_order)
     for topic in sorted(partitions):
-        takers = [member.member_id for member in ordered if topic in member.topics]
+        subscribers = [member.member_id for member in ordered if topic in member.topics]
         start = 0
-        for index, taker in enumerate(takers):
-            share, extra = divmod(partitions[topic], len(takers))
+        for index, subscriber in enumerate(subscribers):
+            share, extra = divmod(partitions[topic], len(subscribers))
             end = start + share + (index < extra)
-            given[taker] += [TopicPartition(topic, number) for number in range(start, end)]
+            assignments[subscriber] += [TopicPartition(topic, number) for number in range(start, end)]
             start = end
-    return given
+    return assignments
 
 
 def round_robin(members: Mapping[str, Member], partitions: PartitionCounts) -> Assignments:
@@ -39,7 +39,7 @@ def round_robin(members: Mapping[str, Member], partitions: PartitionCounts) -> A
 
     Two members, two topics of three partitions: C0 gets t0-0, t0-2 and t1-1, C1 gets t0-1, t1-0 and t1-2.
     """
-    given: Assignments = {member_id: [] for member_id in members}
+    assignments: Assignments = {member_id: [] for member_id in members}
     ring = sorted(members.values(), key=member_order)
     at = 0
     for topic in sorted(partitions):
@@ -48,9 +48,9 @@ def round_robin(members: Mapping[str, Member], partitions: PartitionCounts) -> A
         for number in range(partitions[topic]):
             while topic not in ring[at].topics:
                 at = (at + 1) % len(ring)
-            given[ring[at].member_id].append(TopicPartition(topic, number))
+            assignments[ring[at].member_id].append(TopicPartition(topic, number))
             at = (at + 1) % len(ring)
-    return given
+    return assignments
 
 
 RANGE = Assignor("range", ranges)

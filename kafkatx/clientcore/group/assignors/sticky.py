@@ -38,17 +38,19 @@ class StickyUserData(Message, key=NOT_AN_API, versions=(0, 1), flexible=NEVER_FL
 
 def sticky(members: Mapping[str, Member], partitions: PartitionCounts) -> Assignments:
     """Assign according to user data."""
-    given, _ = _assign(members, partitions, {m.member_id: _claim_in(m.user_data) for m in members.values()})
-    return given
+    assignments, _ = _assign(
+        members, partitions, {m.member_id: _claim_in(m.user_data) for m in members.values()}
+    )
+    return assignments
 
 
 def cooperative_sticky(members: Mapping[str, Member], partitions: PartitionCounts) -> Assignments:
     """Assign according to owned partitions; leave out those that another member still owns."""
     claims = {member.member_id: Claim(member.owned, _generation(member)) for member in members.values()}
-    given, transferring = _assign(members, partitions, claims)
+    assignments, transferring = _assign(members, partitions, claims)
     for at, member in transferring.items():
-        given[member].remove(at)
-    return given
+        assignments[member].remove(at)
+    return assignments
 
 
 def _assign(
@@ -61,16 +63,16 @@ def _assign(
     if len({member.topics for member in members.values()}) == 1:
         equal = ConstrainedAssignment(resolved, partitions)
         return equal.assign(), equal.transferring
-    given = GeneralAssignment(members, resolved, partitions).assign()
-    return given, _transferring(members, given)
+    assignments = GeneralAssignment(members, resolved, partitions).assign()
+    return assignments, _transferring(members, assignments)
 
 
-def _transferring(members: Mapping[str, Member], given: Assignments) -> dict[TopicPartition, str]:
+def _transferring(members: Mapping[str, Member], assignments: Assignments) -> dict[TopicPartition, str]:
     """Return the assigned partitions that another member owns."""
     revoked = {at for member in members.values() for at in member.owned} - {
-        at for member in members.values() for at in set(member.owned) & set(given[member.member_id])
+        at for member in members.values() for at in set(member.owned) & set(assignments[member.member_id])
     }
-    return {at: member for member, mine in given.items() for at in mine if at in revoked}
+    return {at: member for member, mine in assignments.items() for at in mine if at in revoked}
 
 
 def _claim_in(user_data: bytes) -> Claim:

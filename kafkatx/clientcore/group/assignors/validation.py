@@ -15,7 +15,7 @@ def validate_assignment(
     assignor: Assignor,
     members: Mapping[str, Member],
     partitions: PartitionCounts,
-    given: Mapping[str, Iterable[tuple[str, int]]],
+    assignments: Mapping[str, Iterable[tuple[str, int]]],
 ) -> None:
     """Check that an assignment is valid for the group.
 
@@ -27,7 +27,7 @@ def validate_assignment(
     :raises KafkaTXError: names the member, the partition and the reason.
     """
     owners: dict[TopicPartition, str] = {}
-    for member_id, partitions_given in given.items():
+    for member_id, partitions_given in assignments.items():
         for topic_partition in partitions_given:
             at = TopicPartition(*topic_partition)
             why = _error_in(member_id, at, members, partitions, owners)

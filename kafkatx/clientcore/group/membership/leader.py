@@ -62,14 +62,14 @@ class GroupLeader:
             return []
         try:
             assigned = self.assignor.assign(self.members, self.counts)
-            given = {member_id: list(partitions) for member_id, partitions in assigned.items()}
-            validate_assignment(self.assignor, self.members, self.counts, given)
+            assignments = {member_id: list(partitions) for member_id, partitions in assigned.items()}
+            validate_assignment(self.assignor, self.members, self.counts, assignments)
         except KafkaTXError:
             raise
         except Exception as error:  # assignors may be third-party code
             raise KafkaTXError(f"the assignor {self.assignor.name} failed: {error!r}") from error
         return [
-            SyncGroupRequestAssignment(member_id, _encoded(given.get(member_id, ())))
+            SyncGroupRequestAssignment(member_id, _encoded(assignments.get(member_id, ())))
             for member_id in self.members
         ]
 

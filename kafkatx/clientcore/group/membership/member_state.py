@@ -1,4 +1,4 @@
-"""The state of a group member, and the actions that it asks for.
+"""The state of a group member, and the actions that it returns.
 
 The base of :class:`~kafkatx.clientcore.group.membership.machine.MemberMachine`; see there.
 """

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from kafkatx.cli.output.terminal import print_rows, print_table, show, show_json
+from kafkatx.cli.output.terminal import print_rows, print_table, show_folded, show_json
 
 if TYPE_CHECKING:
     from kafkatx.blocking.admin.reset import Move
@@ -79,7 +79,7 @@ def headline(group: GroupDescription, rows: Sequence[Progress]) -> str:
 
 def print_progress(group: GroupDescription, rows: Sequence[Progress]) -> None:
     """Draw a table of partitions, offsets and lag with a bar, and members."""
-    show(headline(group, rows))
+    show_folded(headline(group, rows))
     if not rows:
         return
     largest = max((row.lag or 0 for row in rows), default=0)
@@ -119,7 +119,7 @@ def print_progress_lines(group: GroupDescription, rows: Iterable[Progress], head
 
 def print_members(group: GroupDescription, rows: Sequence[Progress]) -> None:
     """Draw a table of members and their assignments."""
-    show(headline(group, rows))
+    show_folded(headline(group, rows))
     table = [
         (m.member_id, m.instance_id or "", m.host, len(m.partitions), partitions_text(m.partitions))
         for m in group.members

@@ -112,15 +112,13 @@ def _batch(row: BatchRow) -> dict[str, str]:
     }
 
 
-_WORDS = frozenset(
-    {"codec", "producer", "flags", "crc", "key", "value", "headers", "problem", "topic", "name"}
-)
+_WORDS = frozenset({"codec", "flags", "crc", "key", "value", "headers", "problem", "topic", "name"})
 
 
 def _heading(name: str) -> str:
-    """Return the heading of a column, with ``#`` at its end if it holds numbers."""
+    """Return the heading of a column: with ``#`` for numbers, ``!`` for text that is not wrapped."""
     words = name.replace("_", " ")
-    return words if name in _WORDS else words + "#"
+    return words if name in _WORDS else words + ("!" if name == "producer" else "#")
 
 
 def printer(as_json: bool, at_terminal: bool) -> Callable[[Iterable[Row], dict[type, str]], None]:

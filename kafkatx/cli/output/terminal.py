@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from kafkatx.cli.output.table import heading, layout
+from kafkatx.cli.output.table import fold, heading, layout
 from kafkatx.names import printable
 
 if TYPE_CHECKING:
@@ -49,6 +49,16 @@ def hint(text: str) -> None:
 def show(text: str) -> None:
     """Print a line on stdout."""
     click.echo(printable(text))
+
+
+def show_folded(text: str) -> None:
+    """Print text on stdout, in lines that fit into the terminal and break between words."""
+    for line in fold(printable(text), _width()):
+        click.echo(line)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((_WIDTH, _HEIGHT)).columns
 
 
 def confirm(question: str, yes: bool) -> None:
@@ -115,10 +125,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
         text that is not wrapped, ``|`` for a bar.
     """
     if title is not None:
-        show(title)
+        show_folded(title)
     texts = [[printable(str(cell)) for cell in row] for row in rows]
-    width = shutil.get_terminal_size((_WIDTH, _HEIGHT)).columns
-    for line in layout(columns, texts, width, lambda text: click.style(text, bold=True)):
+    for line in layout(columns, texts, _width(), lambda text: click.style(text, bold=True)):
         click.echo(line)
 
 

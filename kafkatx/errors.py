@@ -1,10 +1,10 @@
-"""Every error of the house: Kafka's codes, and the three families that style.md names.
+"""The errors of kafkatx: Kafka's error codes, and the families of exceptions.
 
 *   :class:`ProtocolViolation`: a peer broke the protocol; its connection is closed.
 *   :class:`RequestError`: a well-formed request that cannot be served; it is answered with a code.
-*   :class:`SettingError`: a person's mistake in settings; the process ends with one line naming it.
+*   :class:`SettingError`: a mistake in the settings; the process ends with a message of one line.
 
-Anything else that is raised is our own bug.
+Any other exception is a bug.
 """
 
 from __future__ import annotations
@@ -137,12 +137,12 @@ class ErrorCode(enum.IntEnum):
 
     @property
     def retriable(self) -> bool:
-        """Whether a client may send the same request again and hope for success."""
+        """True if a client may send the same request again."""
         return self in _RETRIABLE
 
     @classmethod
     def of(cls, number: int) -> ErrorCode:
-        """The code with this number; one that is newer than this table is UNKNOWN_SERVER_ERROR."""
+        """Return the code with this number; UNKNOWN_SERVER_ERROR for an unknown number."""
         return cls._value2member_map_.get(number, cls.UNKNOWN_SERVER_ERROR)  # type: ignore[return-value]
 
 
@@ -182,22 +182,22 @@ _RETRIABLE = frozenset(
 
 
 class KafkaTXError(Exception):
-    """The root of every error that kafkatx raises on purpose."""
+    """Base class of the errors that kafkatx raises."""
 
 
 class ProtocolViolation(KafkaTXError):
-    """The peer sent bytes that no request can be: its connection must be closed."""
+    """A peer has sent bytes that are not valid in the protocol; its connection must be closed."""
 
 
 class SettingError(KafkaTXError):
-    """A setting is unknown, has a bad value, or names something that cannot be used.
+    """A setting is unknown, or has a value that is not allowed or cannot be used.
 
-    The message names the setting, the value and what to do; it is meant for a person.
+    The message names the setting, the value and the remedy, for people.
     """
 
 
 class RequestError(KafkaTXError):
-    """A well-formed request cannot be served; the reply carries :attr:`code` and the message."""
+    """A well-formed request cannot be served; the response has :attr:`code` and the message."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
         super().__init__(message or code.name)
@@ -205,21 +205,21 @@ class RequestError(KafkaTXError):
 
 
 class CorruptRecords(RequestError):
-    """Bytes that should be a record batch or message set are not one, or their checksum is wrong."""
+    """A record batch or message set is malformed, or its checksum is wrong."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
 
 
 class PartitionUnavailable(KafkaTXError):
-    """The files of one partition cannot be used; the other partitions of the log dir can.
+    """The files of one partition cannot be used; other partitions of the log dir can.
 
-    The message names the file, what is wrong with it, and what the operator can do.
+    The message names the file, the problem and the remedy.
     """
 
 
 class UnsupportedCompression(RequestError):
-    """The batch names a codec that is unknown, not installed, or not readable by this request's version."""
+    """A batch has a codec that is unknown, not installed, or not allowed in this version of the request."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
@@ -228,7 +228,7 @@ class UnsupportedCompression(RequestError):
 class StateLost(SettingError):
     """The cluster's state is missing or damaged, or is not that of the log dirs; the broker must not start.
 
-    :param problem: what was found, as the beginning of a sentence.
+    :param problem: the problem, as the beginning of the message.
     """
 
     def __init__(self, problem: str, log_dirs: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Names that clients choose: which may become topics, and so directories, and how they are shown."""
+"""Names that clients choose: valid topic names, and text that is safe to print. Pure."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ import re
 from kafkatx.errors import ErrorCode, RequestError
 
 MAX_TOPIC_NAME = 249
-"""Kafka's limit: with ``-`` and a partition's number behind it, a name still fits into a file name."""
+"""Kafka's limit: with ``-`` and a partition's number the name is still a valid file name."""
 
 CONSUMER_OFFSETS = "__consumer_offsets"
-"""Where groups and their committed offsets are kept."""
+"""The topic of groups and their committed offsets."""
 
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, "__transaction_state"})
-"""Topics that brokers keep for themselves and show to clients as internal."""
+"""Topics of the brokers themselves, which clients see as internal."""
 
 PLUGIN_SETTINGS = "kafkatx.plugin."
-"""How the names of settings that belong to a plugin begin; the plugin's name follows, and a dot."""
+"""Prefix of the settings of plugins; the plugin's name and a dot follow."""
+
 _UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f"  # C0 and C1: what terminals take for commands
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of text
-    "\u200b\u2028\u2029\u2060\ufeff\ufff9-\ufffb"  # invisible, or a line's end to some
-    "\ud800-\udfff]"  # no characters: bytes that were not UTF-8
+    "[\x00-\x1f\x7f-\x9f"  # C0 and C1: control characters of terminals
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that change the direction of text
+    "\u200b\u2028\u2029\u2060\ufeff\ufff9-\ufffb"  # invisible, or line ends in some programs
+    "\ud800-\udfff]"  # surrogates: bytes that were not UTF-8
 )
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 META_PROPERTIES = "meta.properties"
-"""The file in each log dir that says which broker and which cluster it belongs to."""
+"""The file in each log dir with the ids of its broker and cluster."""
 
 PARTITION_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9]\d{0,9})")
 """The name of a partition's directory in a log dir."""
@@ -34,7 +35,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def check_topic_name(name: str) -> None:
-    """Let only those names pass that Kafka allows: ``[a-zA-Z0-9._-]{1,249}``, not ``.`` or ``..``.
+    """Check that Kafka allows a topic name: ``[a-zA-Z0-9._-]{1,249}``, not ``.`` or ``..``.
 
     :raises RequestError: INVALID_TOPIC_EXCEPTION; the message says what is wrong with the name.
     """
@@ -52,10 +53,10 @@ def check_topic_name(name: str) -> None:
 
 
 def printable(text: str) -> str:
-    r"""Return *text* as one line that a terminal or a log takes for nothing but text.
+    r"""Return *text* as one line that is safe to write to a terminal or a log.
 
-    Control characters, marks that change the direction of text, and whatever else is not a visible character
-    stand as Python writes them: ``\n``, ``\x1b``, ``\u202e``. Bytes that were not UTF-8 are ``\xff``.
+    Control characters, marks that change the direction of text, and other invisible characters are escaped as
+    in Python: ``\n``, ``\x1b``, ``\u202e``. Bytes that were not UTF-8 are ``\xff``.
     """
     return _UNSAFE.sub(_escape, text)
 

@@ -1,7 +1,7 @@
-"""Temporary directories that go even if their process is killed: the next one that makes one removes them.
+"""Temporary directories that are removed even if their process is killed: by the next process that makes one.
 
-A directory is locked (flock(2)) while its process lives, so that neither a reused process id nor a clock can
-mislead. It gets its name when it is locked: one of that name without a lock is left over.
+A directory is locked (flock(2)) while its process lives, which is safer than process ids or times. It gets
+its final name after it is locked: a directory with such a name and without a lock is a leftover.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ _UNLOCKED = "kafkatx-new-"
 
 
 class Scratch:
-    """A directory below the system's one for temporary files; :meth:`close` removes it. A context manager.
+    """A directory in the system's directory for temporary files; :meth:`close` removes it. A context manager.
 
-    :ivar path: its path.
+    :ivar path: the path of the directory.
     """
 
     def __init__(self) -> None:
-        """Make it, and remove those of processes that are no more.
+        """Make the directory, and remove those of dead processes.
 
-        :raises OSError: it cannot be made.
+        :raises OSError: the directory cannot be made.
         """
         base = tempfile.gettempdir()
         remove_left_over(base)
         made = tempfile.mkdtemp(prefix=_UNLOCKED, dir=base)
         lock = os.open(made, os.O_RDONLY)
-        with suppress(OSError):  # a file system without locks: nobody can have it, and nobody removes it
+        with suppress(OSError):  # a file system without locks: others do not remove the directory
             fcntl.flock(lock, fcntl.LOCK_EX)
         self.path = os.path.join(base, PREFIX + os.path.basename(made)[len(_UNLOCKED) :])
         os.rename(made, self.path)
         self._finalizer = weakref.finalize(self, _remove, self.path, lock, os.getpid())
 
     def keep(self, name: str, prefix: str) -> str:
-        """Move one of its files out, to be found by a person; return its new path.
+        """Move a file out of the directory, for people; return its new path.
 
-        :raises OSError: it cannot be moved.
+        :raises OSError: the file cannot be moved.
         """
         descriptor, kept = tempfile.mkstemp(prefix=prefix, suffix=os.path.splitext(name)[1])
         os.close(descriptor)
@@ -51,7 +51,7 @@ class Scratch:
         return kept
 
     def close(self) -> None:
-        """Remove it with all in it; the end of the process does so, too."""
+        """Remove the directory; this is also done at the end of the process."""
         self._finalizer()
 
     def __enter__(self) -> Scratch:
@@ -67,13 +67,13 @@ class Scratch:
 
 
 def _remove(path: str, lock: int, owner: int) -> None:
-    if os.getpid() == owner:  # and not a fork of it that ends
+    if os.getpid() == owner:  # not at the end of a forked process
         shutil.rmtree(path, ignore_errors=True)
         os.close(lock)
 
 
 def remove_left_over(base: str) -> None:
-    """Remove directories below *base* that a killed process of this user has left."""
+    """Remove directories in *base* that killed processes of this user have left."""
     try:
         names = os.listdir(base)
     except OSError:

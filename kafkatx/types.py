@@ -1,4 +1,4 @@
-"""Small values that every floor shares: partitions, the cluster's state, open files and slices of them."""
+"""Values that all layers use: partitions, the cluster's state, open files and slices of files."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ NO_TIMESTAMP = -1
 NO_LEADER_EPOCH = -1
 
 QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
-"""Whose quota (KIP-546): pairs of a type (client-id, ip, user) and a name, in the order of the types.
+"""The entity of a quota (KIP-546): pairs of a type (client-id, ip, user) and a name, ordered by type.
 
-No name, None, stands for all that have no quota of their own: ``(("client-id", None), ("user", "ann"))`` is
-each client of ann that is not named elsewhere.
+The name None is the default for all without their own quota: ``(("client-id", None), ("user", "ann"))`` is
+each client id of ann without its own quota.
 """
 
 ALL_BROKERS = ""
-"""Where an id of a broker may stand: the defaults of all brokers."""
+"""Used in place of a broker id: the defaults of all brokers."""
 
 NOWAIT: int = getattr(os, "RWF_NOWAIT", 0) if hasattr(os, "preadv") else 0
-"""The flag of ``preadv`` that makes it fail (EAGAIN) rather than wait for the disk; 0 where there is none."""
+"""The flag with which ``preadv`` fails (EAGAIN) instead of waiting for the disk; 0 if there is none."""
 
 PAGE_BYTES = 4096
 PROBED_BYTES = 128 * 1024
-"""How far apart the samples are that tell whether a part of a file is in the page cache."""
+"""Distance of the samples that test if a part of a file is in the page cache."""
 
-_SAMPLE = [bytearray(1)]  # nobody looks at what is read into it, so that threads may share it
+_SAMPLE = [bytearray(1)]  # its content is never read, so threads may share it
 
 
 class TopicPartition(NamedTuple):
@@ -48,7 +48,7 @@ class TopicPartition(NamedTuple):
 
 @attrs.frozen
 class BrokerNode:
-    """Where a live broker is reached: the address that it advertises."""
+    """A live broker and the address that it advertises."""
 
     id: int
     host: str
@@ -58,7 +58,7 @@ class BrokerNode:
 
 @attrs.frozen
 class PartitionState:
-    """Who holds a partition. ``leader_epoch`` never decreases, and one epoch has one leader."""
+    """Leader and replicas of a partition. ``leader_epoch`` never decreases, and an epoch has one leader."""
 
     leader: int
     leader_epoch: int
@@ -67,21 +67,21 @@ class PartitionState:
 
 
 class ActiveProducer(NamedTuple):
-    """What a partition knows of one idempotent producer (KIP-98, KIP-664)."""
+    """The state of one idempotent producer in a partition (KIP-98, KIP-664)."""
 
     producer_id: int
     producer_epoch: int
     last_sequence: int
-    """``NO_SEQUENCE``: none of its batches is known any more."""
+    """``NO_SEQUENCE`` if none of its batches is known any more."""
     last_timestamp_ms: int
-    """When it last wrote, by the broker's clock."""
+    """Time of its last write, by the broker's clock."""
     coordinator_epoch: int
     txn_start_offset: int
 
 
 @attrs.frozen
 class Topic:
-    """A topic as the coordinator knows it; ``topic_id`` is new when a topic is created again."""
+    """A topic in the cluster's state; ``topic_id`` changes when a topic is created again."""
 
     name: str
     topic_id: uuid.UUID
@@ -92,7 +92,7 @@ class Topic:
 
 @attrs.frozen
 class ClusterState:
-    """All that a broker knows of its cluster at one moment; replaced as a whole by each change."""
+    """The state of the cluster; each change replaces it as a whole."""
 
     cluster_id: str
     controller_id: int
@@ -100,11 +100,11 @@ class ClusterState:
     topics: Mapping[str, Topic] = MappingProxyType({})
     topic_names: Mapping[uuid.UUID, str] = MappingProxyType({})
     broker_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-    """Settings of brokers that were changed while they ran, by id; under "" the defaults of all brokers."""
+    """Dynamic settings by broker id; "" for the defaults of all brokers."""
     group_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-    """The configs of groups by group id (resource type GROUP); no group without any."""
+    """The configs of groups (resource type GROUP) by group id, without groups that have none."""
     client_quotas: Mapping[QuotaEntity, Mapping[str, float]] = MappingProxyType({})
-    """The quotas of each entity by their names; no entity without any."""
+    """The quotas of each entity by name, without entities that have none."""
 
 
 class Placement(NamedTuple):
@@ -113,17 +113,17 @@ class Placement(NamedTuple):
     topic_id: uuid.UUID
     partition: int
     directory_id: str | None
-    """``directory.id`` of the log dir; ``""``: an unknown one; None: the log is not known to exist."""
+    """``directory.id`` of the log dir; ``""`` if it is unknown; None if the log is not known to exist."""
 
 
 @attrs.frozen
 class LogDirRecord:
-    """What a coordinator has on record about the log dirs of this broker.
+    """The coordinator's record of the log dirs of this broker.
 
     :ivar log_dirs: the last known path of each log dir, by its ``directory.id``.
-    :ivar placed: for each topic id the ``directory.id`` of each partition whose directory is known to have
-        been made; as :class:`Placement`.
-    :ivar deleted: ids of deleted topics some of whose directories may still be there.
+    :ivar placed: for each topic id the ``directory.id`` of each partition whose directory is known to
+        exist; as in :class:`Placement`.
+    :ivar deleted: ids of deleted topics whose directories may still exist.
     """
 
     log_dirs: Mapping[str, str] = MappingProxyType({})
@@ -133,12 +133,12 @@ class LogDirRecord:
 
 @attrs.frozen
 class Expected:
-    """What a log store should find in its log dirs, as the coordinator has it.
+    """The logs that a log store must find in its log dirs, from the coordinator.
 
     :ivar empty: the state has no topics.
     :ivar generation: the coordinator's current ``ICoordinator.generation``.
-    :ivar topic_id: the id of a partition's topic; None if there is no such partition.
-    :ivar anew: put aside what does not belong to this state, also where the store would refuse to open.
+    :ivar topic_id: returns the id of a partition's topic; None if there is no such partition.
+    :ivar anew: put aside logs that do not belong to this state, even if the store would not open otherwise.
     """
 
     cluster_id: str
@@ -151,9 +151,9 @@ class Expected:
 
 @attrs.frozen
 class DirectoryChanges:
-    """What a log store has brought to the disk since it was asked last.
+    """The changes of directories that a log store has synced to the disk since the last call.
 
-    :ivar placed: logs whose directories are on the disk now.
+    :ivar placed: logs whose new directories are on the disk.
     :ivar gone: ids of deleted topics of which no directory is left.
     """
 
@@ -165,10 +165,10 @@ class DirectoryChanges:
 
 
 class SharedFile:
-    """An open file that closes itself when its last user lets go.
+    """An open file that is closed when its last reference is dropped.
 
-    A segment may be deleted while a reply is still being sent from it: the reply's
-    :class:`FileSlice` keeps the descriptor open until then.
+    A segment may be deleted while a response is being sent from it: the response's :class:`FileSlice` keeps
+    the descriptor open until then.
     """
 
     __slots__ = ("_fd", "path")
@@ -179,14 +179,14 @@ class SharedFile:
         self._fd = os.open(path, flags | os.O_CLOEXEC, mode)
 
     def fileno(self) -> int:
-        """The file descriptor; valid as long as this object lives."""
+        """Return the file descriptor, which is valid while this object exists."""
         return self._fd
 
     def is_cached(self, position: int, size: int) -> bool:
-        """Whether reading these bytes need not wait for the disk; true where there is no telling.
+        """Return True if reading these bytes does not wait for the disk, or if that cannot be known.
 
-        It is judged by samples: the first and the last byte, and one in every ``PROBED_BYTES``; 0.3 us each.
-        For less than a page it is the first byte.
+        It reads samples: the first and the last byte, and one in every ``PROBED_BYTES``; 0.3 us each. For
+        less than a page it reads the first byte only.
         """
         if not NOWAIT:
             return True
@@ -200,14 +200,14 @@ class SharedFile:
         except BlockingIOError:
             return False
         except OSError:
-            # Not this kind of file (tmpfs): it is in memory. What is wrong otherwise, the read will tell.
+            # Not supported for this file (tmpfs): it is in memory. The read reports other errors.
             pass
         return True
 
     def load(self, position: int, size: int, ahead: int = 0) -> None:
-        """Read a part of the file into the page cache. Blocks: for workers.
+        """Read a part of the file into the page cache. It blocks, so it is called in workers.
 
-        :param ahead: of so many bytes after it the reading is begun and not waited for.
+        :param ahead: number of bytes after it to read in the background.
         :raises OSError: the disk fails.
         """
         if hasattr(os, "posix_fadvise") and size + ahead > 0:  # 0 would mean the rest of the file
@@ -226,11 +226,11 @@ class SharedFile:
 
 
 class FileSlice:
-    """``size`` bytes of a file from ``position``: what a fetch reply sends by ``sendfile``.
+    """``size`` bytes of a file from ``position``, which a fetch response sends with ``sendfile``.
 
-    It stands where a records field expects bytes: ``len()`` is its size, :meth:`tobytes` reads it.
+    It is a value of a records field: ``len()`` is its size, :meth:`tobytes` reads it.
 
-    :ivar warm: so many bytes from its beginning were seen to be in the page cache a moment ago.
+    :ivar warm: number of bytes from its beginning that were in the page cache when it was made.
     """
 
     __slots__ = ("file", "position", "size", "warm")

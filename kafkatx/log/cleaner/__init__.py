@@ -1,25 +1,26 @@
-"""Log compaction: of the records with one key the last is kept (``cleanup.policy=compact``).
+"""Log compaction: the last record of each key is kept (``cleanup.policy=compact``).
 
-As in Apache Kafka, a log has a clean part, from which obsolete records were removed before, a dirty one,
-and what cannot be cleaned yet, at least the active segment::
+As in Apache Kafka, a log has a clean part, from which obsolete records are already removed, a dirty part, and
+a part that cannot be cleaned yet, at least the active segment::
 
     segments    | 0 | 700 | 912 |  1100 | 1180 | 1260 | 1340 (active)
     a pass      |     clean     |     dirty    | too young     |
     reads       |               |-> key -> last offset
-    writes      |-> 0 | 1100 without what the map knows a later offset of
+    writes      |-> 0 | 1100 without records that have a later offset in the map
 
-*   :mod:`~kafkatx.log.cleaner.plan` says which log is worth a pass, and from where to where (pure).
-*   :mod:`~kafkatx.log.cleaner.passes` is what a pass is told and what it gives.
+*   :mod:`~kafkatx.log.cleaner.plan` chooses the log to clean, and the range of offsets (pure).
+*   :mod:`~kafkatx.log.cleaner.passes` has the parameters and results of a pass.
 *   :mod:`~kafkatx.log.cleaner.clean` is the pass itself: a function from files to files. It writes
-    ``.cleaned`` files beside the segments and changes nothing else. It decodes every record, which a thread
-    could do only at the cost of the reactor's latency; so :mod:`~kafkatx.log.cleaner.process` runs it in a
-    process of its own.
+    ``.cleaned`` files beside the segments and changes nothing else. It decodes every record, which in a
+    thread would increase the reactor's latency; so :mod:`~kafkatx.log.cleaner.process` runs it in a separate
+    process.
 *   :mod:`~kafkatx.log.cleaner.offset_map`, :mod:`~kafkatx.log.cleaner.spans` and
-    :mod:`~kafkatx.log.cleaner.retained` are its parts: the keys' last offsets, where records begin and end,
-    and what stays of one batch.
-*   :mod:`~kafkatx.log.segment.swap` puts the new files in the place of the old ones, so that a crash at any
-    point leaves the one or the other.
-*   :mod:`~kafkatx.log.cleaner.log_cleaner` goes round: plans, has it cleaned, swaps.
+    :mod:`~kafkatx.log.cleaner.retained` are its parts: the last offset of each key, the positions of
+    records, and the retained records of one batch.
+*   :mod:`~kafkatx.log.segment.swap` replaces the old files by the new ones, so that after a crash at any
+    point either the old or the new ones exist.
+*   :mod:`~kafkatx.log.cleaner.log_cleaner` plans passes, runs them, and swaps the files.
 
-Offsets never change. Segments are swapped oldest first: a tombstone never goes before what it deletes.
+Offsets never change. Segments are swapped oldest first: a tombstone is never removed before the records that
+it deletes.
 """

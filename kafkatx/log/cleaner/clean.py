@@ -1,7 +1,7 @@
-"""One pass over one log: from segment files to ``.cleaned`` files. Nothing else is touched.
+"""One pass over one log: from segment files to ``.cleaned`` files. No other file is changed.
 
-Two readings: the dirty segments for the last offset of each key, as many as fit into the map; then all
-segments up to there, oldest first, whose remains are written, several small ones into one.
+The pass reads twice: first the dirty segments, for the last offset of each key, as many as fit into the map;
+then all segments up to there, oldest first, to write their retained records, several small segments into one.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _LOOK_UP_EVERY = 64
 
 
 def clean(files: Files, job: Pass, alive: Callable[[], None]) -> Iterator[Cleaned | Finished]:
-    """Make a pass; yield each new segment as soon as it is on the disk, oldest first, and then the end.
+    """Make a pass; yield each new segment when it is on the disk, oldest first, and then the result.
 
-    :param alive: called now and then; raises :class:`CleaningAborted` to end the pass.
-    :raises CorruptRecords: a segment is damaged; file and position are named.
+    :param alive: called regularly; raises :class:`CleaningAborted` to end the pass.
+    :raises CorruptRecords: a segment is damaged; the message has the file and position.
     :raises UnsupportedCompression: a codec is not installed.
-    :raises OSError: files cannot be read or written, or a segment is gone.
+    :raises OSError: files cannot be read or written, or a segment does not exist any more.
     """
     return _Cleaner(files, job, alive).steps()
 
@@ -77,12 +77,12 @@ class _Cleaner:
         return os.path.join(self._job.directory, file_name(source.base_offset, LOG))
 
     def _end_of(self, source: Source) -> int:
-        """The base offset of the segment after one."""
+        """Return the base offset of the next segment."""
         at = self._job.sources.index(source) + 1
         return self._job.sources[at].base_offset if at < len(self._job.sources) else self._job.end_offset
 
     def _batches(self, source: Source) -> Iterator[tuple[Shallow, memoryview]]:
-        """Every batch of a segment, its checksum and its offset checked, which is not under the checksum."""
+        """Yield every batch of a segment; check its checksum, and its offset, which that does not cover."""
         path = self._path(source)
         position, offset, end_offset = 0, source.base_offset, self._end_of(source)
         file = self._files.open(path, os.O_RDONLY)
@@ -103,7 +103,7 @@ class _Cleaner:
         self._map.complete(self._job.first_dirty_offset)
 
     def _read_keys(self) -> None:
-        """Take the dirty records' keys into the map, until it is full or all are in it."""
+        """Add the dirty records' keys to the map, until it is full or all are in it."""
         job, offsets = self._job, self._map
         offsets.end_offset = job.first_dirty_offset
         for source in job.sources:
@@ -120,7 +120,7 @@ class _Cleaner:
             offsets.end_offset = self._end_of(source)
 
     def _find_legacy_horizon(self) -> int:
-        """The time up to which a segment must have been written last for its old tombstones to go."""
+        """Return the modification time before which the old tombstones of a segment are removed."""
         clean = [
             source for source in self._job.sources if self._end_of(source) <= self._job.first_dirty_offset
         ]
@@ -131,7 +131,7 @@ class _Cleaner:
     # --- writing
 
     def _copy(self, source: Source, target: _Target) -> None:
-        """Write what stays of a segment."""
+        """Write the retained records of a segment."""
         modified_ms = self._files.mtime_ms(self._path(source))
         target.begin(source, modified_ms)
         legacy_tombstones = modified_ms > self._legacy_horizon_ms
@@ -166,7 +166,7 @@ class _Target:
         self._waiting_bytes = 0
 
     def has_room(self, source: Source, end_offset: int) -> bool:
-        """Whether all of another segment, which ends before *end_offset*, surely fits."""
+        """Return True if all of another segment, which ends before *end_offset*, fits."""
         job, segment = self._job, self._segment
         more = source.size // max(job.index_interval_bytes, 1) + 2
         return (
@@ -177,12 +177,12 @@ class _Target:
         )
 
     def begin(self, source: Source, modified_ms: int) -> None:
-        """What is added from now on is another segment's."""
+        """Start with the batches of another source segment."""
         self._replaces.append(source.base_offset)
         self._modified_ms = modified_ms
 
     def add(self, kept: Kept) -> None:
-        """Take a batch, to be written soon."""
+        """Buffer a batch."""
         self._buffers.append(kept.data)
         self._written.append(
             BatchInfo(len(kept.data), kept.base_offset, kept.last_offset, kept.max_timestamp)
@@ -192,7 +192,7 @@ class _Target:
             self.write()
 
     def write(self) -> None:
-        """Write what was taken."""
+        """Write the buffered batches."""
         if self._buffers:
             self._segment.write(
                 self._buffers, self._written, self._waiting_bytes, self._job.index_interval_bytes
@@ -200,7 +200,7 @@ class _Target:
         self._buffers, self._written, self._waiting_bytes = [], [], 0
 
     def finish(self) -> Cleaned:
-        """Bring it to the disk."""
+        """Sync the segment to the disk and return its description."""
         segment = self._segment
         segment.finish()
         segment.unsynced = True

@@ -1,4 +1,4 @@
-"""The cleaner's round: the log that needs it most is planned, cleaned in a worker, and swapped."""
+"""The log cleaner: it plans a pass over one log, runs it in a worker, and swaps the files."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from kafkatx.log.segment import swap
 from kafkatx.log.segment.swap import Cleaned
 
 RETRY_MS = 600_000
-"""How long a log that could not be cleaned is left alone: a damaged segment does not mend itself."""
+"""Time before a log that could not be cleaned is tried again: damage to a segment does not disappear."""
 
 
 class LogCleaner:
     """Cleans one log at a time.
 
     :param run: makes a pass; its iterator is only used in *worker*.
-    :ivar memory: what a pass may take; another may be set, for the passes to come.
-    :param end_run: ends a pass that is under way; called from the reactor thread.
+    :ivar memory: the memory of a pass; may be replaced, for the next passes.
+    :param end_run: ends the current pass; called from the reactor thread.
     """
 
     _log = Logger()
@@ -49,8 +49,8 @@ class LogCleaner:
     def clean_one(self, logs: Iterable[FileLog], now_ms: int) -> Deferred[FileLog | None]:
         """Make one pass over the log with the largest part to be cleaned.
 
-        Fires with it when the pass is complete; with None when there was nothing to do, or it has failed
-        and is told in the broker's log. It never fails for what is wrong with a log.
+        :return: fires with the log when the pass is complete; with None if there was nothing to do, or the
+            pass has failed and the error was logged. It does not fail for a damaged log.
         """
         return self._busy.run(lambda: Deferred.fromCoroutine(self._clean_one(logs, now_ms)))
 
@@ -85,14 +85,14 @@ class LogCleaner:
         return log
 
     async def _flush(self, logs: list[FileLog]) -> None:
-        """See that closed segments are on the disk: others are not cleaned, and recovery leaves such."""
+        """Sync closed segments: only synced ones are cleaned, and recovery does not truncate them."""
         for log in logs:
             if log.flushed_offset < log.segments[-1].base_offset:
-                with contextlib.suppress(OSError):  # which the log tells of
+                with contextlib.suppress(OSError):  # the log has reported it
                     await log.flush()
 
     def _choose(self, logs: list[FileLog], now_ms: int) -> tuple[FileLog, Cleanable] | None:
-        """The log that is due and has the largest ratio."""
+        """Return the log that is due and has the largest ratio."""
         due = []
         for log in logs:
             found = cleanable(log.segments, log.first_dirty_offset, log.flushed_offset, log.config, now_ms)
@@ -101,7 +101,7 @@ class LogCleaner:
         return max(due, key=lambda one: one[1].ratio, default=None)
 
     async def _make_pass(self, log: FileLog, job: Pass) -> int:
-        """Clean and swap; return the offset up to which the log is clean then.
+        """Clean and swap; return the offset up to which the log is clean.
 
         :raises CleaningAborted: the log has changed meanwhile, or the cleaner was stopped.
         """
@@ -118,7 +118,7 @@ class LogCleaner:
                     raise CleaningAborted("the log has changed meanwhile")
         finally:
             await self._worker(partial(_close, steps))
-        # The new names are on the disk before it is written down that the log is clean.
+        # The new names are on the disk before the checkpoint says that the log is clean.
         await log.flush()
         self._tell(log, step, time.monotonic() - began)
         return step.end_offset
@@ -138,14 +138,14 @@ class LogCleaner:
             raise CleaningAborted("the broker stops")
 
     def stop(self) -> Deferred[None]:
-        """Give up the pass that is under way; fires when it has ended."""
+        """Abort the current pass; fires with None when it has ended."""
         self._stopped = True
         self._end_run()
         return self._busy.run(lambda: None)
 
 
 def _close(steps: Iterator[Cleaned | Finished]) -> None:
-    """End the iteration, which ends a process behind it."""
+    """End the iteration, and with it the cleaner's process."""
     close = getattr(steps, "close", None)
     if close is not None:
         close()

@@ -9,33 +9,33 @@ from hashlib import blake2b
 from operator import eq
 
 ENTRY_BYTES = 192
-"""What a key costs at most in a dict that was just enlarged: two objects and their place in the table.
+"""Maximum memory of a key in a dict that was just enlarged: two objects and a table entry.
 
-The sorted offsets, 16 bytes more while they are made, come when the dict grows no more.
+The sorted offsets take 16 bytes more while they are created, when the dict does not grow any more.
 """
 
 _DIGEST_BYTES = 31
-"""As many as fit into the 64 bytes that CPython takes for a bytes object of 16."""
+"""The largest size for which a bytes object of CPython takes 64 bytes, as one of 16 does."""
 
 
 def short(key: bytes) -> bytes:
-    """A name of at most 31 bytes for a key: itself, or its hash if it is longer than 30.
+    """Return a name of at most 31 bytes for a key: the key itself, or its hash if it is longer than 30.
 
-    The two kinds differ in length. A cryptographic hash: whoever chooses the keys must not be able to make
-    two of them meet, for one of the records would go.
+    The two kinds differ in length. The hash is cryptographic: a client that chooses keys must not be able to
+    cause a collision, which would remove a record.
     """
     return key if len(key) < _DIGEST_BYTES else blake2b(key, digest_size=_DIGEST_BYTES).digest()
 
 
 def names_of(keys: Iterable[bytes | None]) -> list[bytes | None]:
-    """:func:`short` of every key, None for none."""
+    """Return :func:`short` of every key; None for None."""
     return [key if key is None or len(key) < _DIGEST_BYTES else short(key) for key in keys]
 
 
 class OffsetMap:
-    """Names of keys (see :func:`short`) to the last offset that was seen of each.
+    """The last offset of each key, by its name (see :func:`short`).
 
-    :ivar end_offset: exclusive; records from here on are not judged.
+    :ivar end_offset: exclusive; records from here on are all retained.
     """
 
     def __init__(self, memory_bytes: int, load_factor: float) -> None:
@@ -49,23 +49,23 @@ class OffsetMap:
         return len(self._offsets)
 
     def has_room(self, count: int) -> bool:
-        """Whether so many more records fit, all with new keys. The first batch always does."""
+        """Return True if *count* more records fit, all with new keys. The first batch always fits."""
         return not self._offsets or len(self._offsets) + count <= self._most
 
     def add(self, names: Sequence[bytes | None], offsets: Sequence[int]) -> None:
-        """Note the offsets, which rise, of some keys; records without a key are passed over."""
+        """Add the increasing offsets of some keys; records without a key are skipped."""
         self._offsets.update(zip(names, offsets, strict=True))
         self._offsets.pop(None, None)
 
     def complete(self, start_offset: int) -> None:
-        """No more will be added; of what lies from *start_offset* on, everything was."""
+        """Complete the map: all records from *start_offset* on were added."""
         self._start_offset = start_offset
         self._survivors = array("q", sorted(self._offsets.values()))
 
     def may_hold(self, base_offset: int, last_offset: int) -> bool:
-        """Whether a batch that ends below :attr:`end_offset` may hold a record that is its key's last one.
+        """Return True if a batch that ends below :attr:`end_offset` may have the last record of a key.
 
-        Where every record is in the map only those in it are: no need to look into a batch without any.
+        In the range whose records were all added, a batch without offsets in the map has none.
         """
         if base_offset < self._start_offset:
             return True
@@ -73,9 +73,9 @@ class OffsetMap:
         return at < len(self._survivors) and self._survivors[at] <= last_offset
 
     def latest(self, names: Sequence[bytes | None], offsets: Sequence[int]) -> list[bool]:
-        """For each record below :attr:`end_offset` whether no later one has its key.
+        """Return for each record below :attr:`end_offset` True if no later record has its key.
 
-        A record without a key is none that can be kept in a compacted log, as in Apache Kafka.
+        It is False for a record without a key: a compacted log does not retain it, as in Apache Kafka.
         """
         found = list(map(eq, map(self._offsets.get, names, offsets), offsets))
         if None in names:

@@ -1,7 +1,7 @@
-"""What a pass over a log is told, and what comes of it.
+"""The parameters and the results of a pass over a log. Pure.
 
-:mod:`kafkatx.log.segment.swap` says how the files are named that it writes. The name of the pass keeps two
-apart, should a process outlive its broker. What of them nobody takes is removed when the log is opened.
+:mod:`kafkatx.log.segment.swap` describes the names of the files that a pass writes. They contain the name of
+the pass, in case a process outlives its broker. Unused files are removed when the log is opened.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Memory:
 
 @attrs.frozen
 class Source:
-    """A segment to be read: its base offset and its bytes."""
+    """A segment to read: its base offset and size."""
 
     base_offset: int
     size: int
@@ -34,13 +34,13 @@ class Source:
 
 @attrs.frozen
 class Pass:
-    """All that a pass must know: plain values, for it may run in another process.
+    """The parameters of a pass: plain values, because it may run in another process.
 
-    :ivar name: tells the pass's files from others'.
+    :ivar name: distinguishes the files of this pass.
     :ivar sources: the segments, oldest first, up to the first that cannot be cleaned.
     :ivar end_offset: the offset after the last of them, exclusive.
     :ivar last_offsets: producer id -> last offset of the last batch that it wrote.
-    :ivar inflated_limit_bytes: the most that a batch may take when inflated; a larger one ends the pass.
+    :ivar inflated_limit_bytes: maximum decompressed size of a batch; a larger one ends the pass.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Pass:
 
 @attrs.frozen
 class Finished:
-    """The end of a pass: the log is clean up to ``end_offset`` (exclusive). The rest is for people."""
+    """The result of a pass: the log is clean up to ``end_offset`` (exclusive). Other fields are logged."""
 
     end_offset: int
     bytes_read: int
@@ -69,8 +69,8 @@ class Finished:
 
 
 Run: TypeAlias = Callable[[Files, Pass, Callable[[], None]], Iterator[Cleaned | Finished]]
-"""As ``kafkatx.log.cleaner.clean.clean``."""
+"""A function like ``kafkatx.log.cleaner.clean.clean``."""
 
 
 class CleaningAborted(Exception):
-    """The pass is not wanted any more."""
+    """The pass was aborted."""

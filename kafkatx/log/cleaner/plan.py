@@ -1,16 +1,14 @@
-"""Which log is worth a pass of the cleaner, from where to where, and what the pass is told.
-
-Pure, but for one header that is read.
+"""Plans passes: chooses the log to clean and the range of offsets. Pure, except that it reads one header.
 
 As in Apache Kafka's ``LogCleanerManager``::
 
-    first dirty offset   what the last pass reached; the first segment's base offset if that is later
+    first dirty offset   the end of the last pass; the first segment's base offset if that is later
     end                  the first of: the active segment; a dirty segment with a record younger than
-                         min.compaction.lag.ms; what is not synced yet (recovery must not meet gaps there)
+                         min.compaction.lag.ms; the flushed offset (recovery expects no gaps after it)
     ratio                dirty bytes / (clean + dirty bytes), up to the end
 
-A log is cleaned when its ratio is above min.cleanable.dirty.ratio, or something in it is older than
-max.compaction.lag.ms. Of several the one with the largest ratio is first.
+A log is cleaned if its ratio is above min.cleanable.dirty.ratio, or a dirty record is older than
+max.compaction.lag.ms. The log with the largest ratio is cleaned first.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ NEVER_MS = 2**63 - 1
 
 @attrs.frozen
 class Cleanable:
-    """A range of a log: what a pass would read. ``end_offset`` is exclusive, a segment's base offset."""
+    """The range of a log that a pass would read. ``end_offset`` is exclusive and a segment's base offset."""
 
     first_dirty_offset: int
     end_offset: int
@@ -39,7 +37,7 @@ class Cleanable:
     overdue: bool
 
     def due(self, config: LogConfig) -> bool:
-        """Whether a pass is to be made."""
+        """Return True if the log is due for a pass."""
         return self.ratio > 0 and (self.overdue or self.ratio > config.min_cleanable_dirty_ratio)
 
 
@@ -50,9 +48,9 @@ def cleanable(
     config: LogConfig,
     now_ms: int,
 ) -> Cleanable:
-    """What could be cleaned of a log.
+    """Return the range of a log that can be cleaned.
 
-    :param segments: all of them, oldest first, the last one active.
+    :param segments: all segments, oldest first, the last one active.
     """
     first_dirty_offset = max(first_dirty_offset, segments[0].base_offset)
     clean_bytes = dirty_bytes = 0
@@ -74,7 +72,7 @@ def cleanable(
 
 
 def plan(log: FileLog, found: Cleanable, memory: Memory, name: str, now_ms: int) -> Pass:
-    """A pass that cleans what was found in a log."""
+    """Return a pass over the range that was found in a log."""
     return Pass(
         name=name,
         directory=log.directory,
@@ -103,7 +101,7 @@ def _young(segment: LogSegment, config: LogConfig, now_ms: int) -> bool:
 
 
 def _overdue(segment: LogSegment, config: LogConfig, now_ms: int) -> bool:
-    """Whether the first batch of a segment is older than max.compaction.lag.ms."""
+    """Return True if the first batch of a segment is older than max.compaction.lag.ms."""
     if config.max_compaction_lag_ms == NEVER_MS:
         return False
     try:

@@ -1,13 +1,13 @@
-"""A pass in a process of its own: ``python -m kafkatx.log.cleaner.process``.
+"""The process that runs a pass: ``python -m kafkatx.log.cleaner.process``, and the broker's side of it.
 
-Its standard input gets the pass as one line of JSON and then stays open: that it is closed is how the process
-finds out that its broker has died. On its standard output comes a line for each new segment and for the end::
+Its standard input has the pass as one line of JSON and then stays open: it is closed when the broker dies.
+Its standard output has a line for each new segment and for the result::
 
     {"cleaned": {"base_offset": 0, ...}}
     {"finished": {"end_offset": 1340, ...}}
     {"failed": {"kind": "CorruptRecords", "message": "..."}}
 
-It has the lowest priority: it takes what the broker leaves.
+It runs at the lowest priority.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FAILURES: dict[str, type[Exception]] = {
 
 
 def encode_pass(job: Pass) -> bytes:
-    """A pass as a line of JSON."""
+    """Encode a pass as a line of JSON."""
     fields = attrs.asdict(job, recurse=False)
     fields["sources"] = [(source.base_offset, source.size) for source in job.sources]
     fields["last_offsets"] = list(job.last_offsets.items())
@@ -45,7 +45,7 @@ def encode_pass(job: Pass) -> bytes:
 
 
 def decode_pass(line: bytes) -> Pass:
-    """Read what :func:`encode_pass` wrote."""
+    """Decode a line of :func:`encode_pass`."""
     fields = json.loads(line)
     fields["sources"] = tuple(Source(*source) for source in fields["sources"])
     fields["last_offsets"] = dict(fields["last_offsets"])
@@ -53,7 +53,7 @@ def decode_pass(line: bytes) -> Pass:
 
 
 def encode_step(step: Cleaned | Finished | Exception) -> bytes:
-    """A step of a pass as a line of JSON."""
+    """Encode a step of a pass as a line of JSON."""
     if isinstance(step, Cleaned):
         content: dict[str, Any] = {"cleaned": attrs.asdict(step)}
     elif isinstance(step, Finished):
@@ -65,9 +65,9 @@ def encode_step(step: Cleaned | Finished | Exception) -> bytes:
 
 
 def decode_step(line: bytes) -> Cleaned | Finished:
-    """Read what :func:`encode_step` wrote.
+    """Decode a line of :func:`encode_step`.
 
-    :raises Exception: the pass has failed with it.
+    :raises Exception: the error with which the pass has failed.
     """
     ((kind, fields),) = json.loads(line).items()
     if kind == "cleaned":
@@ -78,7 +78,7 @@ def decode_step(line: bytes) -> Cleaned | Finished:
 
 
 class CleanerProcess:
-    """Has passes made in processes, one after the other; to be used from one worker.
+    """Runs passes in processes, one after the other; used from one worker.
 
     :meth:`stop` may be called from any thread.
     """
@@ -91,7 +91,7 @@ class CleanerProcess:
     def run(
         self, files: Files, job: Pass, alive: Callable[[], None]
     ) -> Generator[Cleaned | Finished, None, None]:
-        """As :func:`kafkatx.log.cleaner.clean.clean`, which is called elsewhere, with the real files.
+        """Run :func:`kafkatx.log.cleaner.clean.clean` in a process, with the real files.
 
         :raises CleaningAborted: it was stopped, or the process has died.
         """
@@ -111,7 +111,7 @@ class CleanerProcess:
             self._end(process)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        # What this process can import the other must, too, wherever it is started.
+        # The new process must be able to import the same modules, in any working directory.
         path = os.pathsep.join(entry for entry in sys.path if entry)
         with self._lock:
             if self._stopped:
@@ -135,7 +135,7 @@ class CleanerProcess:
             self._process = None
 
     def stop(self) -> None:
-        """End the process, if there is one, and start no more."""
+        """End the process, if there is one, and do not start another."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
@@ -143,16 +143,16 @@ class CleanerProcess:
 
 
 def _broker_lives() -> None:
-    """See whether standard input is still open.
+    """Check that standard input is still open.
 
-    :raises CleaningAborted: it is not.
+    :raises CleaningAborted: it is closed.
     """
     if select.select([sys.stdin.buffer], [], [], 0)[0]:
         raise CleaningAborted("the broker has gone")
 
 
 def _yield_to_others() -> None:
-    """Take the processor only where nobody else wants it, and never from someone who just woke up."""
+    """Set the lowest scheduling priority, without preemption of processes that wake up."""
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
     if hasattr(os, "SCHED_BATCH"):
@@ -161,7 +161,7 @@ def _yield_to_others() -> None:
 
 
 def main() -> None:
-    """Read a pass, make it, tell of each step."""
+    """Read a pass from standard input, make it, and write each step."""
     _yield_to_others()
     job = decode_pass(sys.stdin.buffer.readline())
     out = sys.stdout.buffer

@@ -1,19 +1,19 @@
-"""What compaction leaves of one batch. Pure.
+"""The records of one batch that compaction retains. Pure.
 
-A record stays if no later one has its key, and, if it is a tombstone, while its time has not come::
+A record is retained if no later one has its key; a tombstone only for a time::
 
-    magic 2, first pass     the batch gets a delete horizon: pass time + delete.retention.ms, which stands in
-                            base_timestamp and is marked by attribute bit 6 (KIP-534, Kafka 3.1)
-    magic 2, later passes   its tombstones go once the horizon is reached
-    magic 0 and 1           they go once the segment is older than delete.retention.ms, counted from the
-                            last segment that was clean already, as Apache Kafka has it
+    magic 2, first pass     the batch gets a delete horizon: pass time + delete.retention.ms, stored in
+                            base_timestamp and marked by attribute bit 6 (KIP-534, Kafka 3.1)
+    magic 2, later passes   its tombstones are removed after the horizon
+    magic 0 and 1           they are removed if the segment is older than delete.retention.ms, counted from
+                            the last clean segment, as in Apache Kafka
 
-What stays of a batch keeps its offsets, leader epoch, producer, sequence, codec and kind of timestamp. The
-batch with a producer's last sequence stays as an empty header, so that the producer is not forgotten; its
-max_timestamp is -1, where Kafka keeps the old one: no record has it.
+Retained records keep their offsets, leader epoch, producer, sequence, codec and timestamp type. The batch
+with a producer's last sequence is retained as an empty header, so that the producer is not forgotten; its
+max_timestamp is -1, whereas Kafka keeps the old one, which no record has.
 
-Control batches and those of transactions are left as they are: without knowing which transactions were
-aborted their records cannot be judged.
+Control batches and those of transactions are not changed: without knowing which transactions were aborted, it
+is not known which of their records are obsolete.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNTOUCHED = v2.CONTROL | v2.TRANSACTIONAL
 
 @attrs.frozen
 class Kept:
-    """A batch as it is to be written, and what the indexes must know of it."""
+    """A batch to write, with the values that its index entries need."""
 
     data: bytes | memoryview
     base_offset: int
@@ -46,11 +46,11 @@ class Kept:
 
 @attrs.frozen
 class Rules:
-    """What does not change within a pass.
+    """Values that do not change within a pass.
 
-    :ivar now_ms: when the pass began.
+    :ivar now_ms: the start of the pass.
     :ivar last_offsets: producer id -> last offset of the last batch that it wrote.
-    :ivar inflated_limit_bytes: the most that a batch may take when inflated.
+    :ivar inflated_limit_bytes: maximum decompressed size of a batch.
     """
 
     map: OffsetMap
@@ -63,9 +63,9 @@ class Rules:
 def keys_of(
     data: memoryview, batch: Shallow, limit_bytes: int = LIMIT_BYTES
 ) -> tuple[list[bytes | None], list[int]]:
-    """Names of the keys (see ``offset_map``) and the offsets of a batch's records.
+    """Return the names of the keys (see ``offset_map``) and the offsets of a batch's records.
 
-    None of them where the batch is left as it is.
+    Both are empty for a batch that is not changed.
 
     :raises CorruptRecords: the batch cannot be decoded.
     :raises UnsupportedCompression: its codec is not installed.
@@ -86,9 +86,9 @@ def keys_of(
 
 
 def retained(data: memoryview, batch: Shallow, rules: Rules, legacy_tombstones: bool) -> Kept | None:
-    """What stays of a batch; None if nothing does.
+    """Return the retained part of a batch; None if there is none.
 
-    :param legacy_tombstones: whether tombstones of magic 0 and 1 stay.
+    :param legacy_tombstones: retain tombstones of magic 0 and 1.
     :raises CorruptRecords: the batch cannot be decoded.
     :raises UnsupportedCompression: its codec is not installed.
     """
@@ -134,7 +134,7 @@ def _kept(data: bytes, header: v2.BatchHeader, max_timestamp: int) -> Kept:
 
 
 def _nothing_of(header: v2.BatchHeader, rules: Rules) -> Kept | None:
-    """What stays of a batch without its records: the header, if it holds a producer's last sequence."""
+    """Return an empty batch if it has a producer's last sequence, else None."""
     last = rules.last_offsets.get(header.producer_id) == header.last_offset
     return _kept(_emptied(header), header, NO_TIMESTAMP) if last else None
 
@@ -146,7 +146,7 @@ def _emptied(header: v2.BatchHeader) -> bytes:
 
 
 def _rebuilt(header: v2.BatchHeader, payload: bytes) -> bytes:
-    """The batch with this header, but for length and CRC, which are made right."""
+    """Return a batch with this header; length and CRC are recomputed."""
     return assemble(
         payload,
         header.count,
@@ -163,7 +163,7 @@ def _rebuilt(header: v2.BatchHeader, payload: bytes) -> bytes:
 
 
 def _retained_messages(data: memoryview, batch: Shallow, rules: Rules, tombstones_stay: bool) -> Kept | None:
-    """What stays of a message of magic 0 or 1, or of those in a wrapper."""
+    """Return the retained part of a message of magic 0 or 1, or of the messages in a wrapper."""
     records = list(message_sets.iter_records(data, limit_bytes=rules.inflated_limit_bytes))
     offsets = [record.offset for record in records]
     stays = rules.map.latest(names_of(record.key for record in records), offsets)
@@ -176,7 +176,7 @@ def _retained_messages(data: memoryview, batch: Shallow, rules: Rules, tombstone
         return None
     if len(kept) == len(records):
         return Kept(data, offsets[0], batch.last_offset, batch.max_timestamp)
-    # A wrapper, then: a message that is none holds one record.
+    # A wrapper: other messages have one record.
     codec = Codec(batch.attributes & v2.COMPRESSION_MASK)
     appended = batch.magic == 1 and batch.attributes & v2.TIMESTAMP_TYPE != 0
     built = message_sets.build(kept, batch.magic, codec, log_append_time=appended)

@@ -1,7 +1,7 @@
-"""Where the records of a magic-2 batch begin and end, and what the cleaner asks of them. Pure.
+"""The positions of the records in a magic-2 batch, with the fields that the cleaner needs. Pure.
 
-A record that stays in its batch keeps every byte: base offset and base timestamp of the batch do not change.
-So records are not decoded further than to their key, and what stays is cut out of the payload.
+A retained record keeps every byte, because base offset and base timestamp of the batch do not change. So
+records are decoded only up to their key, and the retained ones are cut out of the payload.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafkatx.records.varint import VARLONG_BYTES, encode, rest
 
 @attrs.define
 class Spans:
-    """Columns, one entry a record; ``starts`` has one more, the end of the last record.
+    """Columns with one entry per record; ``starts`` has one more, the end of the last record.
 
     ``timestamps`` are deltas to the batch's base timestamp.
     """
@@ -29,9 +29,9 @@ class Spans:
 
 
 def find_spans(data: bytes, count: int, base_offset: int) -> Spans:
-    """Go through the *count* records of a decompressed payload.
+    """Find the *count* records of a decompressed payload.
 
-    :raises CorruptRecords: it does not hold as many whole records and nothing else.
+    :raises CorruptRecords: the payload does not consist of this number of complete records.
     """
     spans = Spans([0], [], [], [], [])
     try:
@@ -44,7 +44,7 @@ def find_spans(data: bytes, count: int, base_offset: int) -> Spans:
 
 
 def _find(data: bytes, count: int, base_offset: int, spans: Spans) -> int:
-    """One loop with varints of one and two bytes read in place, as in :mod:`kafkatx.records.batch`.
+    """Find the records in one loop, with short varints read inline, as in :mod:`kafkatx.records.batch`.
 
     :return: the position after the last record.
     :raises IndexError: the data ends within a record.
@@ -100,9 +100,9 @@ def _find(data: bytes, count: int, base_offset: int, spans: Spans) -> int:
 
 
 def find_keys(data: bytes, count: int, base_offset: int) -> tuple[list[bytes | None], list[int]]:
-    """Keys and offsets alone, as :func:`find_spans` finds them: half of the cleaner's time is spent here.
+    """Find keys and offsets only. Half of the cleaner's time is spent here.
 
-    :raises CorruptRecords: as it does.
+    :raises CorruptRecords: as :func:`find_spans`.
     """
     keys: list[bytes | None] = []
     offsets: list[int] = []
@@ -163,13 +163,13 @@ def _find_keys(
 
 
 def cut(data: bytes, spans: Spans, kept: list[int]) -> bytes:
-    """The payload of the records with the numbers in *kept*, byte for byte."""
+    """Return the payload of the records with the numbers in *kept*, unchanged."""
     starts = spans.starts
     return b"".join([data[starts[number] : starts[number + 1]] for number in kept])
 
 
 def cut_rebased(data: bytes, spans: Spans, kept: list[int], shift_ms: int) -> bytes:
-    """As :func:`cut`, for a batch whose base timestamp is *shift_ms* earlier: each delta grows by that."""
+    """Return the payload for a base timestamp that is *shift_ms* earlier: each delta grows by that."""
     parts: list[bytes] = []
     for number in kept:
         at, end = spans.starts[number], spans.starts[number + 1]
@@ -181,7 +181,7 @@ def cut_rebased(data: bytes, spans: Spans, kept: list[int], shift_ms: int) -> by
 
 
 def _after(data: bytes, at: int) -> int:
-    """The position after the varint at *at*."""
+    """Return the position after the varint at *at*."""
     while data[at] >= 0x80:
         at += 1
     return at + 1

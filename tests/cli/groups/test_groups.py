@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -92,7 +93,8 @@ class DescribeTests(GroupsCase):
         )
 
     def test_terminal(self) -> None:
-        """How the group is, then a table with bars; members by as much of their ids as is needed."""
+        """A line about the group, then a table with bars; members by the first part of their ids."""
+        self.patch(os, "environ", {**os.environ, "COLUMNS": "140"})
         shown = self.printed("describe", "work", tty=True)
         first = (
             "group work: Stable, classic group, 2 members, assigned by range, coordinator 1 at broker1:9092"
@@ -104,8 +106,16 @@ class DescribeTests(GroupsCase):
         self.groups["work"].members[0].instance_id = "rack-7"
         self.assertIn("rack-7 /h", self.printed("describe", "work", tty=True))
 
+    def test_narrow(self) -> None:
+        """In a narrow terminal the line about the group is folded between words."""
+        self.patch(os, "environ", {**os.environ, "COLUMNS": "50"})
+        lines = self.printed("describe", "work", tty=True).splitlines()
+        self.assertEqual(lines[1], "assigned by range, coordinator 1 at broker1:9092,")
+        self.assertTrue(lines[2].startswith("6 behind"))
+
     def test_terminal_without_offsets(self) -> None:
         """A group without members and offsets is one line; with --members none has a table."""
+        self.patch(os, "environ", {**os.environ, "COLUMNS": "140"})
         self.groups["idle"].offsets.clear()
         shown = self.printed("describe", "idle", tty=True)
         self.assertIn("group idle: Empty, classic group, no members, ", shown)

@@ -197,7 +197,7 @@ class CommandLineTests(ProcessCase):
 
     def test_light(self) -> None:
         """Help and a list of topics load nothing that takes its time to load."""
-        for arguments in (["--help"], ["topics", "list"]):
+        for arguments in (["--help"], ["up", "--help"], ["stop", "--help"], ["status"], ["topics", "list"]):
             self.assertEqual(loaded_heavy(*arguments), set(), arguments)
 
 

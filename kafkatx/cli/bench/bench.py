@@ -10,6 +10,7 @@ import click
 from kafkatx.cli.messages.produce import ACKS, CODECS
 from kafkatx.cli.options.cluster import client_settings, cluster_options, group_options, pairs
 from kafkatx.cli.options.kafka_names import Commands
+from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import show, show_json
 
@@ -121,7 +122,7 @@ def _sending(count: int, batch: int, rate: float, smallest: int = 0) -> Callable
         click.option(
             "--rate",
             metavar="COUNT",
-            type=click.FloatRange(min=0),
+            type=FiniteRange(min=0),
             default=rate,
             show_default=True,
             help="Messages per second; 0: without a limit.",

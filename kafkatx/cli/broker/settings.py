@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from kafkatx.config import BrokerConfig
-from kafkatx.config.listeners import Listener
+if TYPE_CHECKING:
+    from kafkatx.config import BrokerConfig
+    from kafkatx.config.listeners import Listener
 
 MEMORY = "memory"
 
@@ -50,6 +52,8 @@ def _listener(config: str | None, sets: list[tuple[str, str]], port: int) -> Lis
 
     :raises click.UsageError: there are several.
     """
+    from kafkatx.config import BrokerConfig
+
     listeners = BrokerConfig.load(config, sets).listeners()
     if len(listeners) > 1:
         raise click.UsageError(
@@ -75,6 +79,8 @@ def data_directory(data: str | None, config: str | None) -> str:
         if config is not None:
             raise click.UsageError("--data and --config both name a data directory: give one of them")
         return os.path.abspath(data)
+    from kafkatx.config import BrokerConfig
+
     found = log_dirs(BrokerConfig.load(config))
     if not found:
         raise click.UsageError(f"{config}: kafkatx.storage=memory has no data directory")

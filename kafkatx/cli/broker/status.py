@@ -15,6 +15,7 @@ from kafkatx.cli.broker.lock_holder import find_holder, uptime_s
 from kafkatx.cli.broker.settings import data_directory
 from kafkatx.cli.broker.stop import running_broker
 from kafkatx.cli.options.cluster import DEFAULT_BOOTSTRAP, last_given
+from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.output.terminal import interactive, print_rows, say, show, show_json
 from kafkatx.daemon.process_file import ProcessNote, read_note
 from kafkatx.errors import KafkaTXError
@@ -53,7 +54,7 @@ class LocalProcess:
 @click.option(
     "--timeout",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=DEFAULT_TIMEOUT_S,
     show_default=True,
     help="Time to wait for a connection, and for each reply.",

@@ -15,6 +15,7 @@ import click
 
 from kafkatx.cli.broker.lock_holder import Holder, find_holder, process_handle
 from kafkatx.cli.broker.settings import data_directory
+from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.output.terminal import show
 from kafkatx.errors import KafkaTXError
 
@@ -29,7 +30,7 @@ STEP_S = 0.05
 @click.option(
     "--timeout",
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=DEFAULT_TIMEOUT_S,
     show_default=True,
     help="Time to wait for its end.",
@@ -95,8 +96,8 @@ def end_process(pid: int, timeout_s: float, is_broker: Callable[[], bool]) -> No
         ) from None
     if not ended:
         raise KafkaTXError(
-            f"process {pid} is still writing its logs to the disk after {timeout_s:g} s and ends when that"
-            " is done: wait with kafkatx stop --timeout SECONDS"
+            f"process {pid} has not ended after {timeout_s:g} s: it is writing its logs to the disk, and ends"
+            " when that is done; kafkatx stop --timeout SECONDS waits longer"
         )
 
 

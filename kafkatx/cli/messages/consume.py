@@ -13,6 +13,7 @@ from kafkatx.cli.messages.group_consume import consume_group
 from kafkatx.cli.messages.partition_copy import copy
 from kafkatx.cli.options.cluster import client_settings, cluster_options, connect, pairs
 from kafkatx.cli.options.kafka_names import Option, names_argument, refused
+from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.options.positions import BEGINNING, END, BadPosition, Position, parse, resolve
 from kafkatx.cli.output.console import BadProperty, ConsoleRenderer
 from kafkatx.cli.output.renderer import (
@@ -125,7 +126,7 @@ class Output:
     "--idle",
     "idle_s",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     help="Time without a message to stop after.",
 )
 @click.option("--timeout-ms", type=click.IntRange(min=1), hidden=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from click.core import ParameterSource
 
+from kafkatx.cli.options.numbers import FiniteRange
+
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
     from kafkatx.cli.output.silence import Watch
@@ -47,7 +49,7 @@ def cluster_options(command: F) -> F:
     timeout = click.option(
         "--timeout",
         metavar="SECONDS",
-        type=click.FloatRange(min=0, min_open=True),
+        type=FiniteRange(min=0, min_open=True),
         default=30.0,
         show_default=True,
         callback=last_given,
@@ -71,7 +73,7 @@ def group_options(hidden: bool = True) -> Callable[[F], F]:
     timeout = click.option(
         "--timeout",
         metavar="SECONDS",
-        type=click.FloatRange(min=0, min_open=True),
+        type=FiniteRange(min=0, min_open=True),
         hidden=hidden,
         expose_value=False,
         callback=last_given,

@@ -9,6 +9,7 @@ import click
 
 from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.options.times import BadTime, parse_time
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import say
@@ -65,14 +66,14 @@ Examples:
     "--window",
     "window_s",
     metavar="SECONDS",
-    type=click.FloatRange(min=0.001, max=86_400),
+    type=FiniteRange(min=0.001, max=86_400),
     help="Length of the windows; by default as the producers' windows require.",
 )
 @click.option(
     "--settle",
     "settle_s",
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=60.0,
     show_default=True,
     help="Time for records and announcements to arrive: until then a window is open.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafkatx.cli.options.cluster import cluster_options, pairs
+from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.output.terminal import show_json
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ Examples:
 @click.option(
     "--commit-every",
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=COMMIT_EVERY_S,
     show_default=True,
     help="With --follow: shortest time between two commits.",

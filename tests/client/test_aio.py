@@ -1,21 +1,19 @@
-"""Tests of kafkatx.client.aio and .loops: Deferreds as futures, and the reactor underneath."""
+"""Tests of kafkatx.client.aio."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.aio import Admin, Consumer, ConsumerConnector, MessageStream, Producer, _Facade
 from kafkatx.client.facades import loop_reactor
 from kafkatx.client.facades.forwarder import Listener
 from kafkatx.client.facades.future import DeferredFuture
-from kafkatx.client.facades.loop_reactor import ReactorLease
 from kafkatx.client.legacy.message_streams import MessageStream as TwistedStream
 from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.consumer.record import Record
@@ -34,64 +32,6 @@ def run(main: Callable[[], Awaitable[Any]]) -> Any:
         return await main()
 
     return asyncio.run(body())
-
-
-class AnswerTests(SynchronousTestCase):
-    def test_result(self) -> None:
-        """What a Deferred fires with, before or after it is awaited, the future gives."""
-
-        async def main() -> tuple[int, int]:
-            later: Deferred[int] = Deferred()
-            asyncio.get_running_loop().call_soon(later.callback, 2)
-            return await DeferredFuture(succeed(1)), await DeferredFuture(later)
-
-        self.assertEqual(run(main), (1, 2))
-
-    def test_failure(self) -> None:
-        """What it fails with is raised as it is."""
-        error = KafkaTXError("no")
-
-        async def main() -> None:
-            await DeferredFuture(fail(error))
-
-        self.assertIs(self.assertRaises(KafkaTXError, run, main), error)
-
-    def test_cancel(self) -> None:
-        """Cancelling the task cancels the Deferred before the loop turns; what it fires with is let go."""
-        cancelled: list[Deferred[None]] = []
-        waiting: Deferred[None] = Deferred(cancelled.append)
-
-        async def wait() -> None:
-            await DeferredFuture(waiting)
-
-        async def main() -> int:
-            task = asyncio.ensure_future(wait())
-            await asyncio.sleep(0)
-            task.cancel()
-            at_once = len(cancelled)
-            await asyncio.gather(task, return_exceptions=True)
-            return at_once if task.cancelled() else -1
-
-        self.assertEqual(run(main), 1)
-
-    def test_cancelled_deferred(self) -> None:
-        """A Deferred that Twisted's side cancels cancels the future."""
-
-        async def main() -> bool:
-            deferred: Deferred[None] = Deferred()
-            answer = DeferredFuture(deferred)
-            deferred.cancel()
-            return answer.cancelled()
-
-        self.assertTrue(run(main))
-
-    def test_done(self) -> None:
-        """What is done cannot be cancelled."""
-
-        async def main() -> bool:
-            return DeferredFuture(succeed(1)).cancel()
-
-        self.assertFalse(run(main))
 
 
 class BridgeTests(SynchronousTestCase):
@@ -122,81 +62,6 @@ class BridgeTests(SynchronousTestCase):
             return await DeferredFuture(listener.on_partitions_assigned({PLACE}))
 
         self.assertEqual(run(main), 1)
-
-
-class LeaseTests(SynchronousTestCase):
-    def test_one_for_all(self) -> None:
-        """Clients of one loop share a reactor, which goes with the last of them, and timers with it."""
-
-        async def main() -> None:
-            loop = asyncio.get_running_loop()
-            one, two = ReactorLease(loop), ReactorLease(loop)
-            reactor = one.reactor
-            self.assertIs(reactor, two.reactor)
-            self.assertTrue(reactor.running)
-            one.end()
-            one.end()
-            await asyncio.sleep(0)
-            self.assertIn(loop, loop_reactor._reactors)
-            two.end()
-            await asyncio.sleep(0)
-            self.assertNotIn(loop, loop_reactor._reactors)
-            self.assertEqual(reactor.getReaders(), [])
-            third = ReactorLease(loop)
-            self.assertIsNot(third.reactor, reactor)
-            third.end()
-
-        run(main)
-
-    def test_another_comes(self) -> None:
-        """A client that comes as the last one goes keeps the reactor."""
-
-        async def main() -> None:
-            loop = asyncio.get_running_loop()
-            one = ReactorLease(loop)
-            one.end()
-            two = ReactorLease(loop)
-            await asyncio.sleep(0)
-            self.assertIs(one.reactor, two.reactor)
-            self.assertTrue(two.reactor.getReaders())
-            two.end()
-
-        run(main)
-
-    def test_works(self) -> None:
-        """Calls from threads and timers come; pool threads keep no process from ending."""
-
-        async def main() -> bool:
-            lease = ReactorLease(asyncio.get_running_loop())
-            pooled: Deferred[bool] = Deferred()
-            pool = lease.reactor.getThreadPool()
-
-            def work() -> None:
-                import threading
-
-                daemon = threading.current_thread().daemon
-                lease.reactor.callFromThread(lease.reactor.callLater, 0, pooled.callback, daemon)
-
-            pool.callInThread(work)
-            try:
-                return await DeferredFuture(pooled)
-            finally:
-                lease.end()
-
-        self.assertTrue(run(main))
-
-    def test_installed(self) -> None:
-        """Where Twisted runs over this very loop already, that reactor is used, and left alone."""
-
-        async def main() -> None:
-            loop = asyncio.get_running_loop()
-            installed = SimpleNamespace(_asyncioEventloop=loop)
-            self.patch(sys, "modules", {**sys.modules, "twisted.internet.reactor": installed})
-            lease = ReactorLease(loop)
-            self.assertIs(lease.reactor, installed)
-            lease.end()
-
-        run(main)
 
 
 class ClientTests(SynchronousTestCase):

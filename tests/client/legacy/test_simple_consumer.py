@@ -1,11 +1,10 @@
-"""Tests of kafkatx.client.legacy.simple_consumer and kafkatx.client.legacy.message_sets."""
+"""Tests of kafkatx.client.legacy.simple_consumer."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.internet.defer import CancelledError
 
 from kafkatx.client.legacy.simple_consumer import SimpleConsumer
 from kafkatx.clientcore.errors import (
@@ -16,9 +15,7 @@ from kafkatx.clientcore.errors import (
     Undecodable,
     UnknownTopic,
 )
-from kafkatx.clientcore.legacy.simple_consumer import FetchRequest
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.records.builder import BatchBuilder
 from kafkatx.wire.messages.fetch import FetchRequest as Fetch
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafkatx.wire.messages.list_offsets import (
@@ -28,57 +25,8 @@ from kafkatx.wire.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from kafkatx.wire.messages.metadata import MetadataRequest
-from tests.blocking.fakes import LOSE_REQUEST, FakeCluster, Log
-from tests.client.fakes import Network
-
-PATIENT_S = 3.0
-
-
-def log(leader: int, *values: bytes) -> Log:
-    """A partition with a record to a batch."""
-    made = Log(leader=leader)
-    for value in values:
-        builder = BatchBuilder()
-        builder.append_values([value], 1000)
-        made.append(builder.build())
-    return made
-
-
-class SimpleConsumerTestCase(SynchronousTestCase):
-    def setUp(self) -> None:
-        """Two brokers, a topic with a partition at each, and another one."""
-        self.fake = FakeCluster(
-            {"t": [log(1, b"a", b"b", b"c"), log(2, b"x", b"y")], "u": [log(2, b"z")]}, brokers=2
-        )
-        self.network = Network(self.fake.answer)
-        self.consumer = self.made()
-        self.assertIs(self.result(self.consumer.start()), self.consumer)
-        self.addCleanup(self.close)
-
-    def made(self, **settings: Any) -> SimpleConsumer:
-        """A consumer of these brokers."""
-        values = {"bootstrap_servers": "broker1:9092", "kafkatx_endpoint": self.network.endpoint, **settings}
-        return SimpleConsumer(values, reactor=self.network.clock)
-
-    def close(self) -> None:
-        """Nothing is left."""
-        self.result(self.consumer.close())
-        self.assertEqual(self.network.clock.getDelayedCalls(), [])
-        self.assertEqual(self.network.live(), [])
-
-    def result(self, waiting: Deferred[Any], seconds: float = 0.0) -> Any:
-        """What a call gives, or its error raised."""
-        return self.network.result(waiting, seconds)
-
-    def error(self, kind: type[Exception], waiting: Deferred[Any], seconds: float = 0.0) -> Any:
-        """The error that a call fails with."""
-        with self.assertRaises(kind) as caught:
-            self.result(waiting, seconds)
-        return caught.exception
-
-    def fetches(self) -> list[tuple[int, Fetch]]:
-        """The fetch requests, and whom they went to."""
-        return [(node, message) for node, message in self.network.requests if isinstance(message, Fetch)]
+from tests.blocking.fakes import LOSE_REQUEST
+from tests.client.legacy.case import PATIENT_S, SimpleConsumerTestCase, log
 
 
 class FetchTests(SimpleConsumerTestCase):
@@ -180,56 +128,6 @@ class FetchTests(SimpleConsumerTestCase):
         self.assertEqual(len(self.result(other.fetch("u", 0, 0))), 1)
         self.result(other.close())
         self.assertEqual(len(self.result(self.consumer.fetch("u", 0, 0))), 1)
-
-
-class MultifetchTests(SimpleConsumerTestCase):
-    def values(self, requests: list[Any]) -> list[list[bytes]]:
-        """The values that each request gets."""
-        return [[r.value for r in one] for one in self.result(self.consumer.multifetch(requests), PATIENT_S)]
-
-    def test_order(self) -> None:
-        """Answers come in the order of the requests, by one request to each leader."""
-        wanted = [("u", 0, 0), FetchRequest("t", 0, 2), ("t", 1, 0, 500)]
-        self.assertEqual(self.values(wanted), [[b"z"], [b"c"], [b"x", b"y"]])
-        self.assertEqual(sorted(node for node, _ in self.fetches()), [1, 2])
-
-    def test_twice(self) -> None:
-        """A partition may be asked for at several offsets; no request names it twice."""
-        self.assertEqual(self.values([("t", 0, 2), ("t", 0, 1), ("t", 0, 2)]), [[b"c"], [b"b", b"c"], [b"c"]])
-        self.assertEqual({len(fetch.topics[0].partitions) for _, fetch in self.fetches()}, {1})
-
-    def test_none(self) -> None:
-        """Nothing gets nothing."""
-        self.assertEqual(self.values([]), [])
-
-    def test_errors_apart(self) -> None:
-        """What is wrong with one is its own; the others are there."""
-        found = self.result(
-            self.consumer.multifetch([("nope", 0, 0), ("t", 0, 99), ("t", 1, 0), ("t", 7, 0)])
-        )
-        self.assertIsInstance(found[0].error, UnknownTopic)
-        self.assertIsInstance(found[1].error, OffsetOutOfRange)
-        self.assertEqual(len(found[2]), 2)
-        self.assertIsInstance(found[3].error, RequestError)
-        self.assertRaises(UnknownTopic, list, found[0])
-
-    def test_only_the_failed_again(self) -> None:
-        """Only what failed is asked for again."""
-        self.result(self.consumer.multifetch([("t", 0, 0), ("t", 1, 0)]))
-        self.network.run(1)
-        self.fake.topics["t"][0].leader = 2
-        self.network.requests.clear()
-        self.assertEqual(self.values([("t", 0, 2), ("t", 1, 1)]), [[b"c"], [b"y"]])
-        asked = [[part.partition for part in fetch.topics[0].partitions] for _, fetch in self.fetches()]
-        self.assertEqual(sorted(asked), [[0], [0], [1]])
-
-    def test_one_down(self) -> None:
-        """With a leader gone for good the others' answers are there when the time is over."""
-        self.result(self.consumer.multifetch([("t", 0, 0), ("t", 1, 0)]))
-        self.network.kill(2)
-        found = self.result(self.consumer.multifetch([("t", 1, 0), ("t", 0, 0)]), 70)
-        self.assertIsInstance(found[0].error, ConnectionFailed)
-        self.assertEqual(len(found[1]), 3)
 
 
 class OffsetsBeforeTests(SimpleConsumerTestCase):

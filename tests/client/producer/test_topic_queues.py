@@ -134,13 +134,34 @@ class TopicQueuesTests(SynchronousTestCase):
         self.assertEqual(sorted(gained), [0, 0, 3])
 
     def test_ignore_keys(self) -> None:
-        """With partitioner.ignore.keys the partitioner sees no keys."""
-        self.make(RoundRobinPartitioner(), ignore_keys=True)
+        """With partitioner.ignore.keys records with a key are partitioned as if they had none."""
+        self.make(ignore_keys=True)
         self.put(key=b"k")
         self.cluster.learn("t", 3)
+        (partition,) = [number for number, count in enumerate(self.counts()) if count]
+        for number in range(6):
+            self.put(key=b"%d" % number)
+        self.assertEqual(self.counts()[partition], 7, "all in the sticky partition's batch")
+        self.assertIn("t", self.queues.open_batches)
+
+    def test_full_batch(self) -> None:
+        """A record that does not fit in the open batch makes the partitioner choose again."""
+
+        class Turns(RoundRobinPartitioner):
+            turn = 0
+
+            def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
+                return self.turn % partitions
+
+            def batch_sent(self, topic: str) -> None:
+                self.turn += 1
+
+        self.make(Turns())
+        self.learn()
         for _ in range(2):
-            self.put(key=b"k")
-        self.assertEqual(self.counts(), [1, 1, 1])
+            self.queues.put("t", None, b"x" * 150, None, (), 5, 174, None)
+        self.assertEqual(self.counts(), [0, 1, 0])
+        self.assertEqual(len(self.accumulator.queue("t", 0).waiting), 1)
 
     def test_sticky(self) -> None:
         """Records without a key stay in one batch; when it is full another partition is chosen."""

@@ -38,7 +38,7 @@ class StringEncoderTests(EncoderContract, SynchronousTestCase):
         return (b"bytes", 5, "\ud800")
 
     def malformed(self) -> Iterable[bytes]:
-        """What is not UTF-8."""
+        """Return bytes that are not UTF-8."""
         return (b"\xff",)
 
     def test_utf_8(self) -> None:
@@ -54,7 +54,7 @@ class JsonDecoderTests(DecoderContract, SynchronousTestCase):
         return ((b'{"a": 1}', {"a": 1}), (b'[1,"x"]', [1, "x"]))
 
     def malformed(self) -> Iterable[bytes]:
-        """What is not JSON."""
+        """Return bytes that are not JSON."""
         return (b"{", b"\xff")
 
 
@@ -62,15 +62,15 @@ class JsonEncoderTests(EncoderContract, SynchronousTestCase):
     make_encoder = make_decoder = JsonEncoder
 
     def samples(self) -> Iterable[Any]:
-        """What JSON has."""
+        """Return values that JSON has."""
         return ({"a": [1, 2.5, None, True, "ü"]}, [], 0, False, "")
 
     def refused(self) -> Iterable[Any]:
-        """What it lacks."""
+        """Return values that JSON lacks."""
         return (b"bytes", {1, 2}, float("nan"))
 
     def malformed(self) -> Iterable[bytes]:
-        """What is not JSON."""
+        """Return bytes that are not JSON."""
         return (b"", b"{", b"\xff")
 
     def test_compact(self) -> None:

@@ -58,7 +58,7 @@ class Murmur2Tests(SynchronousTestCase):
 
 
 class ContractTests(SynchronousTestCase):
-    """What all partitioners promise."""
+    """The contract of all partitioners."""
 
     def test_interface(self) -> None:
         """Each provides IPartitioner."""
@@ -139,7 +139,7 @@ class JavaHashTests(SynchronousTestCase):
     """String.hashCode(), by which Kafka 0.7 chose partitions."""
 
     def test_known(self) -> None:
-        """What Java says of these strings, as absolute values."""
+        """The hashes are the absolute values of Java's."""
         known = {"": 0, "a": 97, "hello": 99162322, "kafka": 101807910, "polygenelubricants": 0, "ü": 252}
         known |= {"hello world": 1794106052, "\U0001f600": 1772899}
         for text, value in known.items():

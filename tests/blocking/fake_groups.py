@@ -25,7 +25,7 @@ from tests.blocking.fakes import FakeCluster
 
 
 def assignment(topics: Mapping[str, Sequence[int]]) -> bytes:
-    """What a group's leader sends for a member: version 1 of the consumer protocol, with user data."""
+    """Encode a member's assignment: version 1 of the consumer protocol, with user data."""
     parts = [struct.pack(">hi", 1, len(topics))]
     for name, partitions in topics.items():
         parts.append(struct.pack(">h", len(name)) + name.encode())

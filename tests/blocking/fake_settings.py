@@ -32,7 +32,7 @@ class FakeSettings(FakeCluster):
         return error or (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if gone else 0)
 
     def answer_describe_configs(self, node: int, request: Any, version: int, error: int) -> Any:
-        """What was set (source 1 or 2), a default (5), a secret, and one from a broker newer than us (77)."""
+        """Answer with set values (source 1 or 2), a default (5), a secret, and one of a newer broker (77)."""
         m = describe_configs
         asked = request.resources[0]
         source = 1 if asked.resource_type == TOPIC else 2

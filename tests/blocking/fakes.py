@@ -107,7 +107,7 @@ class FakeCluster:
         return [message for _, message in self.requests if isinstance(message, request)]
 
     def answer(self, node: int, request: Any, version: int) -> Any:
-        """What broker *node* replies, or a fault that loses it."""
+        """Return broker *node*'s response, or a fault that loses it."""
         self.requests.append((node, request))
         assert len(self.requests) < MOST_REQUESTS, "the client asks for ever"
         faults = self.faults[type(request)]

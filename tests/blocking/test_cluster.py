@@ -19,7 +19,7 @@ class ClusterTests(SynchronousTestCase):
         self.cluster = self.fake.client(retries=3)
 
     def test_first_contact_is_not_retried(self) -> None:
-        """A bootstrap address that nobody answers at is an error at once."""
+        """A bootstrap address without a broker is an error at once."""
         self.fake.down = {1}
         self.assertRaises(ConnectionFailed, self.cluster.partitions, "t")
         self.assertEqual(self.fake.slept, [])
@@ -48,7 +48,7 @@ class ClusterTests(SynchronousTestCase):
         self.assertEqual(len(self.fake.slept), 3)
 
     def test_error_names_what_was_typed(self) -> None:
-        """When nobody answers, the error is that of the bootstrap server, not of the first known broker."""
+        """The error is that of the bootstrap server, not of the first known broker."""
         self.fake.bootstrap = "broker2:9092"
         cluster = self.fake.client(retries=0)
         cluster.metadata([])
@@ -65,7 +65,7 @@ class ClusterTests(SynchronousTestCase):
         self.assertEqual(self.fake.slept, [])
 
     def test_topics_are_remembered(self) -> None:
-        """A second look at a topic asks nobody; after forget() it does."""
+        """A second look at a topic needs no request; after forget_metadata() it does."""
         self.cluster.partitions("t")
         self.cluster.partitions("t")
         self.assertEqual(len(self.fake.sent(MetadataRequest)), 1)
@@ -110,7 +110,7 @@ class ClusterTests(SynchronousTestCase):
         self.assertEqual(sorted(asked), [1, 2])
 
     def test_offsets_after_a_move(self) -> None:
-        """When the leader has moved, metadata is read anew and the new leader is asked."""
+        """After the leader has moved, metadata is requested again and the new leader is asked."""
         self.cluster.partitions("t")
         self.fake.topics["t"][0].leader = 2
         self.assertEqual(self.cluster.offsets("t", {0: -1}), {0: (0, -1)})

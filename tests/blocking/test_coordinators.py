@@ -19,7 +19,7 @@ class CoordinatorsTests(SynchronousTestCase):
         self.coordinators = Coordinators(self.fake.client(retries=3))
 
     def host(self, channel: Channel) -> str:
-        """Who was asked; NOT_COORDINATOR from the wrong one."""
+        """Return the broker that was asked; NOT_COORDINATOR from a wrong one."""
         group = self.fake.groups["g"]
         check(0 if channel.host == f"broker{group.coordinator}" else ErrorCode.NOT_COORDINATOR, "group")
         return channel.host

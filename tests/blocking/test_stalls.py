@@ -41,7 +41,7 @@ class WaitingTests(SynchronousTestCase):
         self.assertEqual(self.told[1:], ["no broker at h:9092 for 5 s"])
 
     def test_silent(self) -> None:
-        """Nobody has to be told."""
+        """The reporter works without a function to report to."""
         quiet = StallReporter(None, lambda: self.now)
         for self.now in (0, 10):
             quiet.failed("no broker")

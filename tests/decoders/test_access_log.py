@@ -94,7 +94,7 @@ class FieldTests(SynchronousTestCase):
         self.assertEqual(decode(line(user=b"john q. public")).user, "john q. public")
 
     def test_more_fields(self) -> None:
-        """What a server's own format has behind the agent is left out."""
+        """Additional fields after the agent are ignored."""
         row = decode(line(rest=b'200 5 "-" "agent" "10.9.8.7" 0.003'))
         self.assertEqual(row.agent, "agent")
 

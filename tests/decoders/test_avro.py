@@ -150,7 +150,7 @@ class HeaderTests(SynchronousTestCase):
     order = written(ORDER, {"id": 5, "note": None, "paid": True})
 
     def test_known(self) -> None:
-        """Where the schema's id is given each message has the header with it."""
+        """With avro.schema.id each message has a header with this id."""
         made = decoder(ORDER, avro_schema_id="258")
         self.assertEqual(made.decode("t", registered(258, self.order)), (5, None, True))
 
@@ -169,7 +169,7 @@ class HeaderTests(SynchronousTestCase):
             self.assertIn("no schema registry header", str(error))
 
     def test_unexpected(self) -> None:
-        """A header that nobody told of is recognised, and the reason says what to set."""
+        """An unexpected header is recognised, and the error says what to set."""
         error = self.assertRaises(ValueError, decoder(ORDER).decode, "t", registered(7, self.order))
         self.assertIn("registries are not supported yet", str(error))
         self.assertIn("avro.schema.id=7", str(error))
@@ -189,7 +189,7 @@ class SettingTests(SynchronousTestCase):
         self.assertEqual(made.columns, (("id", "bigint"), ("note", "string"), ("paid", "boolean")))
 
     def test_wrong(self) -> None:
-        """What is missing, unknown, unreadable or no schema is told in one line."""
+        """A missing, unknown, unreadable or malformed setting is reported in one line."""
         for settings, text in (
             ({}, "needs avro.schema"),
             ({"avro.schema": '"long"', "avro.shcema": "x"}, "avro.shcema"),

@@ -76,7 +76,7 @@ class SubscriptionState:
         """Assign partitions; those that are assigned already keep their position.
 
         If a partition was lost and comes back while the application still processes records of it, nothing
-        more of it is handed out until the application is done with them.
+        more of it is delivered until the application is done with them.
         """
         for topic_partition in partitions:
             if topic_partition not in self._states:

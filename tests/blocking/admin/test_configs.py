@@ -72,7 +72,7 @@ class ConfigsTests(SynchronousTestCase):
             self.assertEqual(self.asked(IncrementalAlterConfigsRequest), [node])
 
     def test_alter(self) -> None:
-        """What is set is set, what is deleted goes, in one request."""
+        """Values are set and others deleted in one request."""
         self.configs.alter(T, {"segment.ms": "9"}, ["retention.ms"])
         self.assertEqual(self.fake.settings[TOPIC, "t"], {"segment.ms": "9"})
         self.configs.alter(DEFAULTS, {"a": "1"})

@@ -99,13 +99,13 @@ class DescribeTests(GroupsCase):
         self.assertEqual((group.state, group.members), ("Dead", ()))
 
     def test_not_consumers(self) -> None:
-        """What the assignments of another protocol type say, only that type knows."""
+        """Assignments of another protocol type are not decoded."""
         self.classic.protocol_type = "connect"
         group = self.groups.describe("g")
         self.assertEqual((group.protocol_type, group.members[0].partitions), ("connect", ()))
 
     def test_errors(self) -> None:
-        """What may pass is asked again, of either request; what will not is raised."""
+        """Retriable errors of either request are retried; others are raised."""
         self.fake.faults[ConsumerGroupDescribeRequest].append(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.fake.faults[DescribeGroupsRequest].append(ErrorCode.NOT_COORDINATOR)
         self.assertEqual(self.groups.describe("g").state, "Stable")
@@ -148,7 +148,7 @@ class OffsetsTests(GroupsCase):
 
 class CommitTests(GroupsCase):
     def test_commit(self) -> None:
-        """Offsets are set as nobody's: without member and generation."""
+        """Offsets are set without member id and generation."""
         self.classic.members.clear()
         self.groups.commit("g", {T0: OffsetAndMetadata(1), U0: OffsetAndMetadata(2, "why", 9)})
         self.assertEqual(self.classic.offsets, {T0: 1, T1: 8, U0: 2})

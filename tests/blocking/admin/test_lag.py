@@ -21,7 +21,7 @@ class ProgressTests(SynchronousTestCase):
         self.fake = FakeGroups(topics, brokers=2, groups={"g": self.group})
 
     def progress(self) -> list[Progress]:
-        """How the group is."""
+        """Return the group's progress."""
         cluster = self.fake.client(retries=3)
         return progress(cluster, Groups(cluster).describe("g"))
 
@@ -33,7 +33,7 @@ class ProgressTests(SynchronousTestCase):
         ]
 
     def test_committed_and_assigned(self) -> None:
-        """Where there is an offset or a member there is a row; lag needs an offset."""
+        """Partitions with an offset or a member have a row; lag needs an offset."""
         self.group.offsets[TopicPartition("u", 0)] = 3
         self.assertEqual(
             self.rows(),
@@ -48,7 +48,7 @@ class ProgressTests(SynchronousTestCase):
         self.assertEqual(asked, [[], ["t", "u"]])
 
     def test_gone(self) -> None:
-        """Of a topic or partition that is gone, or has no leader, nobody knows the end."""
+        """A partition that is gone or has no leader has no known end."""
         for gone in (("gone", 0), ("u", 7)):
             self.group.offsets[TopicPartition(*gone)] = 1
         self.fake.topics["t"][0].leader = -1

@@ -34,7 +34,7 @@ class QuotasTests(SynchronousTestCase):
         self.assertEqual(texts, ["any client-id", "client-id 'c'", "client-id 'c' of user 'u'"])
 
     def test_alter(self) -> None:
-        """What is set is set, what is deleted goes."""
+        """Values are set and others deleted."""
         self.quotas.alter({"client-id": "c"}, {"consumer_byte_rate": 2.5}, [RATE])
         self.assertEqual(self.fake.quotas[frozenset({("client-id", "c")})], {"consumer_byte_rate": 2.5})
 

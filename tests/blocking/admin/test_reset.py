@@ -72,7 +72,7 @@ class PlanTests(SynchronousTestCase):
         self.assertEqual(self.new(Target(Kind.TIME, 1234)), {T0: 10, U0: 9})
 
     def test_within_the_log(self) -> None:
-        """What lies before the start or beyond the end becomes that, and what was asked is told."""
+        """Offsets outside of the log become its start or end, and the target is still known."""
         moves = plan(self.cluster, "g", Target(Kind.OFFSET, 9), {"t": [0], "u": []})
         self.assertEqual(moves, [Move(T0, 5, 9, 9, 10), Move(U0, 7, 9, 9, 9)])
         moves = plan(self.cluster, "g", Target(Kind.OFFSET, 100), {"u": []})

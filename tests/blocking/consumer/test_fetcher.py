@@ -52,12 +52,12 @@ class FetcherTests(SynchronousTestCase):
         self.assertEqual([bytes(chunk.data) for chunk in chunks], [self.fake.topics["t"][0].batches[1]])
 
     def test_empty_range(self) -> None:
-        """Where there is nothing to read nobody is asked."""
+        """An empty range needs no request."""
         self.assertEqual(list(self.fetcher({0: (4, 4)}).chunks()), [])
         self.assertEqual(self.fake.requests, [])
 
     def test_reads_ahead(self) -> None:
-        """When the first chunk is handed out the fetch that follows it has been sent."""
+        """The next fetch has been sent when the first chunk is yielded."""
         self.fake.fetch_bytes = len(self.fake.topics["t"][0].batches[0])
         chunks = self.fetcher({0: (0, 9)}).chunks()
         next(chunks)
@@ -72,7 +72,7 @@ class FetcherTests(SynchronousTestCase):
         self.assertEqual([chunk.next_offset for chunk in chunks], [3, 6, 9])
 
     def test_batch_larger_than_asked(self) -> None:
-        """Where an old broker cuts even the first batch, more is asked for until it is whole."""
+        """More is requested until a batch is whole that an old broker cuts off."""
         self.fake.topics["t"][0] = log(400)
         chunks = list(self.fetcher({0: (0, 400)}, max_bytes=100).chunks())
         self.assertEqual([chunk.next_offset for chunk in chunks], [400])
@@ -123,7 +123,7 @@ class FetcherTests(SynchronousTestCase):
         self.assertEqual(self.fake.slept, [])
 
     def test_gap_before_the_end(self) -> None:
-        """Where compaction took the last records, the end counts as reached."""
+        """The end counts as reached though compaction has removed the last records."""
         del self.fake.topics["t"][0].batches[2]
         self.assertEqual([chunk.next_offset for chunk in self.fetcher({0: (0, 9)}).chunks()], [6])
         self.assertEqual(self.offsets_asked(), [0, 6, 6])

@@ -45,14 +45,14 @@ class AnnouncerTests(SynchronousTestCase):
         return Writer(cluster, topic, auditor=auditor, clock=lambda: self.now_s, **options)
 
     def events(self) -> list[Announcement]:
-        """What is in the audit topic."""
+        """Return the events in the audit topic."""
         records = [record for data in self.fake.topics["audit"][0].batches for record in iter_any(data)]
         events = [Announcement.decode(record.value) for record in records]
         self.assertEqual([record.key for record in records], [event.topic.encode() for event in events])
         return events
 
     def test_at_the_end(self) -> None:
-        """What was written is announced when the writer is closed, by name, topic and window."""
+        """Written records are announced when the writer is closed, by name, topic and window."""
         with self.writer() as writer:
             for number in range(5):
                 writer.send(b"v", timestamp_ms=8000 + 1000 * number)
@@ -97,7 +97,7 @@ class AnnouncerTests(SynchronousTestCase):
         self.assertEqual([e.count for e in self.events()], [2])
 
     def test_refused(self) -> None:
-        """What is refused is not counted; what was written before is announced though the writer failed."""
+        """Rejected records are not counted; earlier ones are announced although the writer failed."""
 
         def write() -> None:
             with self.writer() as writer:

@@ -75,7 +75,7 @@ class EncodedWriterTests(SynchronousTestCase):
         self.assertEqual({event["topic"]: event["count"] for event in events}, {"t": 2, "u": 1})
 
     def test_replies_lost(self) -> None:
-        """What is sent again is not doubled: the task's id_and_epoch is known to the broker."""
+        """Batches that are sent again are not duplicated: the broker knows the producer id and epoch."""
         self.fake.faults[ProduceRequest].extend([LOSE_REPLY, LOSE_REQUEST])
         with self.writer() as writer:
             for number in range(5):

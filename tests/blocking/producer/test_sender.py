@@ -54,7 +54,7 @@ class SenderTests(SynchronousTestCase):
         self.assert_all_once()
 
     def test_any_faults(self) -> None:
-        """Whatever goes wrong on the way, all is in the log once and in order, and counted once."""
+        """With any faults on the way, all records are in the log once and in order, and counted once."""
         source = random.Random(7)
         kinds = [None, None, LOSE_REQUEST, LOSE_REPLY, ErrorCode.NOT_LEADER_OR_FOLLOWER]
         for _ in range(50):
@@ -66,7 +66,7 @@ class SenderTests(SynchronousTestCase):
             self.assertEqual(writer.totals.records, 24)
 
     def test_leader_moves(self) -> None:
-        """When the leader moves, the new one gets what is left."""
+        """The remaining batches go to the new leader."""
         self.fake.faults[ProduceRequest].extend([None, None])
         log = self.fake.topics["t"][0]
         original = log.append
@@ -83,7 +83,7 @@ class SenderTests(SynchronousTestCase):
         self.assertEqual(self.fake.requests[-1][0], 2)
 
     def test_full_disk(self) -> None:
-        """That a broker takes no records is said every five seconds."""
+        """A broker that takes no records is reported every five seconds."""
         self.fake.faults[ProduceRequest].extend([ErrorCode.KAFKA_STORAGE_ERROR] * 20)
         told: list[str] = []
         with Writer(self.fake.client(on_wait=told.append), "t") as writer:

@@ -31,7 +31,7 @@ class WriterTests(SynchronousTestCase):
         return Writer(self.fake.client(), "t", clock=lambda: 12.3456, **options)
 
     def values(self, partition: int = 0) -> list[bytes | None]:
-        """What is in the log."""
+        """Return the values in the log."""
         log = self.fake.topics["t"][partition]
         return [record.value for data in log.batches for record in iter_records(memoryview(data))]
 
@@ -102,7 +102,7 @@ class WriterTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=50)
     @given(st.lists(st.binary(max_size=200), max_size=60), st.integers(RECORD_OVERHEAD_BYTES, 2000))
     def test_any_values(self, values: list[bytes], batch_bytes: int) -> None:
-        """Whatever the values and the limit, all arrive in order."""
+        """With any values and limits all arrive in order."""
         self.fake.topics["t"] = [Log()]
         with self.writer(batch_bytes=batch_bytes) as writer:
             writer.send_values(values)
@@ -112,7 +112,7 @@ class WriterTests(SynchronousTestCase):
         self.assertEqual(self.values(), values * 3)
 
     def test_mixed_order(self) -> None:
-        """What send() gathered leaves before what send_values() sends."""
+        """Records of send() leave before later ones of send_values()."""
         with self.writer() as writer:
             writer.send(b"1")
             writer.send_values([b"2", b"3"])

@@ -38,7 +38,7 @@ class AssemblyTests(SynchronousTestCase):
         self.network.result(Deferred.fromCoroutine(parts.close(timeout_s)), 2 * timeout_s)
 
     def recorded_polls(self, parts: ConsumerAssembly) -> list[tuple[bool, float | None]]:
-        """What the membership hears of polls from now on."""
+        """Record the polls that the membership hears of."""
         polls: list[tuple[bool, float | None]] = []
         assert parts.membership is not None
         self.patch(parts.membership, "poll", lambda waiting, since: polls.append((waiting, since)))

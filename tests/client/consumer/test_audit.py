@@ -35,7 +35,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         return self.member("t", **chosen)
 
     def events(self) -> list[Announcement]:
-        """What is in the audit topic."""
+        """Return the events in the audit topic."""
         return [Announcement.decode(value) for value in self.stored("audit")]
 
     def counts(self) -> list[tuple[str, int, int]]:
@@ -57,7 +57,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         self.assertIn("audit.interval.ms=1000 needs a group.id", str(error))
 
     def test_every_interval(self) -> None:
-        """What is done is announced by time, with the window of each record, the group and the server."""
+        """Processed records are announced by time, with each record's window, the group and the server."""
         consumer = self.audited(audit_server="web-1")
         self.assertEqual(len(self.values(consumer)), 5)
         self.network.run(10)
@@ -72,7 +72,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         self.assertEqual(len(self.events()), 2)
 
     def test_close(self) -> None:
-        """What was handed out last is announced before the consumer is closed."""
+        """The records delivered last are announced before the consumer is closed."""
         consumer = self.audited()
         self.values(consumer, 4)
         self.wait(consumer.close(), 5)
@@ -80,7 +80,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         self.assertEqual(self.events()[0].server, platform.node())
 
     def test_process(self) -> None:
-        """What a function did counts, and what it failed with does not."""
+        """Records that a function has processed count, and the one that it failed with does not."""
         consumer = self.audited()
 
         def work(record: Any) -> None:
@@ -93,7 +93,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         self.assertEqual(self.counts(), [("t", 0, 2)])
 
     def test_read_again(self) -> None:
-        """What is read again counts again."""
+        """Records that are read again count again."""
         consumer = self.audited()
         self.values(consumer)
         self.wait(consumer.getmany())
@@ -103,7 +103,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         self.assertEqual(self.counts(), [("t", 0, 6), ("t", 10_000, 4)])
 
     def test_audit_topic_itself(self) -> None:
-        """Who reads the audit topic does not count it."""
+        """A consumer of the audit topic does not count its records."""
         consumer = self.audited()
         self.values(consumer)
         self.wait(consumer.close(), 5)
@@ -113,7 +113,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         self.assertEqual(len(self.events()), 2)
 
     def test_no_audit_topic(self) -> None:
-        """Where nothing can be announced records are handed out; the end takes ten seconds more at most."""
+        """Records are delivered although nothing can be announced; closing takes at most ten seconds more."""
         consumer = self.audited(audit_topic="nowhere", allow_auto_create_topics=False)
         self.assertEqual(len(self.values(consumer)), 5)
         self.wait(consumer.close(), 11)

@@ -197,7 +197,7 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(self.values(consumer), [b"d"])
 
     def test_none(self) -> None:
-        """With none, a partition without an offset is an error until somebody seeks."""
+        """With auto.offset.reset=none a partition without an offset is an error until a seek."""
         consumer = self.consumer(T0, auto_offset_reset="none")
         for _ in range(2):
             self.assertRaises(NoOffset, self.values, consumer)
@@ -235,14 +235,14 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(self.values(consumer), [b"aa", b"bb", b"cc"])
 
     def test_without_a_group(self) -> None:
-        """What needs a group says so."""
+        """Calls that need a group say so."""
         consumer = self.consumer(T0)
         for call in (consumer.commit(), consumer.committed(T0)):
             self.assertIn("group.id", str(self.failureResultOf(call, KafkaTXError).value))
         self.assertRaises(KafkaTXError, consumer.subscribe, ["t"])
 
     def test_closed(self) -> None:
-        """Who waits at the end gets ClientClosed, and so does who comes later; closing twice is no harm."""
+        """Calls pending at the close, and later ones, get ClientClosed; closing twice is harmless."""
         calls = len(self.clock.getDelayedCalls())
         consumer = self.consumer(T0)
         self.values(consumer)
@@ -253,7 +253,7 @@ class AssignTests(ConsumerTestCase):
             self.failureResultOf(call, ClientClosed)
         self.assertRaises(ClientClosed, consumer.assign, [T0])
         self.wait(consumer.close())
-        self.network.run(1)  # in which the broker ends the fetch that nobody waits for
+        self.network.run(1)  # the broker ends the fetch of the closed consumer
         self.assertEqual(len(self.clock.getDelayedCalls()), calls)
 
     def test_closed_before_it_started(self) -> None:
@@ -295,7 +295,7 @@ class FetchingTests(ConsumerTestCase):
         self.assertEqual(self.values(consumer, seconds=0.01), [])
 
     def test_memory_is_bounded(self) -> None:
-        """What is read ahead stays below kafkatx.readahead.bytes, and all is read in the end."""
+        """Buffered records stay below kafkatx.readahead.bytes, and all are read in the end."""
         self.make_topic("t", 4)
         value = b"v" * 1000
         for _ in range(25):
@@ -314,7 +314,7 @@ class FetchingTests(ConsumerTestCase):
         self.assertGreater(most, 128 << 10)
 
     def test_slow_partition_leaves_others_room(self) -> None:
-        """What is at hand of a partition that nobody takes does not keep the others from being read."""
+        """Buffered records of a partition that are not taken do not keep the others from being read."""
         self.make_topic("t", 2)
         for _ in range(40):
             self.fill(*[b"v" * 1000] * 10)
@@ -337,7 +337,7 @@ class FetchingTests(ConsumerTestCase):
         self.successResultOf(processing)
 
     def test_fairness(self) -> None:
-        """Where a reply has no room for all partitions, each gets its turn."""
+        """Each partition gets its turn, though a response has no room for all of them."""
         self.make_topic("t", 3)
         for partition in range(3):
             for _ in range(20):
@@ -485,7 +485,7 @@ class GroupTests(ConsumerTestCase):
         self.assertRaises(KafkaTXError, consumer.assign, [T0])
 
     def test_automatic_commits(self) -> None:
-        """What is done is committed once in an interval: not what the application still works on."""
+        """Processed records are committed once per interval, without those still being processed."""
         consumer = self.member("t", enable_auto_commit=True, auto_commit_interval_ms=1000)
         self.values(consumer, 1)
         self.network.run(1.1)
@@ -497,14 +497,14 @@ class GroupTests(ConsumerTestCase):
         self.assertEqual(self.committed(), 2)
 
     def test_automatic_commit_without_a_subscription(self) -> None:
-        """What was handed out of partitions assigned by hand is committed at the end, too."""
+        """Delivered records of partitions of assign() are committed at the close, too."""
         consumer = self.consumer(T0, T1, group_id="g")
         self.assertEqual(len(self.values(consumer, 3)), 3)
         self.wait(consumer.close())
         self.assertEqual(self.committed(), 3)
 
     def committed(self) -> int:
-        """How many records the group has committed."""
+        """Return the group's committed offset."""
         offsets = self.broker.groups.offsets
         found = [offsets.get("g", *place) for place in (T0, T1)]
         return sum(at.offset for at in found if at is not None)
@@ -523,7 +523,7 @@ class GroupTests(ConsumerTestCase):
         self.failureResultOf(waiting, CancelledError)
 
     def test_revocation_waits_for_the_application(self) -> None:
-        """What the application works on it can commit yet, however long others wait for the partition."""
+        """The application can still commit records being processed while others wait for the partition."""
         first = self.member("t")
         self.assertEqual(len(self.values(first)), 4)
         second = self.member("t")
@@ -590,7 +590,7 @@ class GroupTests(ConsumerTestCase):
         self.failureResultOf(consumer.commit(), ClientClosed)
 
     def test_commit_of_all_when_closed(self) -> None:
-        """So can all that was handed out, and the listener sees where that is."""
+        """A listener can commit all delivered records at the close, and sees their positions."""
         found = []
 
         class Listener:

@@ -42,7 +42,7 @@ class EpochValidatorTests(FetcherTestCase):
         return response
 
     def tell(self, node: int, request: Any, version: int) -> Any:
-        """What the test says next, of each partition: error, epoch, end; without that all is there."""
+        """Set the next answer for each partition: error, epoch, end; by default the log has all."""
         topics = []
         for topic in request.topics:
             ends = []
@@ -84,7 +84,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(len(self.doubts()), 1)
 
     def test_truncated(self) -> None:
-        """Where the logs part before the position it goes back to there, if settings allow a reset."""
+        """The position goes back to where the logs diverge, provided settings allow a reset."""
         self.elect((0, 4, 1))
         self.assertIn((0, 1), self.asked(2))
         self.give(b"B", b"C", offset=1, epoch=6, node=2)
@@ -119,7 +119,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertIn((0, 0), self.asked(2))
 
     def test_read_ahead(self) -> None:
-        """What was read ahead and is not in the new log is dropped before anybody gets it."""
+        """Buffered records that are not in the new log are dropped before they are delivered."""
         self.give(b"c", b"d", offset=2, epoch=5)
         self.elect((0, 4, 2), (0, 4, 2))
         self.assertEqual(self.doubts(), [(0, 6, 5), (0, 6, 4)])
@@ -129,7 +129,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(self.values(), [b"C"])
 
     def test_nothing_before_it_is_known(self) -> None:
-        """As long as the new leader says nothing nothing is handed out; retriable errors are tried again."""
+        """Nothing is delivered until the new leader answers; retriable errors are retried."""
         self.give(b"c", offset=2)
         wrong = (int(ErrorCode.UNKNOWN_LEADER_EPOCH), -1, -1)
         self.elect(*[wrong] * 99)
@@ -172,7 +172,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(found, {1, 3})
 
     def test_position_waits(self) -> None:
-        """Who asks for a position that was committed with an epoch gets one that fits the log."""
+        """A position committed with an epoch is returned only after its validation."""
         self.consumer.assign([])
         self.ends = [(0, 4, 1)]
 
@@ -184,14 +184,14 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(self.network.result(self.consumer.position(T0), 1), 1)
 
     def test_seek(self) -> None:
-        """A seek goes where it says, whatever is under way; nobody is asked about it."""
+        """A seek takes effect during a validation, and is not validated itself."""
         self.network.mute.add(2)
         self.elect((0, 4, 1))
         self.consumer.seek(T0, 2)
         self.assertFalse(self.consumer._parts.subscriptions[T0].awaiting_validation)
 
     def test_diverging(self) -> None:
-        """What a fetch says of the logs' parting is asked for in the same way (KIP-595)."""
+        """A diverging epoch in a fetch response is validated in the same way (KIP-595)."""
         self.ends = [(0, 3, 1)]
         part = PartitionData(0, 0, 10, 10, 0, diverging_epoch=EpochEndOffset(3, 1), records=memoryview(b""))
         self.answer(1, part)

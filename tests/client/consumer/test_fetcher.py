@@ -76,7 +76,7 @@ class FetcherTestCase(SynchronousTestCase):
         return PartitionData(partition, error, 10, 10, 0, records=memoryview(data))
 
     def values(self, consumer: Consumer | None = None) -> list[Any]:
-        """What is at hand."""
+        """Return the buffered records' values."""
         found = self.network.result((consumer or self.consumer).getmany(), 0.1)
         return [record.value for records in found.values() for record in records]
 
@@ -94,7 +94,7 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual(len(self.network.live(1)), 2)
 
     def test_leader_moves(self) -> None:
-        """Whom a leader sends away is asked for at the new one, as soon as metadata shows it."""
+        """Partitions that a leader refuses are fetched from the new one, once metadata shows it."""
         self.logs[0].leader = 2
         self.answer(2, self.part(1, b"x"))
         self.answer(1, self.part(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
@@ -178,7 +178,7 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual(self.asked(1), [(0, 0)])
 
     def test_partition_errors(self) -> None:
-        """What does not pass by itself the application gets; what is corrupt until it seeks."""
+        """Errors that are not retriable are raised to the application; a corrupt batch until it seeks."""
         self.answer(1, self.part(0, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
         error = self.assertRaises(RequestError, self.values)
         self.assertIs(error.code, ErrorCode.TOPIC_AUTHORIZATION_FAILED)

@@ -76,7 +76,7 @@ class BlockingStreamTests(ConsumerTestCase):
         self.assertIsNone(turn.failure)
 
     def test_errors(self) -> None:
-        """What stands in place of a record is raised in the thread."""
+        """The error in place of a record is raised in the thread."""
         self.make_topic("t", 1)
         consumer = self.consumer(T0, auto_offset_reset="none")
         turn = InTurn(self, consumer.stream())

@@ -51,7 +51,7 @@ class OffsetResolverTests(FetcherTestCase):
         self.assertEqual(self.network.result(self.consumer.position(T0)), 3)
 
     def test_refused(self) -> None:
-        """What a leader refuses for good is an error of the position."""
+        """An error of a leader that is not retriable is raised to the application."""
         self.brokers.faults[ListOffsetsRequest].append(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         self.consumer.seek_to_end(T0)
         self.network.pump()
@@ -93,7 +93,7 @@ class CommittedTests(FetcherTestCase):
         self.assertEqual(self.asked_group, [[T0, T1]])
 
     def test_seek_while_the_group_is_asked(self) -> None:
-        """What is committed does not matter to a partition that was sought in meanwhile."""
+        """A committed offset does not matter to a partition that was sought in meanwhile."""
         held: Deferred[Any] = Deferred()
         consumer = self.located({T0: held, T1: OffsetAndMetadata(4)})
         consumer.seek(T0, 3)
@@ -109,7 +109,7 @@ class CommittedTests(FetcherTestCase):
         self.assertRaises(NoOffset, self.network.result, consumer.position(T1))
 
     def test_refused(self) -> None:
-        """What the coordinator refuses for good is an error of the positions."""
+        """An error of the coordinator that is not retriable is raised to the application."""
         refused = RequestError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
         consumer = self.located({T0: refused})
         self.assertRaises(RequestError, self.network.result, consumer.position(T1))

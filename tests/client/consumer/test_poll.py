@@ -34,7 +34,7 @@ class PollerTests(RebalanceTestCase):
         self.assertTrue(self.run_(self.poller.poll(1, 0)).called)
 
     def test_woken_for_nothing(self) -> None:
-        """Who is woken and finds nothing waits on."""
+        """A caller that is woken and finds nothing waits on."""
         waiting = self.run_(self.poller.poll(1, 5))
         self.poller.notify()
         self.assertNoResult(waiting)
@@ -44,7 +44,7 @@ class PollerTests(RebalanceTestCase):
         self.assertEqual(self.successResultOf(waiting), {})
 
     def test_failures(self) -> None:
-        """An error for good is everybody's, another one is the next one's; who waits is told at once."""
+        """A permanent error is raised to all callers, another one to the next; a waiting caller is woken."""
         waiting = self.run_(self.poller.poll(1, None))
         self.poller.fail(ValueError(), permanent=False)
         self.failureResultOf(waiting, ValueError)

@@ -44,7 +44,7 @@ class ProcessTests(ConsumerTestCase):
         self.assertIsNone(self.successResultOf(processing))
 
     def test_order_and_concurrency(self) -> None:
-        """Of one partition the next record comes when the one before is done; others do not wait for it."""
+        """A partition's next record waits for the one before; other partitions do not wait."""
         self.consumer(T0, T1).process(self.later)
         self.network.run(1)
         self.assertEqual(sorted(self.seen), [b"0-0", b"1-0"])
@@ -85,7 +85,7 @@ class ProcessTests(ConsumerTestCase):
         self.assertEqual(self.seen, [2, 1])
 
     def test_failure(self) -> None:
-        """What the function raises ends it; the record is the next of its partition, and not done."""
+        """An error of the function ends the processing; the record is next again, and not processed."""
         consumer = self.consumer(T0)
 
         def work(record: Any) -> None:
@@ -102,7 +102,7 @@ class ProcessTests(ConsumerTestCase):
         self.assertEqual(self.seen, [0, 1, 1, 2])
 
     def test_failure_after_a_seek(self) -> None:
-        """Where the function has sought before it fails, the partition goes on from there."""
+        """A partition continues where the function has sought before it failed."""
         consumer = self.consumer(T0)
 
         def work(record: Any) -> None:
@@ -159,7 +159,7 @@ class ProcessTests(ConsumerTestCase):
         self.assertEqual(self.seen, [0, 1, 2])
 
     def test_cancelled_by_a_coroutine(self) -> None:
-        """So may a coroutine before it waits for something; the Deferred waits for its end."""
+        """A coroutine may cancel before it waits; the Deferred waits for its end."""
         consumer = self.consumer()
         gate: Deferred[None] = Deferred()
 
@@ -182,7 +182,7 @@ class ProcessTests(ConsumerTestCase):
         self.assertEqual(self.wait(consumer.position(T0)), 2)
 
     def test_cancelled_twice(self) -> None:
-        """Who cancels once more does not wait for the function: what it waits for is cancelled."""
+        """A second cancellation cancels the Deferred that the function waits for."""
         processing = self.consumer(T0).process(self.later)
         self.network.run(1)
         processing.cancel()
@@ -205,7 +205,7 @@ class ProcessTests(ConsumerTestCase):
         self.failureResultOf(processing, CancelledError)
 
     def test_one_at_a_time(self) -> None:
-        """While a function gets the records nobody else does; after close() nobody does."""
+        """Other calls for records fail while a function gets them, and all do after close()."""
         consumer = self.consumer(T0)
         consumer.process(self.later)
         self.network.run(1)
@@ -217,7 +217,7 @@ class ProcessTests(ConsumerTestCase):
         self.failureResultOf(consumer.process(self.later), ClientClosed)
 
     def test_errors_of_the_consumer(self) -> None:
-        """What stands in place of a record ends the processing, too."""
+        """The error in place of a record ends the processing, too."""
         consumer = self.consumer(T0, value_deserializer=lambda data: int(data))
         processing = consumer.process(self.seen.append)
         self.network.run(1)
@@ -264,7 +264,7 @@ class ProcessInAGroupTests(ConsumerTestCase):
         self.released = False
 
     def release(self) -> None:
-        """Let the function be done at once from now on."""
+        """Make the function return at once from now on."""
         self.released = True
         for waiting in list(self.open.values()):
             if not waiting.called:
@@ -279,7 +279,7 @@ class ProcessInAGroupTests(ConsumerTestCase):
         return waiting
 
     def committed(self, partition: int) -> int:
-        """What the group has committed; -1: nothing."""
+        """Return the group's committed offset; -1: none."""
         found = self.broker.groups.offsets.get("g", "t", partition)
         return -1 if found is None else found.offset
 
@@ -310,7 +310,7 @@ class ProcessInAGroupTests(ConsumerTestCase):
         self.assertLessEqual(self.committed(0), 0)
 
     def test_read_on_after_a_failure(self) -> None:
-        """What is handed out after the function has failed is done when the consumer is closed."""
+        """Records delivered after the function has failed count as processed at the close."""
         consumer = self.member("t", enable_auto_commit=True)
 
         def work(record: Any) -> None:
@@ -361,11 +361,11 @@ class ProcessInAGroupTests(ConsumerTestCase):
         self.open.pop((0, 0)).callback(None)
         self.network.run(5)
         self.assertEqual(consumer.assignment(), {T0, T1})
-        self.assertIn((0, 0), self.open)  # nobody has committed it, so it comes again
+        self.assertIn((0, 0), self.open)  # it was not committed, so it comes again
         self.release()
 
     def test_two_that_are_slow(self) -> None:
-        """What counts is the record that has been in work for longest, and the next when that is done."""
+        """The timer counts from the record processed for longest, and from the next when that is done."""
         consumer = self.member("t", enable_auto_commit=True, max_poll_interval_ms=10_000)
         consumer.pause(T1)
         consumer.process(self.later)

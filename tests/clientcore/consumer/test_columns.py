@@ -19,7 +19,7 @@ class AppendBatchTests(SynchronousTestCase):
         return columns
 
     def test_timestamp_types(self) -> None:
-        """Each format tells who set the timestamps: nobody in magic 0, else producer or broker."""
+        """Each format has its timestamp type: none in magic 0, else CreateTime or LogAppendTime."""
         records = [Record(3, 40, b"k", b"v", [])]
         by_broker = build_values([b"v"], 40)
         by_broker = assemble(by_broker[61:], 1, TIMESTAMP_TYPE, 40, 41)

@@ -86,7 +86,7 @@ class CompletedFetchTests(SynchronousTestCase):
         self.assertFalse(self.fetched(first[:-1]))
 
     def test_compacted(self) -> None:
-        """Where a batch has lost its last records to compaction, the next offset is behind them still."""
+        """The next offset is after a batch's last record, even one that compaction has removed."""
         data = assemble(build_values([b"a"], 5)[61:], 1, 0, 5, 5, last_offset_delta=9)
         fetched = self.fetched(data)
         self.assertEqual(len(fetched.decode_next()), 1)
@@ -125,7 +125,7 @@ class CompletedFetchTests(SynchronousTestCase):
         self.assertEqual((record.timestamp_ms, record.timestamp_type), (99, 1))
 
     def test_crc(self) -> None:
-        """A flipped bit is an error, unless nobody wants to know."""
+        """A flipped bit is an error, unless CRCs are not checked."""
         data = build_values([b"abc"], 5).replace(b"abc", b"abX")
         self.assertRaises(CorruptRecords, self.fetched(data).decode_next)
         self.assertEqual(self.records(self.fetched(data, check_crcs=False))[0].value, b"abX")

@@ -60,7 +60,7 @@ class FetchRequestsTestCase(SubscriptionTestCase):
         self.requests = self.make()
 
     def make(self, **settings: Any) -> FetchRequests:
-        """What settings make of it."""
+        """Make one with these settings."""
         loaded = ClientSettings.load("consumer", {"bootstrap_servers": "broker1", **settings})
         return FetchRequests(loaded, self.buffer, DecodeSettings())
 
@@ -119,7 +119,7 @@ class AskTests(FetchRequestsTestCase):
         self.assertEqual((second.current_leader_epoch, second.last_fetched_epoch), (11, -1))
 
     def test_another_leader(self) -> None:
-        """What was read from another leader is not asked for before it is compared with the new one's log."""
+        """A position read from another leader is not fetched before its validation."""
         self.fill(T0, 1)
         under_way = self.ask()
         self.metadata = metadata(p0=2, p1=1, p2=1)
@@ -132,7 +132,7 @@ class AskTests(FetchRequestsTestCase):
         self.assertEqual(len(self.asked_for(self.ask())), 3)
 
     def test_another_leader_before_anything_was_read(self) -> None:
-        """Where nothing was read there is nothing to compare."""
+        """A position before the first record needs no validation."""
         self.metadata = metadata(p0=2, p1=1, p2=1)
         self.assertEqual(len(self.asked_for(self.ask())), 3)
         self.assertFalse(self.requests.validation_needed)
@@ -169,7 +169,7 @@ class AskTests(FetchRequestsTestCase):
         self.assertEqual((asked.message.max_wait_ms, asked.pause_ms), (0, PARTIAL_RETRY_MS))
 
     def test_room(self) -> None:
-        """What is at hand and under way is bounded; requests that ended are under way no more."""
+        """Buffered and requested bytes are bounded; ended requests do not count."""
         self.buffer._limit = 4 * SHARE
         first = self.ask(under_way=True)
         self.assertEqual(first.message.max_bytes, 3 * SHARE)
@@ -226,7 +226,7 @@ class TakeTests(FetchRequestsTestCase):
         self.assertEqual(len(self.subscriptions.take(9)[T0]), 2)
 
     def test_nobody_asked(self) -> None:
-        """What was not asked for is not taken, nor what was asked for before a seek."""
+        """Partitions that were not requested, or only before a seek, are ignored."""
         asked = self.ask()
         self.subscriptions[T0].seek(0)
         self.subscriptions.remove_partitions([T1])
@@ -237,7 +237,7 @@ class TakeTests(FetchRequestsTestCase):
         self.assertEqual(asked.states(), [self.subscriptions[T2]])
 
     def test_slices_let_go_of_the_reply(self) -> None:
-        """What several partitions share is copied apart: the last of them would keep all in memory."""
+        """Records of several partitions are copied apart: the last of them would keep all in memory."""
         records = memoryview(build_values([b"a"], 5))
         whole = FetchResponse(
             responses=[

@@ -26,7 +26,7 @@ class EpochsTests(SynchronousTestCase):
         self.assertEqual([topic.topic for topic in asked.topics], ["t", "u"])
 
     def test_results(self) -> None:
-        """Where epochs end, or why that is not told."""
+        """Each partition has its epoch's end, or its error."""
         parts = [m.EpochEndOffset(0, 0, 4, 120), m.EpochEndOffset(ErrorCode.FENCED_LEADER_EPOCH, 1)]
         response = m.OffsetForLeaderEpochResponse(topics=[m.OffsetForLeaderTopicResult("t", parts)])
         found = results(response)

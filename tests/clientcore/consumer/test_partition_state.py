@@ -13,7 +13,7 @@ from tests.clientcore.consumer.test_completed_fetch import at
 
 class TopicPartitionStateTests(SubscriptionTestCase):
     def test_take_is_done_later(self) -> None:
-        """What is taken moves the position at once, and is done when more is asked for."""
+        """Taken records move the position at once, and are processed when more are asked for."""
         self.fill(T0, 3, 2)
         state = self.subscriptions[T0]
         self.assertEqual(offsets(self.subscriptions.take(2)[T0]), [0, 1])
@@ -26,7 +26,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual(self.subscriptions.take(100), {})
 
     def test_hand_one_by_one(self) -> None:
-        """Of a hand the record given out last is in work: it is passed, and not done."""
+        """The last record given out of a delivery is before the position, but not processed."""
         self.fill(T0, 4)
         state, delivery = self.subscriptions[T0], self.give()
         self.assertEqual((state.position, state.processed_offset), (0, 0))
@@ -38,7 +38,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual((state.position, state.processed_offset), (4, 4))
 
     def test_interrupted(self) -> None:
-        """What is left of a hand is the next again, but not before what was given out is done."""
+        """The rest of a delivery is next again, but not before the records given out are processed."""
         self.fill(T0, 6)
         state, delivery = self.subscriptions[T0], self.give(4)
         self.out(delivery)
@@ -75,7 +75,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual(self.subscriptions[T0].position, 6)
 
     def test_hand_as_a_whole(self) -> None:
-        """Of a hand that is given out at once nothing is done before all is."""
+        """Records given out as one list are processed all together."""
         self.fill(T0, 4)
         state, delivery = self.subscriptions[T0], self.give(3)
         self.assertEqual(offsets(delivery.take_all()), [0, 1, 2])
@@ -118,7 +118,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual((state.position, state.fetch_offset, state.fetchable), (3, 3, True))
 
     def test_drop_keeps_the_offset(self) -> None:
-        """What is dropped to make room is fetched again."""
+        """Records that were dropped to make room are fetched again."""
         self.fill(T0, 4)
         self.out(self.give(), 2)
         state = self.subscriptions[T0]

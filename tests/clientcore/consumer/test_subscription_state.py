@@ -59,7 +59,7 @@ class SubscriptionStateTests(SubscriptionTestCase):
         )
 
     def test_add_and_remove(self) -> None:
-        """What is there keeps its position; what goes ends its hand and is not assigned any more."""
+        """Assigned partitions keep their position; removed ones end their delivery."""
         self.fill(T0, 3)
         delivery = self.give()
         self.subscriptions.add_partitions([T0], COMMITTED)

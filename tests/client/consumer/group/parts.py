@@ -16,10 +16,10 @@ from tests.clientcore.consumer.partitions import SubscriptionTestCase
 
 
 class RebalanceTestCase(SubscriptionTestCase):
-    """What a consumer is made of, without a cluster."""
+    """The parts of a consumer, without a cluster."""
 
     def setUp(self) -> None:
-        """Nobody reads yet."""
+        """Make the parts; no call for records is in progress."""
         super().setUp()
         self.clock = Clock()
         self.told: list[Any] = []
@@ -36,17 +36,17 @@ class RebalanceTestCase(SubscriptionTestCase):
         self.told.append("changed")
 
     async def commit(self, offsets: Any) -> None:
-        """What is committed."""
+        """Record the committed offsets."""
         if self.refuse is not None:
             raise self.refuse
         self.committed.append({topic_partition: at.offset for topic_partition, at in offsets.items()})
 
     def run_(self, work: Coroutine[Any, Any, Any]) -> Deferred[Any]:
-        """Let it run."""
+        """Start a coroutine."""
         return Deferred.fromCoroutine(work)
 
     def take(self, limit: int = 100) -> Any:
-        """What is at hand."""
+        """Return the buffered records."""
         waiting = self.run_(self.poller.poll(limit, 0))
         self.clock.advance(0)
         return self.successResultOf(waiting)

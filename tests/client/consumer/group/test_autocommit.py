@@ -14,7 +14,7 @@ from tests.clientcore.consumer.partitions import T0, T1, T2
 
 class AutoCommitTests(RebalanceTestCase):
     def test_interval(self) -> None:
-        """What is done is committed once in an interval, where it has changed."""
+        """Processed offsets are committed once per interval if they have changed."""
         self.fill(T0, 3)
         self.auto_commit.start()
         self.clock.advance(0.9)
@@ -28,7 +28,7 @@ class AutoCommitTests(RebalanceTestCase):
         self.assertEqual(self.committed[1:], [{T0: 2}])
 
     def test_tried_again(self) -> None:
-        """What could not be committed is committed the next time."""
+        """Offsets of a failed commit are committed with the next one."""
         self.auto_commit.start()
         self.refuse = ConnectionFailed("nobody")
         self.clock.advance(1)
@@ -40,7 +40,7 @@ class AutoCommitTests(RebalanceTestCase):
         self.assertEqual(self.committed, [{T0: 0, T1: 0, T2: 0}])
 
     def test_partitions_that_come_back(self) -> None:
-        """What another member may have committed meanwhile is committed anew."""
+        """Offsets that another member may have committed since are committed again."""
         for _ in range(2):
             self.successResultOf(self.run_(self.auto_commit.commit([T0])))
         self.assertEqual(self.committed, [{T0: 0}])

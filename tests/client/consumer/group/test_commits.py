@@ -37,7 +37,7 @@ class CommitsTests(SynchronousTestCase):
         )
 
     def result(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """What comes of it, within the time that a call may take."""
+        """Return the result, within the time that a call may take."""
         return self.network.result(Deferred.fromCoroutine(work), 10)
 
     def test_round_trip(self) -> None:
@@ -49,7 +49,7 @@ class CommitsTests(SynchronousTestCase):
         self.assertTrue(self.network.sent(OffsetFetchRequest)[0].require_stable)
 
     def test_old_brokers(self) -> None:
-        """So they do where OffsetFetch is about one group, and OffsetCommit knows no epochs."""
+        """Offsets are read and committed where OffsetFetch has one group, and OffsetCommit no epochs."""
         self.network.newest.update({OffsetFetchRequest: 1, OffsetCommitRequest: 2})
         self.result(self.commits.commit({T0: OffsetAndMetadata(5, "note", 3)}))
         self.assertEqual(
@@ -82,7 +82,7 @@ class CommitsTests(SynchronousTestCase):
         self.assertEqual(len(self.network.sent(FindCoordinatorRequest)), 4)
 
     def test_coordinator_moves(self) -> None:
-        """When the coordinator dies another is found."""
+        """After the coordinator dies another one is found."""
         self.result(self.commits.commit({T0: OffsetAndMetadata(5)}))
         self.network.kill(1)
         self.coordinator.node = 2
@@ -90,7 +90,7 @@ class CommitsTests(SynchronousTestCase):
         self.assertEqual(self.coordinator.offsets[T0][0], 6)
 
     def test_gives_up(self) -> None:
-        """When none is reached within the time of a call the commit fails."""
+        """The commit fails if no coordinator is reached within the time of a call."""
         self.network.kill(1)
         self.network.kill(2)
         self.failureResultOf(self.failing({T0: OffsetAndMetadata(5)}), ConnectionFailed)
@@ -104,7 +104,7 @@ class CommitsTests(SynchronousTestCase):
         return commit
 
     def test_out(self) -> None:
-        """Who is out of its generation gets CommitFailed at once, and the member hears of it."""
+        """A member outside of its generation gets CommitFailed at once, and the membership hears of it."""
         for code in (
             ErrorCode.UNKNOWN_MEMBER_ID,
             ErrorCode.ILLEGAL_GENERATION,
@@ -118,7 +118,7 @@ class CommitsTests(SynchronousTestCase):
         self.assertEqual(len(self.network.sent(OffsetCommitRequest)), 4)
 
     def test_no_member(self) -> None:
-        """Who may not commit now does not ask."""
+        """A member that may not commit now sends no request."""
 
         def out() -> ConsumerGroupMetadata:
             raise CommitFailed(ErrorCode.REBALANCE_IN_PROGRESS, "later")

@@ -64,7 +64,7 @@ class Application:
 
     @property
     def names(self) -> list[str]:
-        """What it has."""
+        """Its partitions."""
         return sorted(f"{topic}{number}" for topic, number in self.membership.assignment)
 
 
@@ -83,7 +83,7 @@ class MembershipCase(SynchronousTestCase):
         return application
 
     def leave(self, application: Application) -> None:
-        """Have it leave, and look that it leaves nothing behind."""
+        """Leave the group, and check that nothing is left behind."""
         self.network.result(Deferred.fromCoroutine(application.membership.leave()), 5)
         self.network.result(application.cluster.close())
 
@@ -102,7 +102,7 @@ class MembershipTests(MembershipCase):
         self.assertNotEqual(first.membership.member_id, second.membership.member_id)
 
     def test_leaves(self) -> None:
-        """Who leaves gives up its partitions, tells the coordinator, and leaves no timer behind."""
+        """A leaving member gives up its partitions, tells the coordinator, and leaves no timer behind."""
         first, second = self.join(), self.join()
         self.leave(first)
         self.assertEqual((first.kinds[-1], first.names), ("revoked", []))
@@ -114,7 +114,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual(mine, [])
 
     def test_before_start(self) -> None:
-        """What is subscribed to before the start is joined for then."""
+        """Topics subscribed to before the start are joined for at the start."""
         application = Application(self.network)
         second = Membership(
             application.cluster,
@@ -154,7 +154,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual(len(self.flushLoggedErrors(LookupError)), 2)
 
     def test_coordinator_dies(self) -> None:
-        """When the coordinator dies and comes back the members go on as they were."""
+        """After the coordinator dies and comes back the members go on as they were."""
         first = self.join()
         self.network.kill(1)
         self.network.run(1)
@@ -163,7 +163,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual((first.kinds, first.names), (["assigned"], ["t0", "t1", "t2", "t3"]))
 
     def test_coordinator_moves(self) -> None:
-        """When another broker coordinates the member finds it."""
+        """The member finds another coordinator."""
         first = self.join()
         self.network.kill(1)
         self.coordinator.node = 2
@@ -175,7 +175,7 @@ class MembershipTests(MembershipCase):
         self.assertGreater(len(self.network.sent(HeartbeatRequest)), before)
 
     def test_away_too_long(self) -> None:
-        """Who was away for longer than a session loses all, and joins again."""
+        """A member that was away for longer than a session loses all partitions, and joins again."""
         first = self.join()
         self.network.kill(1)
         self.network.run(5)
@@ -236,7 +236,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual(first.kinds[-1], "revoked")
 
     def test_leave_while_others_are_waited_for(self) -> None:
-        """Who leaves while the group waits for a dead member does not wait with it, and is out of it."""
+        """A member that leaves while the group waits for a dead member does not wait, and is removed."""
         dead = self.join(session_timeout_ms=60_000)
         dead.membership.close()
         second = Application(self.network)
@@ -251,7 +251,7 @@ class MembershipTests(MembershipCase):
         self.assertNotIn(request.members[0].member_id, self.coordinator.group.members)
 
     def test_leave_while_nobody_answers(self) -> None:
-        """If the coordinator does not answer either it takes a second, no more."""
+        """Leaving takes no more than a second though the coordinator does not answer either."""
         self.join(session_timeout_ms=60_000).membership.close()
         second = Application(self.network)
         second.membership.subscribe(["t"])
@@ -281,7 +281,7 @@ class MembershipTests(MembershipCase):
         self.assertRaises(ClientClosed, first.membership.subscribe, ["t"])
 
     def test_unsubscribe(self) -> None:
-        """Who unsubscribes has left, and may come back."""
+        """A member that unsubscribes has left, and may subscribe again."""
         first = self.join()
         self.network.result(first.membership.unsubscribe(), 5)
         self.assertEqual((first.kinds, self.coordinator.group.has_members), (["assigned", "revoked"], False))
@@ -315,13 +315,13 @@ class MembershipTests(MembershipCase):
 
 class TopicsTests(MembershipCase):
     def refresh(self, *applications: Application) -> None:
-        """Let everybody have new metadata."""
+        """Refresh the metadata of all members."""
         for application in applications:
             application.cluster.stale()
         self.network.run(2)
 
     def test_grows(self) -> None:
-        """When a topic grows its new partitions are shared out."""
+        """New partitions of a topic are assigned."""
         first = self.join()
         self.topics["t"].append(Log())
         self.refresh(first)
@@ -390,7 +390,7 @@ class OffsetsTests(MembershipCase):
         self.assertEqual(found, {at: OffsetAndMetadata(7)})
 
     def test_static(self) -> None:
-        """A static member commits by its instance id, too; from outside of the group nobody has one."""
+        """A static member commits with its instance id, too; commits from outside of the group have none."""
         first = self.join(group_instance_id="one")
         commit = first.membership.commit({TopicPartition("t", 0): OffsetAndMetadata(7)})
         self.network.result(Deferred.fromCoroutine(commit))
@@ -403,7 +403,7 @@ class OffsetsTests(MembershipCase):
         waiting.addErrback(lambda failure: None)
 
     def test_while_revoking(self) -> None:
-        """What is revoked may be committed until the application is done with it."""
+        """Offsets of revoked partitions can be committed until the application is done with them."""
         first = self.join()
         first.busy = Deferred()
         second = Application(self.network)
@@ -414,7 +414,7 @@ class OffsetsTests(MembershipCase):
         self.network.result(Deferred.fromCoroutine(commit))
 
     def test_not_awaited(self) -> None:
-        """Commits that nobody waits for are done before the partitions go, also where one is tried again."""
+        """Commits that are not awaited are done before the partitions go, even if one is retried."""
         first = self.join()
         self.coordinator.commit_errors = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
         commits = [
@@ -441,7 +441,7 @@ class OffsetsTests(MembershipCase):
         self.assertEqual(error.code, ErrorCode.REBALANCE_IN_PROGRESS)
 
     def test_without_subscription(self) -> None:
-        """Who has not subscribed commits from outside of the group."""
+        """A member without a subscription commits from outside of the group."""
         application = Application(self.network)
         at = TopicPartition("t", 0)
         commit = application.membership.commit({at: OffsetAndMetadata(7)})

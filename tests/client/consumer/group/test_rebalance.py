@@ -44,7 +44,7 @@ class RebalanceCallbacksTests(RebalanceTestCase):
         self.assertEqual(self.told[0], ("assigned", set(), set()))
 
     def test_revoked(self) -> None:
-        """What is done is committed, the listener is told, and then the partitions are gone."""
+        """Processed offsets are committed, the listener is called, and then the partitions are removed."""
         self.fill(T0, 3)
         self.take(2)
         revoking = self.run_(self.callbacks.revoked({T0, T1}))
@@ -80,7 +80,7 @@ class RebalanceCallbacksTests(RebalanceTestCase):
         self.assertEqual(self.subscriptions.assigned_partitions, {T1, T2})
 
     def test_lost_and_back(self) -> None:
-        """What others may have committed meanwhile is committed anew."""
+        """Offsets that others may have committed since are committed again."""
         self.successResultOf(self.run_(self.auto_commit.commit([T0])))
         self.successResultOf(self.run_(self.callbacks.lost({T0})))
         self.successResultOf(self.run_(self.callbacks.assigned({T0})))
@@ -112,7 +112,7 @@ class RebalanceCallbacksTests(RebalanceTestCase):
         self.assertEqual(told, [{T0}])
 
     def test_listener_fails(self) -> None:
-        """What the listener raises the application gets, once; the rebalance goes on."""
+        """The listener's error is raised to the application, once; the rebalance goes on."""
         self.answer = fail(ValueError("no"))
         self.successResultOf(self.run_(self.callbacks.revoked({T0})))
         self.assertEqual(self.subscriptions.assigned_partitions, {T1, T2})

@@ -41,7 +41,7 @@ def after(
 
 
 def valid(known: Mapping[str, Member], partitions: PartitionCounts, given: Assignments) -> bool:
-    """Whether nothing is given twice, or to one who does not want it, or is not there."""
+    """Return True if existing partitions are assigned once, to subscribed members only."""
     all_given = [at for mine in given.values() for at in mine]
     return (
         given.keys() == known.keys()
@@ -52,14 +52,14 @@ def valid(known: Mapping[str, Member], partitions: PartitionCounts, given: Assig
 
 
 def complete(known: Mapping[str, Member], partitions: PartitionCounts, given: Assignments) -> bool:
-    """Whether everything that somebody wants is given."""
+    """Return True if all partitions of subscribed topics are assigned."""
     wanted = {topic for member in known.values() for topic in member.topics}
     every = {TopicPartition(t, n) for t, count in partitions.items() if t in wanted for n in range(count)}
     return {at for mine in given.values() for at in mine} == every
 
 
 def even(known: Mapping[str, Member], given: Assignments) -> bool:
-    """Whether nobody has a partition that would make it more even with somebody else."""
+    """Return True if no move of a partition would make the assignment more even."""
     return not any(
         len(given[taker]) + 1 < len(given[giver])
         and any(at.topic in known[taker].topics for at in given[giver])
@@ -69,7 +69,7 @@ def even(known: Mapping[str, Member], given: Assignments) -> bool:
 
 
 def kept(known: Mapping[str, Member], given: Assignments) -> int:
-    """How many partitions stay where they were."""
+    """Return how many partitions stayed where they were."""
     return sum(len(set(member.owned) & set(given[member_id])) for member_id, member in known.items())
 
 
@@ -93,5 +93,5 @@ def groups(same: bool) -> st.SearchStrategy[dict[str, Member]]:
 
 
 def counts() -> st.SearchStrategy[dict[str, int]]:
-    """How many partitions topics have; some are not there."""
+    """Generate partition counts of topics; some do not exist."""
     return st.dictionaries(st.sampled_from(TOPICS), st.integers(1, 9), max_size=len(TOPICS))

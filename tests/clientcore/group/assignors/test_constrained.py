@@ -31,7 +31,7 @@ class ConstrainedAssignmentTests(SynchronousTestCase):
         self.assertEqual(numbers(given), {"a": ["t0"], "b": ["t1", "t2"]})
 
     def test_surplus_is_transferred(self) -> None:
-        """What a member has above its quota goes to others, and is known to be in transfer."""
+        """Partitions above a member's quota go to others, and are known to be in transfer."""
         known = assignment(4, a=(T[:4], 1), b=([], -1))
         self.assertEqual(numbers(known.assign()), {"a": ["t0", "t1"], "b": ["t2", "t3"]})
         self.assertEqual(known.transferring, {T[2]: "b", T[3]: "b"})

@@ -52,6 +52,6 @@ class HastyTests(AssignorContract, SynchronousTestCase):
         return Assignor("hasty", ranges, cooperative=True)
 
     def test_comes_and_goes(self) -> None:
-        """What one still has goes to another."""
+        """A partition that a member still owns goes to another one."""
         error = self.assertRaises(KafkaTXError, super().test_comes_and_goes)
         self.assertIn("still owns it", str(error))

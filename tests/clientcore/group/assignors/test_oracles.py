@@ -36,13 +36,13 @@ PLAIN = st.sampled_from((RANGE, ROUND_ROBIN))
 
 
 class Topics:
-    """What the others know of a cluster."""
+    """A cluster's metadata for the other clients' assignors."""
 
     def __init__(self, topics: dict[str, int]) -> None:
         self._topics = topics
 
     def topics(self) -> set[str]:
-        """Which there are."""
+        """The existing topics."""
         return set(self._topics)
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
@@ -96,7 +96,7 @@ class OracleTests(SynchronousTestCase):
     def test_kafka_python(self, assignor: Assignor, known: dict[str, Member], topics: dict[str, int]) -> None:
         """Ranges and round robin are kafka-python's, with static members.
 
-        Its round robin fails where it must pass somebody over.
+        Its round robin fails if it has to skip a member.
         """
         assume(assignor is RANGE or len({member.topics for member in known.values()}) == 1)
         self.assertEqual(inordered(assignor.assign(known, topics)), kafka_python(assignor, known, topics))

@@ -1,4 +1,4 @@
-"""What every assignment must be, whoever the members are."""
+"""Properties of every assignment, for any members."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROUNDS = 3
 
 
 def settle(assignor: Assignor, known: dict[str, Member], partitions: dict[str, int]) -> dict[str, Member]:
-    """Rebalance until nothing changes: what everybody has then is in the members that are given back."""
+    """Rebalance until nothing changes; return the members with what they own then."""
     for generation in range(10, 10 + ROUNDS):
         before = known
         known = after(assignor, known, assignor.assign(known, partitions), generation)
@@ -47,7 +47,7 @@ def settle(assignor: Assignor, known: dict[str, Member], partitions: dict[str, i
 
 
 def owned(known: dict[str, Member]) -> Assignments:
-    """What everybody has."""
+    """Return all members' partitions."""
     return {name: list(member.owned) for name, member in known.items()}
 
 
@@ -55,7 +55,7 @@ class AssignmentTests(SynchronousTestCase):
     @settings(max_examples=200, deadline=None)
     @given(ALL, GROUPS, counts())
     def test_new(self, assignor: Assignor, known: dict[str, Member], partitions: dict[str, int]) -> None:
-        """New members get all that somebody wants, each partition once, and only what they want."""
+        """New members get all partitions of subscribed topics, each once, and no others."""
         result = assignor.assign(known, partitions)
         self.assertTrue(valid(known, partitions, result))
         self.assertTrue(complete(known, partitions, result))
@@ -94,7 +94,7 @@ class AssignmentTests(SynchronousTestCase):
     def test_cooperative(
         self, before: dict[str, Member], partitions: dict[str, int], others: dict[str, Member]
     ) -> None:
-        """What a member owns is never given to another by the same rebalance that takes it (KIP-429)."""
+        """An owned partition is never assigned to another member while it is revoked (KIP-429)."""
         had = after(COOPERATIVE_STICKY, before, COOPERATIVE_STICKY.assign(before, partitions), 1)
         known = {n: had[n]._replace(topics=m.topics) if n in had else m for n, m in others.items()}
         result = COOPERATIVE_STICKY.assign(known, partitions)
@@ -108,7 +108,7 @@ class AssignmentTests(SynchronousTestCase):
     def test_sticky(
         self, assignor: Assignor, known: dict[str, Member], partitions: dict[str, int], leaver: str
     ) -> None:
-        """When one leaves who subscribed as all do, the others keep all that they have."""
+        """After a member with the common subscription leaves, the others keep all that they have."""
         known = after(assignor, known, assignor.assign(known, partitions), 1)
         known.pop(leaver, None)
         if known:

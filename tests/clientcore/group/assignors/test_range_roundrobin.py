@@ -17,7 +17,7 @@ class RangeTests(SynchronousTestCase):
         self.assertEqual(numbers(given), {"a": ["t0", "t1", "u0", "u1"], "b": ["t2", "u2"]})
 
     def test_more_members(self) -> None:
-        """Who comes after the last partition gets none."""
+        """Members after the last partition get none."""
         given = RANGE.assign(members(a="t", b="t", c="t"), {"t": 2})
         self.assertEqual(numbers(given), {"a": ["t0"], "b": ["t1"], "c": []})
 
@@ -32,7 +32,7 @@ class RangeTests(SynchronousTestCase):
         self.assertEqual(numbers(RANGE.assign(known, {"t": 3})), {"a": ["t2"], "b": ["t1"], "z": ["t0"]})
 
     def test_unknown(self) -> None:
-        """Of topics that are not there nothing is given."""
+        """Topics that do not exist are not assigned."""
         self.assertEqual(numbers(RANGE.assign(members(a="tx"), {"t": 1})), {"a": ["t0"]})
 
 
@@ -43,10 +43,10 @@ class RoundRobinTests(SynchronousTestCase):
         self.assertEqual(numbers(given), {"a": ["t0", "t2", "u1"], "b": ["t1", "u0", "u2"]})
 
     def test_different(self) -> None:
-        """Who does not subscribe is passed over, and is not made up to for it."""
+        """A member that does not subscribe is skipped, and not compensated for that."""
         given = ROUND_ROBIN.assign(members(a="t", b="tu", c="tuv"), {"t": 1, "u": 2, "v": 3})
         self.assertEqual(numbers(given), {"a": ["t0"], "b": ["u0"], "c": ["u1", "v0", "v1", "v2"]})
 
     def test_nobody(self) -> None:
-        """A topic that nobody wants is left out."""
+        """A topic without subscribers is left out."""
         self.assertEqual(numbers(ROUND_ROBIN.assign(members(a="t"), TWO_BY_THREE)), {"a": ["t0", "t1", "t2"]})

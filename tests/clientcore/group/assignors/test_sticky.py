@@ -20,7 +20,7 @@ class StickyTests(SynchronousTestCase):
         self.assertEqual(numbers(given), {"a": ["t0", "t2"], "b": ["t1", "t3"], "c": ["t4", "t5"]})
 
     def test_newer_generation(self) -> None:
-        """Where two claim a partition, it is the one's who got it later."""
+        """A partition that two members claim stays with the one of the newer generation."""
         known = members(a="t", b="t")
         known["a"] = known["a"]._replace(user_data=STICKY.user_data((T0, T1), 1) or b"")
         known["b"] = known["b"]._replace(user_data=STICKY.user_data((T1, T2), 2) or b"")
@@ -35,7 +35,7 @@ class StickyTests(SynchronousTestCase):
         self.assertEqual(numbers(STICKY.assign(known, {"t": 4})), {"a": ["t0", "t2"], "b": ["t1", "t3"]})
 
     def test_gone(self) -> None:
-        """Partitions that are not there any more are given to nobody, whoever claims them."""
+        """Partitions that do not exist any more are not assigned, although a member claims them."""
         known = members(a="t", b="t")
         known["a"] = known["a"]._replace(user_data=STICKY.user_data((T0, T3), 1) or b"")
         self.assertEqual(numbers(STICKY.assign(known, {"t": 2})), {"a": ["t0"], "b": ["t1"]})
@@ -57,7 +57,7 @@ class StickyTests(SynchronousTestCase):
 
 class CooperativeTests(SynchronousTestCase):
     def test_two_rebalances(self) -> None:
-        """What is to move is given to nobody first, and by the next rebalance to the newcomer."""
+        """A partition that moves is left out first, and assigned to the new member by the next rebalance."""
         known = members(a="t", b="t")
         known = after(COOPERATIVE_STICKY, known, COOPERATIVE_STICKY.assign(known, {"t": 6}), 1)
         known |= members(c="t")
@@ -68,7 +68,7 @@ class CooperativeTests(SynchronousTestCase):
         self.assertEqual(numbers(second), {"a": ["t0", "t2"], "b": ["t1", "t3"], "c": ["t4", "t5"]})
 
     def test_claimed_twice(self) -> None:
-        """What two claim by the same generation is given to neither: both must give it up first."""
+        """A partition that two members of a generation claim goes to neither: both must revoke it first."""
         known = members(a="t", b="t")
         known["a"] = known["a"]._replace(owned=(T0, T1), generation=3)
         known["b"] = known["b"]._replace(owned=(T1, T2), generation=3)

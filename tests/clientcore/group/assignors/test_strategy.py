@@ -18,7 +18,7 @@ from kafkatx.errors import SettingError
 
 
 class Own:
-    """Somebody's own."""
+    """A third party's assignor."""
 
     name = "own"
     cooperative = True

@@ -1,4 +1,4 @@
-"""What assignors may not give."""
+"""Tests of kafkatx.clientcore.group.assignors.validation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNTS = {"t": 2, "u": 1}
 
 
 def own(cooperative: bool = False) -> Assignor:
-    """Somebody's own assignor."""
+    """Make a third party's assignor."""
     return Assignor("own", lambda members, partitions: {}, cooperative)
 
 
@@ -47,7 +47,7 @@ class CheckTests(SynchronousTestCase):
         self.refused({"a": [T0, T0]}, "t [0] to a, and to a")
 
     def test_subscription(self) -> None:
-        """Nobody gets what it does not want."""
+        """A member gets no partition of a topic that it does not subscribe to."""
         self.refused({"a": [("u", 0)]}, "u [0] to a, which does not subscribe to the topic")
 
     def test_not_there(self) -> None:
@@ -57,7 +57,7 @@ class CheckTests(SynchronousTestCase):
         self.refused({"c": [T0]}, "t [0] to c, which is not a member")
 
     def test_handed_over(self) -> None:
-        """What a member still has goes to nobody else in one step, where members keep their partitions."""
+        """In a cooperative rebalance an owned partition cannot go to another member in one step."""
         group = members(a=((T0, T1), 4), b=((), -1))
         given = {"a": [T0], "b": [T1]}
         validate_assignment(own(), group, COUNTS, given)
@@ -68,7 +68,7 @@ class CheckTests(SynchronousTestCase):
         self.assertIn("it assigns t [1] to b, but a still owns it", str(error))
 
     def test_older_claim(self) -> None:
-        """Who had a partition by an older generation has it no more."""
+        """A claim of an older generation does not count."""
         group = members(a=((T0,), 3), b=((T0,), 4))
         validate_assignment(own(cooperative=True), group, COUNTS, {"b": [T0]})
         error = self.assertRaises(

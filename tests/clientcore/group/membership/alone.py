@@ -63,5 +63,5 @@ class Alone(Actor):
         return self
 
     def pass_ms(self, ms: int) -> None:
-        """Let time pass."""
+        """Advance the world's clock."""
         self.world.pass_ms(ms)

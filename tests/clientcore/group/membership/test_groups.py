@@ -38,7 +38,7 @@ class SharingTests(SynchronousTestCase):
             self.assertEqual((world.shared, world.whole("t")), ({"m0": 3, "m1": 0, "m2": 3}, True))
 
     def test_quiet(self) -> None:
-        """A group at rest stays at rest: nobody joins again."""
+        """In a group at rest no member joins again."""
         world = World({"t": 6})
         members = [world.member("t", **COOPERATIVE) for _ in range(3)]
         world.pass_ms(SETTLED_MS)
@@ -48,7 +48,7 @@ class SharingTests(SynchronousTestCase):
         self.assertEqual([len(member.sent(JoinGroupRequest)) for member in members], joins)
 
     def test_cooperative_keeps(self) -> None:
-        """When one comes to a cooperative group the others give up only what it gets."""
+        """In a cooperative group the others give up only what a new member gets."""
         world = World({"t": 6})
         first, second = (world.member("t", **COOPERATIVE) for _ in range(2))
         world.pass_ms(SETTLED_MS)
@@ -69,7 +69,7 @@ class SharingTests(SynchronousTestCase):
         self.assertEqual((world.shared, world.group.protocol_name), ({"m0": 2, "m1": 2}, "range"))
 
     def test_nothing_in_common(self) -> None:
-        """One whose strategies nobody else has fails; the group goes on."""
+        """A member without an assignor in common with the group fails; the group goes on."""
         world = World({"t": 4})
         world.member("t", assignors=(RANGE,))
         other = world.member("t", assignors=(STICKY,))
@@ -80,7 +80,7 @@ class SharingTests(SynchronousTestCase):
         self.assertEqual(world.shared, {"m0": 4, "m1": 0})
 
     def test_different_topics(self) -> None:
-        """Everybody gets of its topics only, and the leader watches those of all."""
+        """Members get partitions of their topics only, and the leader watches the topics of all."""
         world = World({"t": 3, "u": 3})
         first, second = world.member("t"), world.member("t", "u")
         world.pass_ms(SETTLED_MS)
@@ -99,7 +99,7 @@ class SharingTests(SynchronousTestCase):
             self.assertIn(("revoked", {("t", 0), ("t", 1)}), member.calls)
 
     def test_topic_grows(self) -> None:
-        """When a topic grows, or comes to be, the leader sees to it that somebody has the partitions."""
+        """The leader has new partitions assigned, of existing and new topics."""
         for settings in ({}, COOPERATIVE):
             world = World({"t": 2})
             world.member("t", "u", **settings)
@@ -142,7 +142,7 @@ class SharingTests(SynchronousTestCase):
 
 class StaticTests(SynchronousTestCase):
     def test_comes_back(self) -> None:
-        """A static member that comes back within its session gets what it had, and nobody rebalances."""
+        """A static member that comes back within its session gets what it had, without a rebalance."""
         world = World({"t": 4})
         world.member("t", group_instance_id="one")
         second = world.member("t", group_instance_id="two")
@@ -154,7 +154,7 @@ class StaticTests(SynchronousTestCase):
         self.assertNotEqual(again.machine.member_id, "")
 
     def test_leader_comes_back(self) -> None:
-        """So does the leader, which assigns nothing anew, and watches topics as before (KIP-814)."""
+        """A leader that comes back assigns nothing anew, and watches topics as before (KIP-814)."""
         world = World({"t": 4})
         first = world.member("t", group_instance_id="one")
         world.member("t", group_instance_id="two")
@@ -169,7 +169,7 @@ class StaticTests(SynchronousTestCase):
         self.assertEqual(world.shared, {"m0": 0, "m1": 3, "m2": 3})
 
     def test_fenced(self) -> None:
-        """Of two with the same instance id the first is fenced by its next heartbeat, and fails for good."""
+        """The first of two members with the same instance id is fenced by its next heartbeat, and fails."""
         world = World({"t": 4})
         first = world.member("t", group_instance_id="one")
         first.frozen = True

@@ -138,7 +138,7 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertEqual((member.numbers, member.state), ([], State.JOINING))
 
     def test_lost_while_revoking(self) -> None:
-        """What is lost while the application gives up other partitions is told of afterwards."""
+        """Partitions lost while the application gives up others are reported afterwards."""
         member = Alone(**COOPERATIVE)
         member.subscribe("t", "u")
         member.join(protocol="cooperative-sticky")
@@ -162,7 +162,7 @@ class HeartbeatTests(SynchronousTestCase):
 
 class CooperativeTests(SynchronousTestCase):
     def test_revokes_and_rejoins(self) -> None:
-        """What is not in the new assignment is given up, then what is new is told of, then it joins again."""
+        """Partitions not in the new assignment are revoked, then new ones added, then the member rejoins."""
         member = Alone(**COOPERATIVE)
         member.subscribe("t")
         member.join(protocol="cooperative-sticky")

@@ -97,7 +97,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual((member.state, member.calls), (State.STABLE, [("assigned", set())]))
 
     def test_malformed_assignment(self) -> None:
-        """Of an assignment that cannot be read the log tells, and the member joins again after a pause."""
+        """A malformed assignment is logged, and the member joins again after a pause."""
         member = Alone()
         member.subscribe("t")
         member.join()
@@ -117,7 +117,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual(parse_subscription(member.last.protocols[0].metadata).topics, ["u"])
 
     def test_other_match(self) -> None:
-        """A topic that the leader saw first is taken, if the pattern matches it, and nobody rebalances."""
+        """A topic that the leader saw first is accepted if the pattern matches it, without a rebalance."""
         member = Alone()
         member.subscribe("t", matches=lambda name: name in "tuv")
         member.join()
@@ -172,7 +172,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual(member.state, State.STABLE)
 
     def test_coordinator_moves(self) -> None:
-        """Where the coordinator is another one, or cannot be reached, it is looked for anew."""
+        """The coordinator is looked up again if it has moved or cannot be reached."""
         for step in ("join", "sync"):
             member = Alone()
             member.subscribe("t")
@@ -208,7 +208,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual(member.last.member_id, "")
 
     def test_illegal_in_sync(self) -> None:
-        """Who syncs for a generation that is over joins again under its member id."""
+        """A member that syncs for an ended generation joins again with its member id."""
         member = Alone()
         member.subscribe("t")
         member.join()

@@ -1,4 +1,4 @@
-"""What a leader does."""
+"""Tests of kafkatx.clientcore.group.membership.leader."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LeaderTests(SynchronousTestCase):
         )
 
     def test_assigns(self) -> None:
-        """The leader looks at the topics of all, watches them, and sends everybody's assignment."""
+        """The leader requests the topics of all, watches them, and sends all assignments."""
         member = Alone()
         member.world.topics["u"] = 1
         self.elect(member, b"\0\0\0\0\0\1\0\1u\xff\xff\xff\xff")
@@ -86,7 +86,7 @@ class LeaderTests(SynchronousTestCase):
         self.assertIn("the assignor own is wrong: it assigns t [0] to me, and to me", str(member.errors[0]))
 
     def test_metadata(self) -> None:
-        """When a topic of the group has other partitions it rebalances; other topics do not matter."""
+        """The leader rebalances when its group's partition counts change; other topics do not matter."""
         member = Alone()
         self.elect(member)
         member.sync(0, 1)
@@ -97,13 +97,13 @@ class LeaderTests(SynchronousTestCase):
         self.assertEqual(member.state, State.JOINING)
 
     def test_metadata_of_follower(self) -> None:
-        """Who does not lead leaves that to the leader."""
+        """A follower leaves changed partition counts to the leader."""
         member = Alone().stable(0)
         member.do(member.machine.metadata_changed({"t": 9}, NOW_MS))
         self.assertEqual((member.state, member.watched), (State.STABLE, frozenset()))
 
     def test_metadata_before_sync(self) -> None:
-        """What changes between the assignment and the answer counts, too."""
+        """Changes between the assignment and the response count, too."""
         member = Alone()
         self.elect(member)
         member.do(member.machine.metadata_changed({"t": 4}, NOW_MS))
@@ -113,7 +113,7 @@ class LeaderTests(SynchronousTestCase):
         self.assertEqual(member.state, State.JOINING)
 
     def test_look_fails(self) -> None:
-        """If topics cannot be looked at it begins again."""
+        """The member joins again after partition counts could not be read."""
         member = Alone()
         member.late_looks = True
         self.elect(member)

@@ -126,7 +126,7 @@ class LeavingTests(SynchronousTestCase):
         self.assertEqual(member.state, State.CLOSED)
 
     def test_unreachable(self) -> None:
-        """Whoever cannot say good-bye has left nevertheless."""
+        """A member whose LeaveGroup fails has left nevertheless."""
         member = Alone().stable(0)
         member.close()
         member.refuse(ConnectionFailed("gone"))
@@ -139,7 +139,7 @@ class LeavingTests(SynchronousTestCase):
         self.assertEqual((member.sent(LeaveGroupRequest), member.state, member.left), ([], State.CLOSED, 1))
 
     def test_never_joined(self) -> None:
-        """Who was never in a group has nothing to say."""
+        """A member that was never in a group sends no LeaveGroup."""
         member = Alone()
         member.close()
         self.assertEqual((member.asked, member.state, member.left), ([], State.CLOSED, 1))
@@ -191,7 +191,7 @@ class CommittingTests(SynchronousTestCase):
         return member
 
     def test_refused(self) -> None:
-        """What a commit is refused for is known of the member then."""
+        """The error of a commit changes the state of the member."""
         self.assertEqual(self.refused(ErrorCode.REBALANCE_IN_PROGRESS).state, State.JOINING)
         self.assertEqual(self.refused(ErrorCode.UNKNOWN_MEMBER_ID).kinds[-1], "lost")
         self.assertEqual(self.refused(ErrorCode.ILLEGAL_GENERATION).kinds[-1], "lost")
@@ -199,5 +199,5 @@ class CommittingTests(SynchronousTestCase):
         self.assertEqual(self.refused(ErrorCode.OFFSET_METADATA_TOO_LARGE).state, State.STABLE)
 
     def test_refused_before(self) -> None:
-        """Of a generation that is over it says nothing about this one."""
+        """A commit of an ended generation says nothing about the current one."""
         self.assertEqual(self.refused(ErrorCode.UNKNOWN_MEMBER_ID, generation=0).kinds, ["assigned"])

@@ -49,14 +49,14 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: len(self.alive) < MOST_MEMBERS)
     @rule(topics=WANTED, static=st.booleans())
     def come(self, topics: Any, static: bool) -> None:
-        """Somebody comes."""
+        """Add a member."""
         instance_id = f"i{len(self.world.members)}" if static else None
         self.world.member(*topics, assignors=self.assignors, group_instance_id=instance_id)
 
     @precondition(lambda self: self.alive)
     @rule(index=INDEX)
     def go(self, index: int) -> None:
-        """Somebody leaves."""
+        """Close a member."""
         actor = self.one(index)
         if not actor.frozen:
             actor.close()
@@ -64,7 +64,7 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self.alive)
     @rule(index=INDEX)
     def freeze(self, index: int) -> None:
-        """Somebody is stopped, or goes on."""
+        """Stop a member, or continue it."""
         actor = self.one(index)
         if actor.frozen:
             actor.thaw()
@@ -74,18 +74,18 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self.alive)
     @rule(index=INDEX)
     def cut_off(self, index: int) -> None:
-        """Nothing that somebody sends arrives, or it does again."""
+        """Drop all requests of a member, or stop dropping them."""
         actor = self.one(index)
         actor.deaf = None if actor.deaf else ConnectionFailed("cut off")
 
     @precondition(lambda self: self.alive)
     @rule(index=INDEX)
     def be_slow(self, index: int) -> None:
-        """Somebody's application takes its time from now on, or is done."""
+        """Make a member's application slow, or fast again."""
         self.hurry(self.one(index), not self.one(index).patient)
 
     def hurry(self, actor: Actor, patient: bool = False) -> None:
-        """Let an application be done with what it is at."""
+        """Finish what an application is processing."""
         actor.patient = patient
         if not patient and actor.busy:
             actor.finish()
@@ -93,14 +93,14 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self.alive)
     @rule(index=INDEX, waiting=st.booleans())
     def poll(self, index: int, waiting: bool) -> None:
-        """Somebody's application asks for records."""
+        """Poll as a member's application."""
         if not self.one(index).frozen:
             self.one(index).poll(waiting)
 
     @precondition(lambda self: self.alive)
     @rule(index=INDEX, topics=WANTED)
     def change(self, index: int, topics: Any) -> None:
-        """Somebody wants other topics."""
+        """Change a member's subscription."""
         if not self.one(index).frozen:
             self.one(index).subscribe(*topics)
 
@@ -117,7 +117,7 @@ class Lives(RuleBasedStateMachine):
 
     @invariant()
     def sane(self) -> None:
-        """What an application has is of a generation; nobody has failed; nobody is overdue."""
+        """Check that owned partitions have a generation, and that no member has failed or is overdue."""
         for actor in getattr(self, "world", World({})).members:
             assert not actor.errors, actor.errors
             assert actor.frozen or actor.machine.deadline_ms > actor.world.now_ms
@@ -125,7 +125,7 @@ class Lives(RuleBasedStateMachine):
                 assert actor.busy
 
     def teardown(self) -> None:
-        """When everybody is well again all comes to rest, and nobody joins any more."""
+        """Check that with all members running the group comes to rest, and no member joins any more."""
         if not hasattr(self, "world"):
             return
         for actor in self.alive:

@@ -77,7 +77,7 @@ class World:
     # The broker
 
     def send(self, actor: Actor, ask: SendRequest) -> None:
-        """Let the group hear a request, encoded and decoded as on the way to a broker."""
+        """Pass a request to the group, encoded and decoded as on the way to a broker."""
         kind = type(ask.request)
         version = VERSIONS[kind]
         request: Any = codec.decode(kind, version, codec.encode(ask.request, version))
@@ -109,7 +109,7 @@ class World:
         self.later(lambda: actor.hear(token, response))
 
     def later(self, happen: Callable[[], None]) -> None:
-        """Let something happen when all that is under way is done; at once, if nothing is."""
+        """Call a function when all pending events are done; at once if there are none."""
         self._later.append(happen)
         if not self._busy:
             self._busy = True
@@ -122,7 +122,7 @@ class World:
     # Time
 
     def pass_ms(self, ms: int) -> None:
-        """Let time pass; everybody is called when it wants to be."""
+        """Advance the clock; call every machine at its deadline."""
         end_ms = self.now_ms + ms
         while (due_ms := self._next_ms()) <= end_ms:
             self.now_ms = max(self.now_ms, due_ms)
@@ -137,17 +137,17 @@ class World:
         return min([self.group.deadline_ms, *awake])
 
     def tell_topics(self) -> None:
-        """Everybody has new metadata."""
+        """Give new metadata to all members."""
         for actor in self.members:
             actor.do(actor.machine.metadata_changed(self.topics, self.now_ms))
 
     @property
     def shared(self) -> dict[str, int]:
-        """How many partitions each member has, by name."""
+        """The number of each member's partitions, by name."""
         return {actor.name: len(actor.machine.owned) for actor in self.members}
 
     def whole(self, *topics: str) -> bool:
-        """Whether all partitions of these topics have an owner, and no others."""
+        """Return True if all partitions of these topics have an owner, and no others."""
         wanted = {TopicPartition(topic, number) for topic in topics for number in range(self.topics[topic])}
         return set(self.owners) == wanted
 
@@ -304,14 +304,14 @@ class Actor:
 
     @property
     def out(self) -> bool:
-        """Whether the group has removed it, or gone on without it: it may not know that yet.
+        """True if the group has removed this member or gone on without it, which it may not know yet.
 
-        A static member that does not join in time stays a member, with a generation that is over.
+        A static member that does not join in time stays a member, with an ended generation.
         """
         group = self.world.group
         return self.machine.member_id not in group.members or self.machine.generation < group.generation
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for nothing."""
+        """True if it waits for nothing."""
         return self.machine.deadline_ms == NEVER_MS

@@ -37,9 +37,9 @@ class Segment:
     max_timestamp_ms: int
 
 
-def segments(*ages_ms: int) -> list[Segment]:
-    """Segments of 400 bytes whose newest records are so old, the oldest segment first."""
-    return [Segment(10 * number, 400, NOW_MS - age_ms) for number, age_ms in enumerate(ages_ms)]
+def segments(*ages_ms: int) -> tuple[Segment, ...]:
+    """Return segments of 400 bytes whose newest records have these ages, the oldest segment first."""
+    return tuple(Segment(10 * number, 400, NOW_MS - age_ms) for number, age_ms in enumerate(ages_ms))
 
 
 SEQUENCES = (
@@ -48,8 +48,8 @@ SEQUENCES = (
     segments(3 * DAY_MS, 2 * DAY_MS, DAY_MS, 0),
     segments(2 * DAY_MS, 0, 2 * DAY_MS, DAY_MS),
     segments(-DAY_MS, 9 * DAY_MS, 0),
-    [Segment(0, 0, 0)],
-    [Segment(0, 0, -1), Segment(0, 0, NOW_MS)],
+    (Segment(0, 0, 0),),
+    (Segment(0, 0, -1), Segment(0, 0, NOW_MS)),
 )
 
 
@@ -81,7 +81,7 @@ class RetentionPolicyContract(_Case):
                 found = list(given)
                 count = policy.expired(tuple(found), config, NOW_MS)
                 self.assertEqual(policy.expired(found, config, NOW_MS), count)
-                self.assertEqual(found, given)
+                self.assertEqual(tuple(found), given)
 
     def test_later_is_not_less(self) -> None:
         """Check that what may be removed now may be removed later as well."""

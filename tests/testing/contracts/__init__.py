@@ -1,0 +1,1 @@
+"""Each contract fails for an implementation that breaks it."""

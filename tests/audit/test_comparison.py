@@ -64,7 +64,7 @@ class AnnouncedTests(SynchronousTestCase):
         self.assertEqual(announced(*events).window_ms({"t"}), 1000)
 
     def test_servers(self) -> None:
-        """What producers count adds up by server; announcements of before there was one have none."""
+        """Producers' counts add up by server; old announcements have no server."""
         found = announced(
             {"server": "a"},
             {"server": "b", "sequence": 1},
@@ -79,7 +79,7 @@ class AnnouncedTests(SynchronousTestCase):
         self.assertEqual(found.sums({"t"}, 2000)["t", 4000], (15, 6100))
 
     def test_unreadable(self) -> None:
-        """What is no event is counted, and otherwise left alone."""
+        """Records that are not announcements are counted, and have no other effect."""
         found = announced({})
         found.add(b"?")
         found.add(None)
@@ -131,7 +131,7 @@ class CompareTests(SynchronousTestCase):
             self.assertEqual(numbers, told, (count, distinct, consumed))
 
     def test_open_by_consumers(self) -> None:
-        """A window of which a consumer announced something just now is open, also if nobody else knows it."""
+        """A window is open just after a consumer's announcement, even if it is the only one."""
         consumed = {("t", 5000): (5, NOW_MS)}
         (window,) = compare({}, {}, 1000, NOW_MS + 59_999, 60_000, consumed=consumed)
         self.assertTrue(window.open)
@@ -154,7 +154,7 @@ class CompareTests(SynchronousTestCase):
         self.assertTrue(window.wrong)
 
     def test_order(self) -> None:
-        """Windows come by topic and time, whoever knows of them, and can be limited to a time."""
+        """Windows come in order of topic and time from all sources, and can be limited to a time range."""
         sums = {("u", 0): (1, 1), ("t", 2000): (1, 1)}
         found = {("t", 1000): Count(1, 1, 77)}
         windows = list(compare(sums, found, 1000, NOW_MS))

@@ -23,7 +23,7 @@ def windows(topic: str = "t") -> list[Window]:
 
 class PlotTests(SynchronousTestCase):
     def drawn(self, some: list[Window]) -> str:
-        """What is written in the picture."""
+        """Return the texts of the picture."""
         path = Path(self.mktemp()).with_suffix(".svg")
         plot(some, str(path), "DIR")
         return path.read_text()

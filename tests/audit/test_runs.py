@@ -45,7 +45,7 @@ class OffsetsTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=100)
     @given(RECORDS, st.integers(1, 40))
     def test_any(self, batches: list[list[tuple[int, int, int]]], most_runs: int) -> None:
-        """As a set and a counter would count, also if runs are joined early."""
+        """The counts are those of a set and a counter, also if runs are merged early."""
         self.patch(runs, "MOST_RUNS", most_runs)
         offsets = Offsets(10)
         found: Counter[tuple[str, int]] = Counter()
@@ -59,7 +59,7 @@ class OffsetsTests(SynchronousTestCase):
         self.assertEqual({key: (c.found, c.distinct) for key, c in offsets.counts().items()}, expected)
 
     def test_memory(self) -> None:
-        """What was loaded in order is kept as few runs, however often they touch."""
+        """Records that were loaded in order are kept as few runs."""
         self.patch(runs, "MOST_RUNS", 100)
         offsets = Offsets(1000)
         for start in range(0, 50_000, 10):

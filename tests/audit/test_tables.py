@@ -70,7 +70,7 @@ class TableTestCase(SynchronousTestCase):
         return {key: (count.found, count.distinct) for key, count in found.items()}
 
     def refused(self) -> str:
-        """Why the table cannot be read."""
+        """Return the error of a table that cannot be read."""
         return str(self.assertRaises(BadTable, count_table, self.directory, 1000))
 
 
@@ -126,7 +126,7 @@ class FormatTests(TableTestCase):
         self.assertEqual(self.counts("u"), {("u", 1000): (2, 1)})
 
     def test_refused(self) -> None:
-        """What is no table is refused with the name of the file, and so is what is not on this machine."""
+        """Other files are refused by name, and so are tables on other machines."""
         self.assertIn("there are no parquet, json, avro files", self.refused())
         parquet.write_table(pyarrow.table({"topic": ["t"]}), self.path("part.parquet"))
         self.assertIn("part.parquet: it has no columns topic, partition, offset, timestamp", self.refused())

@@ -22,7 +22,7 @@ class Terminal(io.TextIOWrapper):
         self.tty = tty
 
     def isatty(self) -> bool:
-        """As it was made."""
+        """Return the value given at its creation."""
         return self.tty
 
     def text(self) -> str:

@@ -114,7 +114,7 @@ class CommandTests(HostileCase):
             self.check(*arguments, lines=lines)
 
     def test_asked(self) -> None:
-        """What is asked before something is deleted."""
+        """The question before a deletion is safe."""
         self.patch(terminal, "interactive", lambda stream: True)
         asked = mock.Mock()
         self.patch(click, "confirm", asked)
@@ -134,7 +134,7 @@ class CommandTests(HostileCase):
         self.check("groups", "list", lines=0)
 
     def test_consumed_at_a_terminal(self) -> None:
-        """What a record holds is text at a terminal, but for newlines and tabs; the format is ours."""
+        """A record is text at a terminal, but for newlines and tabs; the format's own text is kept."""
         for arguments in ((), ("-K", ":"), ("-f", "%t %k %s %h %R\\n")):
             self.check_terminal("consume", EVIL, "-e", *arguments)
         self.use_streams(tty=True)
@@ -174,7 +174,7 @@ class CommandTests(HostileCase):
 
 
 class PartTests(HostileCase):
-    """What is drawn for commands that have no cluster in memory."""
+    """The output of commands that have no cluster in memory."""
 
     def setUp(self) -> None:
         """A terminal."""
@@ -195,7 +195,7 @@ class PartTests(HostileCase):
         self.assertIn("[red]", self.out.text())
 
     def test_audit(self) -> None:
-        """Topics of announcements, which anybody can write."""
+        """Names of topics in announcements are safe."""
         for as_json in (True, False):
             audit_rows.print_windows([Window(EVIL, 0, 10, 1, 1, 1, False)], as_json, False)
         self.safe()
@@ -223,7 +223,7 @@ class PartTests(HostileCase):
             self.safe()
 
     def test_progress(self) -> None:
-        """What a bar says is no markup."""
+        """The text of a progress bar is not markup."""
         with ProgressBar(EVIL, 10, clock=iter(range(100)).__next__, enabled=True) as bar:
             bar.advance(5)
         text = self.err.text()

@@ -31,7 +31,7 @@ class ConfigsCase(CommandCase):
             self.patch(module, "connect", lambda bootstrap, timeout: self.cluster.client())
 
     def printed(self, *arguments: str, tty: bool = False, code: int = 0) -> str:
-        """What a command prints; it must end with *code*."""
+        """Return the output of a command, which must end with *code*."""
         self.use_streams(tty)
         self.assertEqual(self.run_command(*arguments), code, self.err.text())
         return self.out.text()
@@ -39,7 +39,7 @@ class ConfigsCase(CommandCase):
 
 class DescribeTests(ConfigsCase):
     def shown(self, *arguments: str, **how: Any) -> str:
-        """What ``kafkatx configs describe`` prints."""
+        """Return the output of ``kafkatx configs describe``."""
         return self.printed("configs", "describe", *arguments, **how)
 
     def test_topic(self) -> None:
@@ -122,12 +122,12 @@ class DescribeTests(ConfigsCase):
 
 class AlterTests(ConfigsCase):
     def alter(self, *arguments: str, code: int = 0) -> str:
-        """What ``kafkatx configs alter`` tells."""
+        """Return the messages of ``kafkatx configs alter``."""
         self.assertEqual(self.printed("configs", "alter", *arguments, code=code), "")
         return self.err.text()
 
     def test_topic(self) -> None:
-        """What is set is set, what is deleted goes, and that is said."""
+        """Settings are made and deleted, and a message says so."""
         told = self.alter("-t", "t", "--set", "segment.ms=9", "-s", "a=b=c", "--delete", "retention.ms")
         self.assertEqual(told, "topic 't': set segment.ms=9, set a=b=c, deleted retention.ms\n")
         self.assertEqual(self.cluster.settings[TOPIC, "t"], {"segment.ms": "9", "a": "b=c"})
@@ -162,7 +162,7 @@ class AlterTests(ConfigsCase):
         self.assertIn("log.dirs cannot be changed", told)
 
     def test_usage(self) -> None:
-        """What cannot be meant is refused before a broker is asked."""
+        """Options that contradict each other are refused before a broker is asked."""
         for arguments, reason in (
             (["-t", "t"], "there is nothing to change"),
             (["-t", "t", "-s", "a=1", "-d", "a"], "a cannot be set and deleted at once"),
@@ -176,7 +176,7 @@ class AlterTests(ConfigsCase):
 
 class AlterTopicTests(ConfigsCase):
     def alter(self, *arguments: str, code: int = 0) -> str:
-        """What ``kafkatx topics alter`` tells."""
+        """Return the messages of ``kafkatx topics alter``."""
         self.assertEqual(self.printed("topics", "alter", *arguments, code=code), "")
         return self.err.text()
 

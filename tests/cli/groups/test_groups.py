@@ -36,7 +36,7 @@ class GroupsCase(CommandCase):
         self.patch(groups, "connect", lambda bootstrap, timeout: self.cluster.client())
 
     def printed(self, *arguments: str, tty: bool = False, code: int = 0) -> str:
-        """What ``kafkatx groups`` prints; it must end with *code*."""
+        """Return the output of ``kafkatx groups``, which must end with *code*."""
         self.use_streams(tty)
         self.assertEqual(self.run_command("groups", *arguments), code, self.err.text())
         return self.out.text()
@@ -173,11 +173,11 @@ class DeleteTests(GroupsCase):
         self.assertEqual(self.err.text(), "kafkatx: no broker answers at broker1:9092\n")
 
     def test_asks(self) -> None:
-        """Nothing goes without a yes: nobody can be asked through a pipe."""
+        """Without --yes nothing is deleted through a pipe, where no question can be answered."""
         self.printed("delete", "idle", code=2)
         self.assertIn("give --yes", self.err.text())
         self.use_streams(tty=True)
-        self.patch(sys, "stdin", self.out)  # a terminal at which nobody types: end of file
+        self.patch(sys, "stdin", self.out)  # a terminal that answers with end of file
         self.assertEqual(self.run_command("groups", "delete", "idle"), 130)
         self.assertIn("Delete groups idle?", self.err.text())
         self.assertEqual(self.cluster.sent(DeleteGroupsRequest), [])

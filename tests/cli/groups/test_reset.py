@@ -25,7 +25,7 @@ class ResetTests(CommandCase):
         self.patch(reset, "connect", lambda bootstrap, timeout: self.cluster.client())
 
     def printed(self, *arguments: str, tty: bool = False, code: int = 0) -> str:
-        """What ``kafkatx groups reset g`` prints; it must end with *code*."""
+        """Return the output of ``kafkatx groups reset g``, which must end with *code*."""
         self.use_streams(tty)
         self.assertEqual(self.run_command("groups", "reset", "g", *arguments), code, self.err.text())
         return self.out.text()

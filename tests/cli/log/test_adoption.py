@@ -64,7 +64,7 @@ class AdoptTests(SynchronousTestCase):
         self.assertEqual((code, out), (0, "the state has all partitions\n"))
 
     def test_problem(self) -> None:
-        """Where something cannot be decided, nothing is done, with --yes either."""
+        """An undecided plan changes nothing, not even with --yes."""
         stray = f"t-0.{'0' * 32}-stray"
         os.mkdir(os.path.join(self.path, stray))
         code, _, err = self.adopt("--yes", "--strays")

@@ -85,7 +85,7 @@ class VerifyTests(CommandCase):
         self.assertEqual((fault["path"], fault["position"]), (self.file(LAST), 137))
 
     def test_in_use(self) -> None:
-        """That a broker has the dir is said; what it is writing is no fault."""
+        """A broker that uses the dir is named; the data that it is writing is no fault."""
         self.write(LAST, self.read(LAST) + self.read(FIRST)[:20])
         with_lock = SharedFile(os.path.join(self.path, ".lock"), os.O_RDWR)
         fcntl.flock(with_lock.fileno(), fcntl.LOCK_EX)
@@ -96,7 +96,7 @@ class VerifyTests(CommandCase):
         self.assertIn("stop it before repairing", self.err.text())
 
     def test_no_log(self) -> None:
-        """What is no log is one line and exit code 1; what is not there is wrong usage."""
+        """A directory that is not a log is one line and exit code 1; a missing one is wrong usage."""
         os.mkdir("empty")
         self.assertEqual(self.run_log("verify", "empty"), 1)
         self.assertEqual(len(self.err.text().splitlines()), 1)

@@ -19,7 +19,7 @@ class ConsumeTests(CommandCase):
         self.fake.topics["t"][1].append(build_values([b"x", b"y"], 1))
 
     def printed(self, *arguments: str) -> bytes:
-        """What ``consume t`` prints; it must end with 0."""
+        """Return the output of ``consume t``, which must end with 0."""
         self.use_streams()
         self.assertEqual(self.run_command("consume", "t", *arguments), 0)
         buffer: Any = self.out.buffer

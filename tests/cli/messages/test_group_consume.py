@@ -45,11 +45,11 @@ class FakeConsumer:
         return frozenset(self.positions)
 
     def end_offsets(self, *places: TopicPartition) -> dict[TopicPartition, int]:
-        """Of these."""
+        """Return the ends of these partitions."""
         return {place: self.ends[place] for place in places}
 
     def position(self, place: TopicPartition) -> int:
-        """Of this one."""
+        """Return the position in this partition."""
         if place not in self.positions:
             raise NotAssigned(*place)
         return self.positions[place]
@@ -70,7 +70,7 @@ class WriteTests(SynchronousTestCase):
         self.assertEqual((out.getvalue(), self.consumer.sought), (b"x\n\ny\n", []))
 
     def test_not_written(self) -> None:
-        """When the output has gone, what was not written is the next again where that can still be."""
+        """After a failed write the position is the first record that was not written, if possible."""
 
         class Gone(io.BytesIO):
             def flush(self) -> None:

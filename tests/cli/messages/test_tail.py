@@ -49,7 +49,7 @@ class FilterTests(SynchronousTestCase):
         self.assertEqual(Filter(re.compile(b"2")).choose(found), {A0: [record(None, b"2")]})
 
     def test_first(self) -> None:
-        """So many in all, in order."""
+        """The first records are kept, in order, up to the number."""
         found = {A0: [record(None, b"1"), record(None, b"2")], B0: [record(None, b"3")]}
         self.assertEqual(first(found, 1), {A0: found[A0][:1]})
         self.assertEqual(first(found, 3), found)
@@ -102,5 +102,5 @@ class UsageTests(CommandCase):
             self.assertIn(reason, self.err.text())
 
     def test_format(self) -> None:
-        """What is printed unless a format is given can be printed."""
+        """The default format is a valid format."""
         self.assertFalse(renderer("t", tail.FORMAT, None, "").wants_headers)

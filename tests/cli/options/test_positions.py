@@ -28,7 +28,7 @@ class ParseTests(SynchronousTestCase):
         self.assertEqual(parse([]), (BEGINNING, None))
 
     def test_bad(self) -> None:
-        """What is no position is refused, and so are two starts."""
+        """Other texts are refused, and so are two starts."""
         for texts in (["x"], ["-"], ["1.5"], ["s@"], ["e@x"], ["1", "2"], ["²"], ["9" * 19], ["--5"]):
             self.assertRaises(BadPosition, parse, texts)
 

@@ -22,7 +22,7 @@ class ScopeTests(SynchronousTestCase):
             self.assertEqual(parse_scope(topics, partitions), expected)
 
     def test_bad(self) -> None:
-        """What names no partition is refused, and partitions of none or of several topics."""
+        """Texts that are not partitions are refused, and --partition without exactly one topic."""
         for text in ("t:", "t:x", "t:0,", ":0", "", "t:-1", "t:²", "t:9999999999", "t:0:1"):
             error = self.assertRaises(click.UsageError, parse_scope, [text], [])
             self.assertIn("give TOPIC or TOPIC:0,1,2", str(error))

@@ -32,7 +32,7 @@ class TimeTests(SynchronousTestCase):
             self.assertEqual(parse_time(text), expected, text)
 
     def test_bad(self) -> None:
-        """What is no time is refused, with the form that would be one."""
+        """Other texts are refused with an example of a time."""
         for text in (
             "",
             "now",
@@ -62,7 +62,7 @@ class DurationTests(SynchronousTestCase):
             self.assertEqual(parse_duration(text), expected, text)
 
     def test_bad(self) -> None:
-        """What is no duration is refused."""
+        """Other texts are refused."""
         for text in (
             "",
             "P",

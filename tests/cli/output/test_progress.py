@@ -37,7 +37,7 @@ class ProgressBarTests(SynchronousTestCase):
             self.assertIn("75/100", self.err.text())
 
     def test_not_a_terminal(self) -> None:
-        """Nothing is drawn where nobody looks."""
+        """Nothing is drawn if stderr is not a terminal."""
         self.err.tty = False
         with self.bar() as bar:
             self.now = 10

@@ -54,7 +54,7 @@ class LayoutTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=100)
     @given(st.lists(st.integers(0, 2**63), min_size=1, max_size=6), st.integers(20, 140))
     def test_any_numbers(self, numbers: list[int], width: int) -> None:
-        """Whatever the numbers and the width, each number is in the table as it is."""
+        """At any width each number is in the table as it is."""
         lines = layout([f"column {n}#" for n in range(len(numbers))], [list(map(str, numbers))], width)
         words = " ".join(lines).split()
         for number in numbers:

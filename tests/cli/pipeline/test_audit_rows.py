@@ -53,7 +53,7 @@ class RowTests(SynchronousTestCase):
         self.assertTrue(summary(some, 10_000, 0).endswith("0 unannounced; 2 not consumed, 4 read again"))
 
     def printed(self, *windows: Window, **how: Any) -> str:
-        """What is printed of windows."""
+        """Return the output for some windows."""
         with redirect_stdout(StringIO()) as out:
             print_windows(windows, **{"as_json": False, "lateness": False, **how})
         return out.getvalue()

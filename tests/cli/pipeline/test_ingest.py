@@ -61,7 +61,7 @@ class IngestCase(CommandCase):
         yield Session()
 
     def ingest_does(self, code: Callable[[Callable[[Progress], None], Event], Report]) -> None:
-        """Let the ingestion be this."""
+        """Replace the ingestion by *code*."""
 
         def ingest(spark: Any, options: IngestOptions, on_progress: Any, stop: Event) -> Report:
             self.options.append(options)
@@ -70,7 +70,7 @@ class IngestCase(CommandCase):
         self.patch(ingest_package, "ingest", ingest)
 
     def ingest(self, *arguments: str, code: int = 0) -> str:
-        """What the command prints; it must end with *code*."""
+        """Return the output of the command, which must end with *code*."""
         self.assertEqual(self.run_command(*ARGUMENTS, *arguments), code, self.err.text())
         return self.out.text()
 
@@ -128,7 +128,7 @@ class OptionTests(IngestCase):
         self.assertEqual(self.options[0].selection, SubscribePattern("^t"))
 
     def test_usage(self) -> None:
-        """What cannot be meant is exit code 2, before Spark is started."""
+        """A wrong command line is exit code 2, before Spark is started."""
         for arguments, reason in (
             (["--to", "D"], "give --topic"),
             (["-t", "t"], "--to"),
@@ -145,7 +145,7 @@ class OptionTests(IngestCase):
         self.assertEqual(self.sparks, [])
 
     def test_mistakes(self) -> None:
-        """What turns out to be wrong is exit code 1 and one line, before Spark is started, too."""
+        """Other mistakes are exit code 1 and one line, also before Spark is started."""
         for arguments, reason in (
             (["--decode", "jsn"], "did you mean json"),
             (["--decode", "avro"], "needs avro.schema"),

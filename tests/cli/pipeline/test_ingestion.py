@@ -61,7 +61,7 @@ class ReportTests(IngestCase):
         self.assertEqual(self.err.text(), "")
 
     def test_nothing_new(self) -> None:
-        """If there is nothing to do it is said so, and that is no error."""
+        """An ingestion without new records succeeds with a message."""
         self.ingest_does(lambda tell, stop: Report(partitions=[PartitionReport("t", 0, 5, 5, 0)]))
         self.assertEqual(self.ingest(), "t\t0\t5\t5\t0\n")
         self.assertIn("nothing new: DIR has all records\n", self.err.text())
@@ -69,7 +69,7 @@ class ReportTests(IngestCase):
 
 class StopTests(IngestCase):
     def stopped_by(self, number: int, times: int = 1) -> None:
-        """Let a signal come while the ingestion runs."""
+        """Send a signal while the ingestion runs."""
 
         def code(tell: Callable[[Progress], None], stop: Event) -> Report:
             self.assertFalse(stop.is_set())
@@ -89,7 +89,7 @@ class StopTests(IngestCase):
             self.assertIn("again: stop now", self.err.text())
 
     def test_once(self) -> None:
-        """What was to be loaded at once may not all be there: exit code 130."""
+        """A stopped --once may not have loaded everything: exit code 130."""
         self.stopped_by(signal.SIGINT)
         self.assertIn("t\t1\t5\t508\t2\n", self.ingest(code=130))
 
@@ -108,7 +108,7 @@ class StopTests(IngestCase):
 
 class FailureTests(IngestCase):
     def failing(self, error: Exception) -> str:
-        """What is said if the ingestion fails; one line, and exit code 1."""
+        """Return the error of a failed ingestion: one line, and exit code 1."""
 
         def code(tell: Callable[[Progress], None], stop: Event) -> Report:
             raise error
@@ -120,7 +120,7 @@ class FailureTests(IngestCase):
         return self.err.text()
 
     def test_log_is_kept(self) -> None:
-        """If Spark has to do with it the message names the file with its output."""
+        """The message of an error that Spark may explain names the file with its output."""
         for error in (IngestError("a task failed"), Py4JError("JVM\nstack\ntrace")):
             text = self.failing(error)
             (path,) = self.logs()
@@ -140,7 +140,7 @@ class FailureTests(IngestCase):
         self.assertEqual(self.logs(), [])
 
     def test_killed(self) -> None:
-        """What a killed command has left of Spark goes with the next start; a log that was kept stays."""
+        """The next start deletes the files that a killed command left; a log that was kept stays."""
         left = Path(self.folder, "kafkatx-run-left", "blockmgr-1")
         left.mkdir(parents=True)
         Path(self.folder, "kafkatx-ingest-spark-kept.log").touch()
@@ -187,7 +187,7 @@ class ProgressTests(IngestCase):
         self.assertEqual(reached, [(0, 3000), (500, 3000), (1000, 3000), (3000, 3000)])
 
     def test_lines(self) -> None:
-        """Where nobody sees a bar, what follows a topic tells of each commit."""
+        """Without a terminal --follow prints a line for each commit."""
         self.tell_commits()
         self.ingest("--follow")
         lines = [line for line in self.err.text().splitlines() if line.startswith("commit ")]
@@ -210,7 +210,7 @@ class ProgressTests(IngestCase):
 
 class BarTests(CommandCase):
     def test_more_to_do(self) -> None:
-        """What is drawn is what is done of what there is to do by now."""
+        """The bar shows the finished part of the work known so far."""
         now_s = 0.0
         with ProgressBar("into DIR", None, clock=lambda: now_s, enabled=True) as bar:
             for now_s, done, total in ((1.0, 5, 20), (2.0, 6, 30)):  # noqa: B007  # the clock reads it

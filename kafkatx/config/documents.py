@@ -27,7 +27,7 @@ _SAMPLE_HEAD = (
 _PAGE_HEAD = """\
 # Settings
 
-The broker reads a `.properties` file like Apache Kafka's: `twistd -n kafkatx --config server.properties`.
+The broker reads a `.properties` file like Apache Kafka's: `kafkatx up --config server.properties`.
 `--set name=value` on the command line overrides the file. Names and meanings are Kafka's. With an unknown
 name the broker does not start, and suggests the nearest known name. Names that only Apache Kafka has are
 accepted with one warning each, so that an existing `server.properties` starts the broker.

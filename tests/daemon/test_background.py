@@ -42,7 +42,7 @@ class ReportTests(SynchronousTestCase):
         self.assertEqual(receive(self.reading), Outcome(False, ""))
 
     def test_nobody_waits(self) -> None:
-        """A report that nobody waits for raises nothing."""
+        """A report after the first process has ended raises nothing."""
         os.close(self.reading)
         Report(self.writing).send(Outcome(True, "ready"))
 

@@ -49,7 +49,7 @@ class ForegroundTests(SynchronousTestCase):
         return ForegroundBroker(source, self.reactor, log_file=log_file, on_ready=self.ready.append)
 
     def started(self, broker: ForegroundBroker) -> None:
-        """Let the service be ready."""
+        """Make the service ready."""
         broker._service.bootstrap = "127.0.0.1:1"
         broker._service.started.callback(broker._service)
 

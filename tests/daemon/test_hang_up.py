@@ -46,7 +46,7 @@ class HangUpTests(SynchronousTestCase):
         self.assertIs(signal.getsignal(signal.SIGHUP), signal.SIG_DFL)
 
     def test_ignored(self) -> None:
-        """Where SIGHUP is ignored, as under nohup, it stays so."""
+        """An ignored SIGHUP, as under nohup, stays ignored."""
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self.start(reloads=False)
         self.assertIs(signal.getsignal(signal.SIGHUP), signal.SIG_IGN)

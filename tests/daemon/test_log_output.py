@@ -127,7 +127,7 @@ class WriterTests(SynchronousTestCase):
         self.assertFalse(self.writer.write("x"))
 
     def test_reader_has_gone(self) -> None:
-        """So does a pipe without a reader."""
+        """A pipe without a reader takes nothing either."""
         self.addCleanup(os.close, self.writing)
         reading, writing = os.pipe()
         os.close(reading)

@@ -32,7 +32,7 @@ class NotifyTests(SynchronousTestCase):
             self.assertEqual(systemd.recv(100), b"READY=1")
 
     def test_nobody(self) -> None:
-        """Where nobody listens, or no socket is named, nothing happens."""
+        """Without a receiver, or without a socket's name, nothing happens."""
         for environment in ({}, {"NOTIFY_SOCKET": "/nowhere/at/all"}, {"NOTIFY_SOCKET": "relative"}):
             notify(READY, environment)
 

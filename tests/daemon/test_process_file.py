@@ -23,7 +23,7 @@ class ProcessNoteTests(SynchronousTestCase):
         return os.path.join(self.dir, name)
 
     def test_round_trip(self) -> None:
-        """What was written is read; only its owner can read the files."""
+        """A note that was written is read again; only its owner can read the files."""
         NOTE.write(self.dir)
         NOTE.write_pid(self.dir)
         self.assertEqual((read_note(self.dir), read_pid(self.dir)), (NOTE, 4711))

@@ -82,7 +82,7 @@ class SettleTests(SynchronousTestCase):
 
 class OpenFilesTests(SynchronousTestCase):
     def test_few_open_files(self) -> None:
-        """Where the system lets it open few files, the log says so; where it does not limit them, nothing."""
+        """A low limit of open files is logged; a high limit, or none, is not."""
         for hard, warnings in ((daemon.FEW_FILES - 1, 1), (daemon.FEW_FILES, 0), (resource.RLIM_INFINITY, 0)):
             self.patch(resource, "getrlimit", lambda _, hard=hard: (10, hard))
             self.patch(resource, "setrlimit", lambda *_: None)

@@ -1,4 +1,4 @@
-"""Where settings come from."""
+"""The settings file and its overrides."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class TwistdParentTests(SynchronousTestCase):
         self.assertEqual(os.read(shown, 100), b"")
 
     def test_forks_afterwards(self) -> None:
-        """Who forks later, when it is known how the start went, is not watched, and keeps its files."""
+        """A fork after the start is not watched, and keeps its files."""
         parent = TwistdParent(self.options)
         parent.take_over()
         parent.started()
@@ -64,7 +64,7 @@ class TwistdParentTests(SynchronousTestCase):
             os.close(file)
 
     def test_foreground(self) -> None:
-        """In the foreground, and where twistd is not, nobody waits."""
+        """In the foreground, and without twistd, no process waits."""
         os.close(self.options.pop("statusPipe"))
         for options in (None, {"nodaemon": True}):
             parent = TwistdParent(options)

@@ -163,7 +163,7 @@ class ForegroundTests(UpCase):
         self.assertTrue(os.path.exists(os.path.join(self.data, MARKER)))
 
     def test_full_pipe(self) -> None:
-        """A broker whose output nobody reads serves and stops: lines are dropped."""
+        """A broker whose output is not read serves and stops: lines are dropped."""
         reading, writing = os.pipe()
         self.addCleanup(os.close, reading)
         os.set_blocking(writing, False)

@@ -67,7 +67,7 @@ class OperationsCase(SynchronousTestCase):
 
 class PageTests(OperationsCase):
     def adapted(self, text: str) -> str:
-        """Let a broker of the page listen at this test's port."""
+        """Return a command of the page with this test's port."""
         return text.replace("kafkatx up", f"kafkatx up --port {self.port}")
 
     def test_commands(self) -> None:
@@ -81,7 +81,7 @@ class PageTests(OperationsCase):
         self.assertIn("every log is flushed", (self.folder / "data/kafkatx.log").read_text())
 
     def test_quickstart(self) -> None:
-        """So do those of the quickstart, but for make, kcat and the broker in the foreground."""
+        """The blocks of the quickstart run, except kcat and the broker in the foreground."""
         page = (ROOT / "docs/quickstart.md").read_text()
         texts = [block.text for block in blocks(page) if block.language == "sh" and "kcat" not in block.text]
         foreground = [text for text in texts if "up" in text and "daemon" not in text]

@@ -1,4 +1,4 @@
-"""What a broker is asked, and what is made of its answers."""
+"""The questions of ``kafkatx status`` to a broker, and the answers."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class DescribeBrokerTests(SynchronousTestCase):
         self.assertEqual((found.listeners, found.log_dirs), ([], []))
 
     def test_several_brokers(self) -> None:
-        """Of several brokers it is the one that advertises the address, or none."""
+        """The broker among several is the one that advertises the address, or none."""
         connection = OneBroker({MetadataRequest: metadata(1, 2)})
         self.assertEqual(describe_broker(connection, "broker2:9092").node_id, 2)
         found = describe_broker(connection, "127.0.0.1:1")
@@ -121,6 +121,6 @@ class DescribeBrokerTests(SynchronousTestCase):
 
 class AskBrokerTests(SynchronousTestCase):
     def test_nobody(self) -> None:
-        """Where no broker of the list answers, the last one's error is raised."""
+        """The last broker's error is raised if none of the list answers."""
         with self.assertRaisesRegex(ConnectionFailed, "127.0.0.1:2"):
             ask_broker("127.0.0.1:1,127.0.0.1:2", 1.0)

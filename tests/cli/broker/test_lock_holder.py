@@ -1,4 +1,4 @@
-"""Which process holds a log dir."""
+"""The process that holds a log dir."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LockHolderTests(SynchronousTestCase):
         fcntl.flock(self.write(text), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def test_nothing(self) -> None:
-        """A dir that is missing or new is nobody's."""
+        """A dir that is missing or new has no holder."""
         for directory in (self.dir, "/nowhere", self.lock):
             self.assertEqual(find_holder(directory), Holder())
 
@@ -45,7 +45,7 @@ class LockHolderTests(SynchronousTestCase):
             self.assertEqual(find_holder(self.dir, proc_locks), Holder(os.getpid()))
 
     def test_stale(self) -> None:
-        """A living process whose id stands in a lock file that nobody holds is not the broker."""
+        """A living process whose id stands in a lock file that is not held is not the broker."""
         self.write(f"{os.getpid()}\n")
         for proc_locks in ("/proc/locks", NO_PROC):
             self.assertEqual(find_holder(self.dir, proc_locks), Holder(stale_pid=os.getpid()))

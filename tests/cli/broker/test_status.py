@@ -1,4 +1,4 @@
-"""What ``kafkatx status`` prints; brokers that answer: tests.integration.test_cli_up."""
+"""The output of ``kafkatx status``. With real brokers: tests.integration.test_cli_up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a broker's process is ended; the brokers are small processes that hold a lock."""
+"""``kafkatx stop``; its brokers are small processes that hold a lock."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class StopTests(SynchronousTestCase):
         self.assertEqual((done.exit_code, process.wait(30)), (0, -15))
 
     def test_without_pidfd(self) -> None:
-        """So it is where the system has no handles of processes."""
+        """A process is ended and waited for without a handle, too."""
         process = self.start()
         answers = [True, True, True, False]
         self.patch(module, "process_handle", _no_handle)

@@ -1,4 +1,4 @@
-"""What ``kafkatx up`` prints. The command itself: tests.integration.test_cli_up."""
+"""The output of ``kafkatx up``. The command itself: tests.integration.test_cli_up."""
 
 from __future__ import annotations
 

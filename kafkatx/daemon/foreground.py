@@ -110,7 +110,8 @@ class ForegroundBroker:
             self._reactor.stop()
 
     def _install_signals(self) -> None:
-        signal.signal(signal.SIGINT, self._stop_signal)
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:  # as a shell's background job has it
+            signal.signal(signal.SIGINT, self._stop_signal)
         signal.signal(signal.SIGTERM, self._stop_signal)
         if hasattr(signal, "SIGUSR1"):
             signal.signal(signal.SIGUSR1, self._rotate_signal)

@@ -87,6 +87,13 @@ class ForegroundTests(SynchronousTestCase):
         broker.run()
         self.assertEqual(self.reactor.stops, 1)
 
+    def test_ignored_interrupt(self) -> None:
+        """An ignored SIGINT, as of a shell's background job, stays ignored."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.reactor.script = lambda: os.kill(os.getpid(), signal.SIGINT)
+        self.broker().run()
+        self.assertEqual(self.reactor.stops, 0)
+
     def test_stopped_while_starting(self) -> None:
         """A broker that is stopped before it is ready is not announced."""
         broker = self.broker()

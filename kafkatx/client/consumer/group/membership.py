@@ -19,10 +19,11 @@ from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from kafkatx.client.consumer.group.commits import LANE, OffsetCommits
+from kafkatx.client.consumer.group.commits import OffsetCommits
+from kafkatx.client.consumer.group.coordinator_requests import CoordinatorRequests
 from kafkatx.client.consumer.group.subscription import Subscription
 from kafkatx.client.plugins import assignor
-from kafkatx.clientcore.errors import ClientClosed, RequestTimedOut
+from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.clientcore.group.membership import (
     NEVER_MS,
     Action,
@@ -39,7 +40,6 @@ from kafkatx.clientcore.group.membership import (
     State,
     WatchTopics,
 )
-from kafkatx.clientcore.group.membership.coordinator_errors import fatal_error
 from kafkatx.clientcore.group.offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from kafkatx.clientcore.metadata import ClusterMetadata
 from kafkatx.clientcore.settings import ClientSettings
@@ -48,20 +48,11 @@ from kafkatx.errors import ErrorCode, KafkaTXError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.networkclient.waiters import Waiters
 from kafkatx.types import TopicPartition
-from kafkatx.wire.messages.join_group import JoinGroupRequest
 
 T = TypeVar("T")
 Listener = Callable[[set[TopicPartition]], Awaitable[object]]
 LEAVE_S = 30.0
 """The longest that leaving may take (the timeout of ``close`` in Apache Kafka's clients)."""
-
-SEPARATE_LANE = "group leave"
-SEPARATE_TIMEOUT_S = 1.0
-"""How long a LeaveGroup sent over the separate connection waits for its response. If the coordinator does not
-get it, it removes the member when the session expires."""
-
-STATIC_SINCE = 5
-"""The first version of JoinGroup with static members (KIP-345)."""
 
 
 class Membership:
@@ -103,6 +94,7 @@ class Membership:
             AssignmentChange.LOST: unresolved,
         }
         self._failed = failed
+        self._requests = CoordinatorRequests(cluster, self._settings)
         self._commits = OffsetCommits(
             cluster, self._settings.group_id, self._group_metadata, self._commit_refused
         )
@@ -320,11 +312,7 @@ class Membership:
 
     async def _send(self, action: SendRequest) -> None:
         try:
-            response = await (
-                self._request_separately(action)
-                if action.separate_connection
-                else self._request(action, LANE)
-            )
+            response = await self._requests.send(action)
         except CancelledError:
             raise
         except Exception as error:
@@ -333,27 +321,6 @@ class Membership:
             self._do(self._machine.request_failed(action.token, error, self._now_ms()))
         else:
             self._do(self._machine.response_received(action.token, response, self._now_ms()))
-
-    async def _request(self, action: SendRequest, lane: str) -> Any:
-        node_id = await self._cluster.coordinator(self._settings.group_id)
-        if isinstance(action.request, JoinGroupRequest) and self.group_instance_id is not None:
-            version = await self._cluster.version_for(node_id, JoinGroupRequest, lane=lane)
-            if version < STATIC_SINCE:
-                raise fatal_error(ErrorCode.UNSUPPORTED_VERSION, self._settings)
-        timeout_s = action.timeout_ms / 1000 if action.timeout_ms else None
-        return await self._cluster.request(node_id, action.request, lane=lane, timeout_s=timeout_s)
-
-    async def _request_separately(self, action: SendRequest) -> Any:
-        """Send a request over another connection: a broker reads nothing behind a waiting JoinGroup.
-
-        :raises RequestTimedOut: there is no response within a second.
-        """
-        sending = Deferred.fromCoroutine(self._request(action, SEPARATE_LANE))
-        try:
-            return await sending.addTimeout(SEPARATE_TIMEOUT_S, self._reactor)
-        except TimedOut:
-            message = f"{type(action.request).__name__} was not answered within {SEPARATE_TIMEOUT_S:g} s"
-            raise RequestTimedOut(message) from None
 
     async def _report_partition_counts(self, action: RequestPartitionCounts) -> None:
         """Pass on partition counts; refresh metadata first if a topic is unknown."""

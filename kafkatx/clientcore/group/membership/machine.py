@@ -137,9 +137,8 @@ class MemberMachine(JoiningMember):
         known = error if isinstance(error, KafkaTXError) else KafkaTXError(f"group coordination: {error!r}")
         if token not in (self._token, self._heartbeat.token) or self.state is State.CLOSED:
             return self._take_actions()
-        if (
-            self.state is State.LEAVING
-        ):  # without LeaveGroup the coordinator removes it when its session expires
+        if self.state is State.LEAVING:
+            # Without LeaveGroup the coordinator removes the member when its session expires.
             self._token = None
             self._end_leaving()
         elif not retriable(error):

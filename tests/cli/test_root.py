@@ -6,6 +6,7 @@ import errno
 from collections.abc import Iterator
 
 import click
+from click.shell_completion import ShellComplete
 
 from kafkatx import __version__
 from kafkatx.cli import root
@@ -123,6 +124,18 @@ class RootTests(CommandCase):
         """No line of a list of commands is cut at 80 columns."""
         for path, command in commands(root.kafkatx, ()):
             self.assertLessEqual(len(command.get_short_help_str(200)), 66, path)
+
+    def test_completion(self) -> None:
+        """A shell completes commands and options, without Kafka's names for them."""
+        completer = ShellComplete(root.kafkatx, {}, "kafkatx", "_KAFKATX_COMPLETE")
+
+        def completed(*words: str) -> list[str]:
+            return [found.value for found in completer.get_completions(list(words[:-1]), words[-1])]
+
+        self.assertEqual(completed("off"), ["offsets"])
+        self.assertEqual(completed("topics", "d"), ["delete", "describe"])
+        self.assertEqual(completed("topics", "create", "--rep"), ["--replication"])
+        self.assertEqual(completed("produce", "-z", "z"), ["zstd"])
 
 
 def commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:

@@ -67,7 +67,7 @@ class Argument(click.Argument):
             first = positional if isinstance(positional, (tuple, list)) else ()
             return (*first, *given), click.core.ParameterSource.COMMANDLINE
         if len(given) > 1 or isinstance(positional, str):
-            raise click.UsageError(f"{self._option.opts[0]}: {self.make_metavar(ctx)} is given twice", ctx)
+            raise click.UsageError(f"{self._option.opts[0]}: {self.human_readable_name} is given twice", ctx)
         return given[0], click.core.ParameterSource.COMMANDLINE
 
 

@@ -171,11 +171,17 @@ class DockerfileTests(OperationsCase):
         names = {name for name, _ in self.found}
         known = "FROM COPY RUN ENV USER WORKDIR VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD"
         self.assertEqual(names - set(known.split()), set())
+        sent = {
+            line[1:] for line in (ETC / "Dockerfile.dockerignore").read_text().splitlines() if line[:1] == "!"
+        }
+        copied = set()
         for name, arguments in self.found:
             if name == "COPY" and not arguments.startswith("--from="):
                 *sources, _ = arguments.split()
                 for source in sources:
                     self.assertTrue((ROOT / source).exists(), source)
+                copied |= set(sources)
+        self.assertEqual(copied, sent)
         self.assertEqual(self.last("USER"), "kafkatx")
 
     def test_commands(self) -> None:

@@ -169,7 +169,7 @@ def _fields(process: LocalProcess | None, found: ClusterStatus) -> dict[str, obj
 def _rows(process: LocalProcess | None, found: ClusterStatus) -> Iterator[tuple[str, str]]:
     note = None if process is None else process.note
     yield "state", "ready"
-    yield "version", "unknown: it runs elsewhere" if note is None else note.version
+    yield "version", "unknown: it runs on another machine or in memory" if note is None else note.version
     if process is not None:
         yield "process", str(process.pid)
         running_s = uptime_s(process.pid)

@@ -83,10 +83,10 @@ class EpochValidator:
             return
         reset = "earliest" if self._reset == EARLIEST else "latest"
         self._log.warn(
-            "{topic_partition}: the new leader lacks records before offset {offset}; continuing from {goal}",
+            "{topic_partition}: the new leader lacks records before offset {offset}; continuing at {target}",
             topic_partition=state.topic_partition,
             offset=state.position,
-            goal=end.end_offset if known else reset,
+            target=end.end_offset if known else reset,
         )
         if known:
             state.seek(end.end_offset, end.leader_epoch)

@@ -201,29 +201,29 @@ class Fetcher:
         if response.throttle_time_ms:
             self._backoff_until[node] = now + response.throttle_time_ms / 1000
         try:
-            got, refused = self._requests.handle_response(fetch, response)
+            received, failed = self._requests.handle_response(fetch, response)
         except RequestError as error:
             self._request_failed(node, fetch, error)
             return
         if self._requests.replica_changed:
             self._requests.replica_changed = False
             self._by_node = None
-        if got:
-            self._move_back(node, got)
+        if received:
+            self._move_back(node, received)
         elif fetch.pause_ms:
             self._idle_until[node] = now + fetch.pause_ms / 1000
-        for refusal in refused:
-            self._partition_failed(refusal)
+        for failed_partition in failed:
+            self._partition_failed(failed_partition)
         # The next fetch is sent before the application gets these records: both work at the same time.
         self._send_fetches()
-        if got or refused:
+        if received or failed:
             self._on_records()
 
-    def _move_back(self, node: int, got: list[TopicPartitionState]) -> None:
+    def _move_back(self, node: int, received: list[TopicPartitionState]) -> None:
         """Move partitions that got records to the end of the next request."""
         group = (self._by_node or {}).get(node)
         if group is not None and len(group) > 1:
-            served = set(got)
+            served = set(received)
             group.sort(key=served.__contains__)
 
     def _failed(self, failure: Failure, node: int, fetch: InFlightFetch) -> None:
@@ -246,8 +246,8 @@ class Fetcher:
             self._on_records()
         self._send_fetches()
 
-    def _partition_failed(self, refusal: FailedPartition) -> None:
-        state, code = refusal
+    def _partition_failed(self, failed_partition: FailedPartition) -> None:
+        state, code = failed_partition
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._offset_out_of_range(state)
         elif code is ErrorCode.CORRUPT_MESSAGE:

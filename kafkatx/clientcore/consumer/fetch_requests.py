@@ -195,8 +195,8 @@ class FetchRequests:
         :raises RequestError: the whole request failed.
         """
         check(response.error_code, "fetch")
-        got: list[TopicPartitionState] = []
-        refused: list[FailedPartition] = []
+        received: list[TopicPartitionState] = []
+        failed: list[FailedPartition] = []
         shared = sum(map(_count_with_records, response.responses)) > 1
         for topic in response.responses:
             for answer in topic.partitions:
@@ -204,14 +204,14 @@ class FetchRequests:
                 if state is None:
                     continue
                 if answer.error_code:
-                    refused.append(FailedPartition(state, ErrorCode.of(answer.error_code)))
+                    failed.append(FailedPartition(state, ErrorCode.of(answer.error_code)))
                 else:
                     try:
                         if self._add(state, answer, shared):
-                            got.append(state)
+                            received.append(state)
                     except RequestError as error:
-                        refused.append(FailedPartition(state, error.code))
-        return got, refused
+                        failed.append(FailedPartition(state, error.code))
+        return received, failed
 
     def _add(self, state: TopicPartitionState, answer: PartitionData, shared: bool) -> bool:
         state.high_watermark = answer.high_watermark

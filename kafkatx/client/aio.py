@@ -41,6 +41,7 @@ from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.clientcore.producer.values import BatchMetadata, RecordMetadata
 from kafkatx.types import TopicPartition
 
+T = TypeVar("T")
 C = TypeVar(
     "C",
     bound=admin.Admin
@@ -75,10 +76,10 @@ class _Client(_Facade, Generic[C]):
 
     def __init__(
         self,
-        settings: Mapping[str, Any] = MappingProxyType({}),
+        settings: Mapping[str, object] = MappingProxyType({}),
         *,
         beside: _Client[Any] | None = None,
-        **more: Any,
+        **more: object,
     ) -> None:
         """Make a client; :meth:`start` or ``async with`` connects.
 
@@ -116,7 +117,7 @@ class _Client(_Facade, Generic[C]):
         ending: Deferred[None] = client.close(**options)
         return ending
 
-    def _ended(self, result: Any) -> Any:
+    def _ended(self, result: T) -> T:
         self._lease.end()
         return result
 
@@ -148,8 +149,8 @@ class Producer(_Client[producer.Producer]):
     def send(
         self,
         topic: str,
-        value: Any,
-        key: Any = None,
+        value: object,
+        key: object = None,
         partition: int | None = None,
         headers: Headers = (),
         timestamp_ms: int | None = None,
@@ -163,8 +164,8 @@ class Producer(_Client[producer.Producer]):
     def produce(
         self,
         topic: str,
-        value: Any,
-        key: Any = None,
+        value: object,
+        key: object = None,
         partition: int | None = None,
         headers: Headers = (),
         timestamp_ms: int | None = None,
@@ -180,8 +181,8 @@ class Producer(_Client[producer.Producer]):
     def send_batch(
         self,
         topic: str,
-        values: Sequence[Any],
-        key: Any = None,
+        values: Sequence[object],
+        key: object = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> DeferredFuture[BatchMetadata]:
@@ -283,7 +284,7 @@ class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], Connector
 class _Part(_Facade):
     """A part of :class:`Admin`."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: object) -> None:
         self.client = client
 
 

@@ -72,7 +72,7 @@ def _checked(kind: str, values: Mapping[str, object]) -> ClientSettings:
     return settings
 
 
-def _installed_reactor() -> Any:
+def _installed_reactor() -> IReactorTime:
     """Return the installed reactor; importing the module installs one if need be."""
     from twisted.internet import reactor
 

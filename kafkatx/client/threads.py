@@ -77,11 +77,11 @@ class _Client(_Facade, Generic[C]):
 
     def __init__(
         self,
-        settings: Mapping[str, Any] = MappingProxyType({}),
+        settings: Mapping[str, object] = MappingProxyType({}),
         *,
         timeout_s: float | None = None,
         beside: _Client[Any] | None = None,
-        **more: Any,
+        **more: object,
     ) -> None:
         """Make a client; :meth:`start` or ``with`` connects.
 
@@ -109,7 +109,7 @@ class _Client(_Facade, Generic[C]):
         :return: this client.
         :raises ConnectionFailed: no broker answers; :meth:`close` it then.
         """
-        start: Callable[[], Deferred[Any]] = self.client.start
+        start: Callable[[], Deferred[object]] = self.client.start
         self.thread.call(start, self.timeout_s)
         return self
 
@@ -153,15 +153,15 @@ class Producer(_Client[producer.Producer]):
 
     _make = producer.Producer
 
-    def __init__(self, settings: Mapping[str, Any] = MappingProxyType({}), **more: Any) -> None:
+    def __init__(self, settings: Mapping[str, object] = MappingProxyType({}), **more: Any) -> None:
         super().__init__(settings, **more)
         self._calls = CallQueue(self.thread.reactor, self.client.ready)
 
     def send(
         self,
         topic: str,
-        value: Any,
-        key: Any = None,
+        value: object,
+        key: object = None,
         partition: int | None = None,
         headers: Headers = (),
         timestamp_ms: int | None = None,
@@ -177,8 +177,8 @@ class Producer(_Client[producer.Producer]):
     def produce(
         self,
         topic: str,
-        value: Any,
-        key: Any = None,
+        value: object,
+        key: object = None,
         partition: int | None = None,
         headers: Headers = (),
         timestamp_ms: int | None = None,
@@ -197,8 +197,8 @@ class Producer(_Client[producer.Producer]):
     def send_batch(
         self,
         topic: str,
-        values: Sequence[Any],
-        key: Any = None,
+        values: Sequence[object],
+        key: object = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> Future[BatchMetadata]:
@@ -360,7 +360,7 @@ class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], Connector
 class _Part(_Facade):
     """A part of :class:`Admin`."""
 
-    def __init__(self, client: Any, whole: BlockingFacade) -> None:
+    def __init__(self, client: object, whole: BlockingFacade) -> None:
         self.client = client
         self.thread = whole.thread
         self.timeout_s = whole.timeout_s

@@ -15,28 +15,29 @@ from kafkatx.config.table.row import Section
 _HEAD = """\
 # Client settings
 
-What `kafkatx.client` takes: by Kafka's names, with dots (`bootstrap.servers`) or underscores
-(`bootstrap_servers`); values as text, as in a file of settings, or as Python has them. An unknown name is an
-error that suggests the nearest. Types and defaults are those of the Java client 4.0; exceptions are noted.
+The settings of `kafkatx.client` have Kafka's names, with dots (`bootstrap.servers`) or underscores
+(`bootstrap_servers`). Values are text, as in a properties file, or Python objects. An unknown name is an
+error that suggests the nearest one. Types and defaults are those of the Java client 4.0; exceptions are
+noted.
 
 This page is generated from the tables of settings by `make documents`.
 """
 
-_OTHER_DEFAULTS = "Of those of every client, these have another default here: "
+_OTHER_DEFAULTS = "These settings of every client have another default here: "
 
 
 def page() -> str:
     """Return the text of the page, in Markdown."""
     parts = [_HEAD, "## Every client\n", *_sections(common.SECTIONS)]
     for kind, table in KINDS.items():
-        parts.append(f"## {'An' if kind == 'admin' else 'A'} {kind}\n")
+        parts.append(f"## {'Admin client' if kind == 'admin' else kind.capitalize()}\n")
         if table.DEFAULTS:
             defaults = ", ".join(f"`{name}`: `{value}`" for name, value in table.DEFAULTS.items())
             parts.append(f"{_OTHER_DEFAULTS}{defaults}.\n")
         parts += _sections(table.SECTIONS)
-    parts += ["## Taken and not used\n", f"{common.KEPT.doc}\n"]
+    parts += ["## Accepted and ignored\n", f"{common.KEPT.doc}\n"]
     kept = {row.name: row for each in (common, *KINDS.values()) for row in each.KEPT.settings}
-    parts += [settings_table(kept.values()), "## Refused\n", "It would not do to ignore these:\n"]
+    parts += [settings_table(kept.values()), "## Refused\n", "Ignoring these would be wrong:\n"]
     parts += [f"- `{name}{'*' if name.endswith('.') else ''}`: {why}" for name, why in REFUSED.items()]
     return "\n".join(parts) + "\n"
 

@@ -22,7 +22,7 @@ class _Table(Protocol):
 
     SECTIONS: tuple[Section, ...]
     KEPT: Section
-    DEFAULTS: Mapping[str, Any]
+    DEFAULTS: Mapping[str, object]
 
 
 KINDS: Mapping[str, Any] = {"producer": producer, "consumer": consumer, "admin": admin}
@@ -54,7 +54,7 @@ class ClientSettings:
     _values: Mapping[str, Any]
 
     @classmethod
-    def load(cls, kind: str, values: Mapping[str, Any] = MappingProxyType({})) -> ClientSettings:
+    def load(cls, kind: str, values: Mapping[str, object] = MappingProxyType({})) -> ClientSettings:
         """Check and parse settings.
 
         :param kind: ``producer``, ``consumer`` or ``admin``.
@@ -65,7 +65,7 @@ class ClientSettings:
         table: _Table = KINDS[kind]
         rows = by_name((*common.SECTIONS, common.KEPT, *table.SECTIONS, table.KEPT))
         explicit: dict[str, str] = {}
-        objects: dict[str, Any] = {}
+        objects: dict[str, object] = {}
         for given, value in _named(values):
             setting = None if given.startswith(PLUGIN_SETTINGS) else _row(kind, given, rows)
             if value is None:
@@ -97,7 +97,7 @@ class ClientSettings:
         return self.objects.get(setting.name, self[setting])
 
 
-def _named(values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+def _named(values: Mapping[str, object]) -> Iterable[tuple[str, object]]:
     """Yield the values by names with dots.
 
     :raises SettingError: a name is given both with dots and with underscores.
@@ -127,7 +127,7 @@ def _row(kind: str, name: str, rows: Mapping[str, Setting[object]]) -> Setting[o
     raise SettingError(f"{name} is not a setting of a {kind}; {advice}")
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     """Return a value as text, as in a properties file; None if it has no such form."""
     if isinstance(value, bool):
         return "true" if value else "false"

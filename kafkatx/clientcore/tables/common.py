@@ -4,123 +4,130 @@ from __future__ import annotations
 
 from kafkatx.config.table.row import Section
 
-BROKERS = Section("Brokers", "Where the cluster is, and what this client is called there.")
+BROKERS = Section("Brokers", "The cluster's addresses, and the name of this client.")
 
 BOOTSTRAP_SERVERS = BROKERS.names(
     "bootstrap.servers",
     (),
-    "Brokers to ask first, as HOST:PORT (an IPv6 address in brackets); the port may be left out: 9092. The "
-    "others are learned from them.",
+    "Brokers for the first connection, as HOST:PORT (an IPv6 address in brackets); the default port is 9092. "
+    "They tell the addresses of the others.",
     empty=False,
 )
 CLIENT_ID = BROKERS.string(
-    "client.id", "kafkatx", "What brokers call this client in their logs; quotas may go by it."
+    "client.id", "kafkatx", "Name of this client in the brokers' logs; quotas may be set for it."
 )
 CLIENT_RACK = BROKERS.string(
-    "client.rack", "", "Failure domain of this client. Apache Kafka may have it read from a replica there."
+    "client.rack", "", "Failure domain of this client. Apache Kafka may let it fetch from a replica there."
 )
 SECURITY_PROTOCOL = BROKERS.string(
-    "security.protocol", "PLAINTEXT", "How brokers are spoken to.", choices=("PLAINTEXT",)
+    "security.protocol", "PLAINTEXT", "Security protocol of connections to brokers.", choices=("PLAINTEXT",)
 )
 ENDPOINT = BROKERS.plugin(
     "kafkatx.endpoint",
     "",
-    "How to connect: a callable that makes a Twisted client endpoint of (reactor, host, port), over TLS or a "
-    "proxy, say. Empty: TCP.",
+    "A callable that makes a Twisted client endpoint of (reactor, host, port), for example over TLS or a "
+    "proxy. Empty: TCP.",
 )
 
-CONNECTIONS = Section("Connections", "One per broker and purpose, opened when it is needed.")
+CONNECTIONS = Section("Connections", "One per broker and purpose, opened for the first request.")
 
 CONNECTION_SETUP_TIMEOUT_MS = CONNECTIONS.long(
-    "socket.connection.setup.timeout.ms", 10_000, "How long connecting may take.", low=1, unit="ms"
+    "socket.connection.setup.timeout.ms", 10_000, "Time-out of connecting.", low=1, unit="ms"
 )
 CONNECTIONS_MAX_IDLE_MS = CONNECTIONS.long(
     "connections.max.idle.ms",
     540_000,
-    "A connection that was not used for so long is closed; -1: never.",
+    "Time without requests after which a connection is closed; -1: never.",
     low=-1,
     unit="ms",
 )
 RECONNECT_BACKOFF_MS = CONNECTIONS.long(
     "reconnect.backoff.ms",
     50,
-    "The pause before a broker that could not be reached is tried again; it doubles with each failure.",
+    "Pause before connecting again to a broker that could not be reached; it doubles with each failure.",
     low=0,
     unit="ms",
 )
 RECONNECT_BACKOFF_MAX_MS = CONNECTIONS.long(
-    "reconnect.backoff.max.ms", 1000, "The longest such pause.", low=0, unit="ms"
+    "reconnect.backoff.max.ms", 1000, "Longest such pause.", low=0, unit="ms"
 )
 REQUEST_TIMEOUT_MS = CONNECTIONS.integer(
     "request.timeout.ms",
     30_000,
-    "How long a reply may take; then the connection is closed, and the request sent again where that helps.",
+    "Time-out of a reply; after it the connection is closed, and the request is sent again if that may help.",
     low=1,
     unit="ms",
 )
 SEND_BUFFER_BYTES = CONNECTIONS.integer(
     "send.buffer.bytes",
     -1,
-    "SO_SNDBUF; -1: the system's, which grows as needed. (131072 in Apache Kafka.)",
+    "Size of SO_SNDBUF; -1: the system's default, which grows as needed. (131072 in Apache Kafka.)",
     low=-1,
     unit="bytes",
 )
 RECEIVE_BUFFER_BYTES = CONNECTIONS.integer(
     "receive.buffer.bytes",
     -1,
-    "SO_RCVBUF; -1: the system's, which grows as needed. (65536 in Apache Kafka.)",
+    "Size of SO_RCVBUF; -1: the system's default, which grows as needed. (65536 in Apache Kafka.)",
     low=-1,
     unit="bytes",
 )
 RESPONSE_MAX_BYTES = CONNECTIONS.integer(
     "kafkatx.response.max.bytes",
     256 << 20,
-    "The largest reply that is taken. It must be larger than `fetch.max.bytes`, and than the largest batch.",
+    "Largest reply that is accepted. It must be larger than `fetch.max.bytes` and than the largest batch.",
     low=1 << 16,
     unit="bytes",
 )
 
-RETRIES = Section("Retries and metadata", "What is tried again, and what is asked again.")
+RETRIES = Section("Retries and metadata", "Retries of requests, and the refresh of metadata.")
 
 RETRY_BACKOFF_MS = RETRIES.long(
     "retry.backoff.ms",
     100,
-    "The pause before a failed request is sent again; it doubles with each failure.",
+    "Pause before a failed request is sent again; it doubles with each failure.",
     low=0,
     unit="ms",
 )
-RETRY_BACKOFF_MAX_MS = RETRIES.long("retry.backoff.max.ms", 1000, "The longest such pause.", low=0, unit="ms")
+RETRY_BACKOFF_MAX_MS = RETRIES.long("retry.backoff.max.ms", 1000, "Longest such pause.", low=0, unit="ms")
 METADATA_MAX_AGE_MS = RETRIES.long(
     "metadata.max.age.ms",
     300_000,
-    "Brokers, topics and leaders are asked for again after so long, even if nothing failed.",
+    "Time after which metadata (brokers, topics, leaders) is refreshed even if nothing failed.",
     low=1,
     unit="ms",
 )
 METADATA_MAX_IDLE_MS = RETRIES.long(
     "metadata.max.idle.ms",
     300_000,
-    "A topic that was not used for so long is asked for no more.",
+    "Time without use after which a topic is left out of the metadata refresh.",
     low=5000,
     unit="ms",
 )
 DEFAULT_API_TIMEOUT_MS = RETRIES.integer(
     "default.api.timeout.ms",
     60_000,
-    "How long a call is tried again before it fails (a producer has `max.block.ms` for it).",
+    "Time for which a call is retried before it fails (in a producer: `max.block.ms`).",
     low=0,
     unit="ms",
 )
 
 SECTIONS = (BROKERS, CONNECTIONS, RETRIES)
 
-KEPT = Section("Taken and not used", "Settings of the Java client that mean nothing here, or are always so.")
-KEPT.string("client.dns.lookup", "use_all_dns_ips", "Every address of a name is always tried.")
-KEPT.string("metadata.recovery.strategy", "rebootstrap", "The bootstrap servers are always asked again.")
-KEPT.long("metadata.recovery.rebootstrap.trigger.ms", 300_000, "As soon as no other broker answers.", low=0)
-KEPT.long("socket.connection.setup.timeout.max.ms", 30_000, "The time to connect does not grow.", low=1)
+KEPT = Section(
+    "Accepted and ignored", "Settings of the Java client that have no meaning, or a fixed value, here."
+)
+KEPT.string("client.dns.lookup", "use_all_dns_ips", "All addresses of a name are always tried.")
+KEPT.string("metadata.recovery.strategy", "rebootstrap", "The bootstrap servers are always tried again.")
+KEPT.long(
+    "metadata.recovery.rebootstrap.trigger.ms",
+    300_000,
+    "The bootstrap servers are tried as soon as no other broker answers.",
+    low=0,
+)
+KEPT.long("socket.connection.setup.timeout.max.ms", 30_000, "The time-out of connecting is constant.", low=1)
 KEPT.boolean("enable.metrics.push", True, "No metrics are pushed to brokers.")
-KEPT.names("metric.reporters", (), "JMX is Java's.")
-KEPT.integer("metrics.num.samples", 2, "JMX is Java's.", low=1)
-KEPT.string("metrics.recording.level", "INFO", "JMX is Java's.")
-KEPT.long("metrics.sample.window.ms", 30_000, "JMX is Java's.", low=0)
+KEPT.names("metric.reporters", (), "There is no JMX.")
+KEPT.integer("metrics.num.samples", 2, "There is no JMX.", low=1)
+KEPT.string("metrics.recording.level", "INFO", "There is no JMX.")
+KEPT.long("metrics.sample.window.ms", 30_000, "There is no JMX.", low=0)

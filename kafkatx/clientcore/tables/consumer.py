@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kafkatx.config.table.row import Section
 
-FETCHING = Section("Fetching", "How much is asked for at once, and where a partition is begun.")
+FETCHING = Section("Fetching", "The size of fetches, start offsets, and decoding.")
 
 AUTO_OFFSET_RESET = FETCHING.string(
     "auto.offset.reset",
     "latest",
-    "Where to begin a partition without a committed offset, or whose offset is gone: earliest, latest, or "
-    "none: that is an error. (Kafka 0.8 called the first two smallest and largest.)",
+    "Start of a partition without a committed offset, or whose offset is out of range: earliest, latest, or "
+    "none: an error is raised. (Kafka 0.8 called the first two smallest and largest.)",
     choices=("earliest", "latest", "none"),
     synonyms={"smallest": "earliest", "largest": "latest"},
     aliases=("autooffset.reset",),
@@ -18,14 +18,14 @@ AUTO_OFFSET_RESET = FETCHING.string(
 FETCH_MIN_BYTES = FETCHING.integer(
     "fetch.min.bytes",
     1,
-    "A broker answers when it has so much, or after `fetch.max.wait.ms`.",
+    "Size at which a broker answers a fetch; it answers after `fetch.max.wait.ms` in any case.",
     low=0,
     unit="bytes",
 )
 FETCH_MAX_WAIT_MS = FETCHING.integer(
     "fetch.max.wait.ms",
     500,
-    "How long a broker may wait for `fetch.min.bytes`.",
+    "Time for which a broker may wait for `fetch.min.bytes`.",
     low=0,
     unit="ms",
     aliases=("fetch.wait.max.ms",),
@@ -33,14 +33,14 @@ FETCH_MAX_WAIT_MS = FETCHING.integer(
 FETCH_MAX_BYTES = FETCHING.integer(
     "fetch.max.bytes",
     52_428_800,
-    "About how much a reply may hold; a first batch that is larger comes nevertheless.",
+    "Approximate size of a reply; a larger first batch is returned whole.",
     low=0,
     unit="bytes",
 )
 MAX_PARTITION_FETCH_BYTES = FETCHING.integer(
     "max.partition.fetch.bytes",
     1_048_576,
-    "The same for one partition.",
+    "Approximate size of one partition's part of a reply.",
     low=0,
     unit="bytes",
     aliases=("fetch.message.max.bytes", "fetch.size"),
@@ -48,70 +48,76 @@ MAX_PARTITION_FETCH_BYTES = FETCHING.integer(
 READAHEAD_BYTES = FETCHING.long(
     "kafkatx.readahead.bytes",
     64 << 20,
-    "How much may be fetched before it is asked for, of all partitions together.",
+    "Memory for records of all partitions that are fetched ahead of the application.",
     low=0,
     unit="bytes",
 )
 MAX_POLL_RECORDS = FETCHING.integer(
-    "max.poll.records", 500, "The most records that `getmany` gives at once.", low=1
+    "max.poll.records", 500, "Largest number of records that `getmany` returns.", low=1
 )
 CHECK_CRCS = FETCHING.boolean("check.crcs", True, "Check the checksum of each batch.")
 ISOLATION_LEVEL = FETCHING.string(
     "isolation.level",
     "read_uncommitted",
-    "Whether records of transactions that are open or were aborted are seen.",
+    "read_committed: records of open and aborted transactions are not returned.",
     choices=("read_uncommitted", "read_committed"),
 )
 ALLOW_AUTO_CREATE_TOPICS = FETCHING.boolean(
-    "allow.auto.create.topics", True, "Let brokers that do so create topics that are asked for."
+    "allow.auto.create.topics", True, "Allow brokers to create topics that this consumer subscribes to."
 )
 EXCLUDE_INTERNAL_TOPICS = FETCHING.boolean(
-    "exclude.internal.topics", True, "A pattern matches none of the cluster's own topics."
+    "exclude.internal.topics", True, "Patterns do not match internal topics."
 )
 KEY_DESERIALIZER = FETCHING.plugin(
-    "key.deserializer", "bytes", "What makes a key of bytes: the name of an `IDecoder`, or one."
+    "key.deserializer", "bytes", "Decoder of keys: the name of an `IDecoder` plugin, or an object."
 )
 VALUE_DESERIALIZER = FETCHING.plugin(
-    "value.deserializer", "bytes", "What makes a value of bytes: the name of an `IDecoder`, or one."
+    "value.deserializer", "bytes", "Decoder of values: the name of an `IDecoder` plugin, or an object."
 )
 
 GROUP = Section("Groups", "Consumers that share the partitions of their topics.")
 
 GROUP_ID = GROUP.optional_string(
-    "group.id", "The group. It is needed for `subscribe` and for commits.", aliases=("groupid",)
+    "group.id", "Name of the group. It is needed for `subscribe` and for commits.", aliases=("groupid",)
 )
 GROUP_INSTANCE_ID = GROUP.optional_string(
     "group.instance.id",
-    "A name that this member keeps when it is restarted: it gets its partitions back if it comes again "
-    "within `session.timeout.ms` (static membership, KIP-345).",
+    "Name that this member keeps over restarts: it gets its partitions back if it is back within "
+    "`session.timeout.ms` (static membership, KIP-345).",
 )
 ENABLE_AUTO_COMMIT = GROUP.boolean(
     "enable.auto.commit",
     True,
-    "Commit what was given to the application, now and then and before partitions go.",
+    "Commit the offsets of records that the application has received, at intervals and before partitions are "
+    "revoked.",
     aliases=("auto.commit.enable", "autocommit.enable"),
 )
 AUTO_COMMIT_INTERVAL_MS = GROUP.integer(
-    "auto.commit.interval.ms", 5000, "How often.", low=0, unit="ms", aliases=("autocommit.interval.ms",)
+    "auto.commit.interval.ms",
+    5000,
+    "Interval of automatic commits.",
+    low=0,
+    unit="ms",
+    aliases=("autocommit.interval.ms",),
 )
 SESSION_TIMEOUT_MS = GROUP.integer(
     "session.timeout.ms",
     45_000,
-    "A member that is not heard of for so long is taken for dead, and its partitions given to others.",
+    "Time without a heartbeat after which the coordinator removes a member and reassigns its partitions.",
     low=1,
     unit="ms",
 )
 HEARTBEAT_INTERVAL_MS = GROUP.integer(
     "heartbeat.interval.ms",
     3000,
-    "How often the coordinator hears of this member; less than `session.timeout.ms`, best a third of it.",
+    "Interval of heartbeats to the coordinator; less than `session.timeout.ms`, best a third of it.",
     low=1,
     unit="ms",
 )
 MAX_POLL_INTERVAL_MS = GROUP.integer(
     "max.poll.interval.ms",
     300_000,
-    "A member whose application does not ask for more records for so long leaves the group.",
+    "Time without a request for records by the application after which this member leaves the group.",
     low=1,
     unit="ms",
 )
@@ -119,7 +125,7 @@ MAX_POLL_INTERVAL_MS = GROUP.integer(
 PARTITION_ASSIGNMENT_STRATEGY = GROUP.names(
     "partition.assignment.strategy",
     ("range", "cooperative-sticky"),
-    "How a leader shares partitions out, the one that is liked best first: range, roundrobin, sticky, "
+    "Assignors of partitions to members, in order of preference: range, roundrobin, sticky, "
     "cooperative-sticky, the name of an installed `IAssignor`, or an object. All members must have one in "
     "common.",
     empty=False,
@@ -128,36 +134,36 @@ PARTITION_ASSIGNMENT_STRATEGY = GROUP.names(
 PATTERN_REFRESH_MS = GROUP.integer(
     "kafkatx.pattern.refresh.ms",
     2000,
-    "How often brokers are asked for new topics while a pattern, or a filter of a `ConsumerConnector`, is "
-    "subscribed to. (Java's client asks every `metadata.max.age.ms`.)",
+    "Interval at which brokers are asked for new topics while a pattern, or a filter of a "
+    "`ConsumerConnector`, is subscribed to. (`metadata.max.age.ms` in the Java client.)",
     low=100,
     unit="ms",
 )
 BALANCER = GROUP.plugin(
     "kafkatx.balancer",
     "group",
-    "What shares partitions out among the `ConsumerConnector`s of a group, and keeps their offsets: the name "
-    "of an `IBalancer`, or one.",
+    "Balancer that assigns partitions to the `ConsumerConnector`s of a group and keeps their offsets: the "
+    "name of an `IBalancer` plugin, or an object.",
 )
 
 AUDIT = Section(
     "Audit",
-    "Counts of what was handed out, to check that a group has read all (see [Audit](audit.md)). Not in "
+    "Counts of consumed records, to check that a group has read all of them (see [Audit](audit.md)). Not in "
     "Apache Kafka.",
 )
 
 AUDIT_INTERVAL_MS = AUDIT.long(
     "audit.interval.ms",
     0,
-    "How often the consumer announces how many records of each topic it handed out, and how long the windows "
-    "are that it counts them by. 0: never. It needs a `group.id`.",
+    "Interval at which the consumer announces the number of consumed records of each topic, and the length "
+    "of the windows of these counts. 0: never. It needs a `group.id`.",
     low=0,
     high=86_400_000,
     unit="ms",
 )
-AUDIT_TOPIC = AUDIT.string("audit.topic", "kafkatx-audit", "The topic that it is announced in.")
+AUDIT_TOPIC = AUDIT.string("audit.topic", "kafkatx-audit", "Topic of the announcements.")
 AUDIT_SERVER = AUDIT.string(
-    "audit.server", "", "The name of this server in announcements. Empty: the host's name."
+    "audit.server", "", "Name of this server in announcements. Empty: the host's name."
 )
 
 SECTIONS = (FETCHING, GROUP, AUDIT)
@@ -165,4 +171,4 @@ SECTIONS = (FETCHING, GROUP, AUDIT)
 KEPT = Section("", "")
 
 DEFAULTS: dict[str, object] = {}
-"""Common settings that have another default in a consumer."""
+"""Common settings with another default in a consumer."""

@@ -1,5 +1,5 @@
-"""Looking at logs from outside: what ``kafkatx log dump|verify|repair`` does, without a broker.
+"""The inspection of logs without a broker: ``kafkatx log dump|verify|repair``.
 
-Everything here reads files and blocks; only :mod:`kafkatx.log.inspect.repair` changes any. Apache Kafka's own
-log dirs are read as well as ours. Nothing that is imported at first needs Twisted: the command starts fast.
+All modules read files and block; only :mod:`kafkatx.log.inspect.repair` changes files. Log dirs of Apache
+Kafka are supported as well. The modules do not import Twisted, so that the command starts fast.
 """

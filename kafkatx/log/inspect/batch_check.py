@@ -1,6 +1,6 @@
-"""Whether one batch follows the one before it: offsets, leader epochs, counts. Pure.
+"""Checks that each batch follows the previous one: offsets, leader epochs, counts. Pure.
 
-The same rules as :mod:`kafkatx.log.recovery.loader` has, in words, and a few more.
+The rules are those of :mod:`kafkatx.log.recovery.loader` and a few more, with error messages.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _CODEC = 7
 
 
 class BatchCheck:
-    """Goes along a partition's batches.
+    """The check of a partition's batches, one after the other.
 
-    :param epochs: what ``leader-epoch-checkpoint`` says; None if there is no sound one.
-    :param sparse_below: batches up to this offset may follow a gap, for compaction was there.
-    :ivar next_offset: what the next batch should begin with.
+    :param epochs: the content of ``leader-epoch-checkpoint``; None if it is missing or damaged.
+    :param sparse_below: batches up to this offset may follow a gap, which compaction leaves.
+    :ivar next_offset: the expected first offset of the next batch.
     """
 
     def __init__(self, epochs: LeaderEpochCache | None, sparse_below: int, next_offset: int) -> None:
@@ -30,37 +30,37 @@ class BatchCheck:
         self._lost = False
 
     def count(self, seen: ScannedBatch) -> int:
-        """The records in a batch; of a wrapper of magic 0 and 1 by its offsets. Ask before :meth:`take`."""
+        """Return the number of records in a batch, by its offsets for a wrapper; called before :meth:`take`."""
         batch = seen.batch
         if batch.magic == MAGIC:
             return int.from_bytes(seen.head[COUNT_AT : COUNT_AT + 4], "big", signed=True)
         return max(batch.last_offset - self.next_offset + 1, 1) if batch.attributes & _CODEC else 1
 
     def first_offset(self, seen: ScannedBatch) -> int:
-        """A batch's first offset; of a wrapper of magic 0 and 1 the least it can be."""
+        """Return a batch's first offset; for a wrapper of magic 0 or 1 the smallest possible one."""
         batch = seen.batch
         if batch.magic < MAGIC and batch.attributes & _CODEC:
             return min(self.next_offset, batch.last_offset)
         return batch.base_offset
 
     def take(self, seen: ScannedBatch, first_offset: int) -> str:
-        """Go over a batch; return what is wrong with it, nothing if it is as it should be."""
+        """Check a batch; return its problem, or an empty text."""
         problem = self.begin(first_offset) or self._content(seen)
         self.next_offset = seen.batch.last_offset + 1
         self._lost = False
         return problem
 
     def restart(self, offset: int) -> None:
-        """Go on with *offset* after a segment that begins wrongly."""
+        """Continue at *offset* after a segment with a wrong first offset."""
         self.next_offset = offset
         self._lost = True
 
     def lose_track(self) -> None:
-        """There was damage: no one knows which offset comes next."""
+        """Continue after damage: the next offset is not known."""
         self._lost = True
 
     def begin(self, first: int) -> str:
-        """What is wrong if *first* is the offset that comes next."""
+        """Return the problem if *first* is the next offset, or an empty text."""
         expected = self.next_offset
         if first < expected:
             return f"offset {first} comes where {expected} was expected"
@@ -82,7 +82,7 @@ class BatchCheck:
         return ""
 
     def epoch_problem(self, seen: ScannedBatch) -> str:
-        """Return what is wrong with a batch's leader epoch; the batch need not go for it."""
+        """Return the problem of a batch's leader epoch; the batch need not be cut off for it."""
         batch = seen.batch
         if batch.magic < MAGIC:
             return ""
@@ -100,6 +100,6 @@ class BatchCheck:
             return False
         first_epoch, first_offset = epochs.entries[0]
         if first < first_offset:
-            # Below the log's start the epochs were forgotten.
+            # Epochs below the log start were removed.
             return epoch > first_epoch
         return epoch != epochs.at(first) or epoch != epochs.at(last)

@@ -1,8 +1,8 @@
-"""A walk over a ``.log`` file that no damage stops: what is whole, what is not, and where it goes on.
+"""Scans a ``.log`` file past any damage: finds complete batches and damaged parts. Reads files.
 
-A damaged batch is passed by its length if a whole batch follows there. Otherwise its length cannot be
-trusted either, and the next batch that is whole is searched for byte by byte. Memory is bounded whatever a
-length field says.
+A damaged batch is skipped by its length if a complete batch follows there. Otherwise its length cannot be
+trusted either, and the next complete batch is searched byte by byte. Memory is bounded for any value of a
+length field.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from kafkatx.types import SharedFile
 WINDOW_BYTES = 1 << 20
 _MAX_RELATIVE_OFFSET = 2**31 - 1
 _HEAD_BYTES = 17
-"""As much of a header as the search compares: offset, length, leader epoch or CRC, magic."""
+"""Bytes of a header that the search compares: offset, length, leader epoch or CRC, magic."""
 
 
 class ScannedBatch(NamedTuple):
-    """A batch, or an outer message of magic 0 or 1, whose checksum is right."""
+    """A batch, or an outer message of magic 0 or 1, with a correct checksum."""
 
     batch: Shallow
     head: bytes
@@ -37,24 +37,24 @@ class ScannedBatch(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """*size* bytes from *position* on that are no whole batch."""
+    """*size* bytes from *position* on that are not a complete batch."""
 
     position: int
     size: int
     problem: str
     batch: Shallow | None
-    """What its header says, if that can be one."""
+    """The header of the damaged batch, if it is plausible."""
     cut_off: bool
-    """The file just ends too early, as where a batch is being written or was when a machine stopped."""
+    """True if the file ends within the batch, as during a write or after a crash."""
     head: bytes
     """The bytes of that header."""
 
 
 class BatchScan:
-    """One ``.log`` file.
+    """The scan of one ``.log`` file.
 
-    :param base_offset: of the segment: what is searched for has offsets from there on.
-    :param end: up to where it is looked at.
+    :param base_offset: base offset of the segment: the smallest offset to search for.
+    :param end: the position where the scan ends.
     """
 
     def __init__(self, files: Files, file: SharedFile, base_offset: int, end: int) -> None:
@@ -84,12 +84,12 @@ class BatchScan:
             position = following
 
     def records(self, batch: Shallow) -> Iterator[Record]:
-        """Yield the records of a batch, the one of a control batch too; its checksum is not looked at again.
+        """Yield the records of a batch, also of a control batch; its checksum is not checked again.
 
-        Of a batch that is large inside no more than its bytes is held.
+        Memory is bounded by the decompressed size of the batch.
 
-        :raises CorruptRecords: they cannot be decoded, or not into 128 MiB; some may have come before.
-        :raises UnsupportedCompression: its codec is unknown or not installed.
+        :raises CorruptRecords: the records cannot be decoded, or exceed 128 MiB; some may be yielded before.
+        :raises UnsupportedCompression: the codec is unknown or not installed.
         """
         if batch.size > LIMIT_BYTES:
             raise CorruptRecords(f"a batch of {batch.size} bytes is too large to be decoded")
@@ -100,7 +100,7 @@ class BatchScan:
             yield from message_sets.iter_records(data, check_crc=False)
 
     def _judge(self, position: int) -> tuple[str, Shallow | None]:
-        """What is wrong at a position (nothing: an empty text), and the header if there can be one."""
+        """Return the problem at a position, or an empty text, and the header if it is plausible."""
         try:
             batch = parse(self._bytes(position, HEADER_BYTES), 0, position)
         except CorruptRecords as error:
@@ -125,7 +125,7 @@ class BatchScan:
         return value
 
     def _bytes(self, position: int, size: int) -> memoryview:
-        """At most *size* bytes from *position* on, out of a window that is read as a whole."""
+        """Return at most *size* bytes from *position* on, from a window that is read as a whole."""
         size = min(size, self._end - position)
         start = position - self._window_at
         if start < 0 or start + size > len(self._window):
@@ -134,7 +134,7 @@ class BatchScan:
         return self._window[start : start + size]
 
     def _next_whole(self, position: int, batch: Shallow | None, least_offset: int) -> int:
-        """Where the first whole batch after *position* begins; the end if there is none."""
+        """Return the position of the first complete batch after *position*; the end if there is none."""
         if batch is not None:
             after = position + batch.size
             if after == self._end or (after < self._end and self._whole(after, least_offset)):
@@ -166,7 +166,7 @@ class BatchScan:
 
 
 def _pattern(base_offset: int) -> re.Pattern[bytes]:
-    """What the header of a batch in a segment can look like: its offset's high half is nearly known."""
+    """Return a pattern for headers of batches in a segment: the high half of offsets is nearly known."""
     highs = {(base_offset + more) >> 32 for more in (0, _MAX_RELATIVE_OFFSET)}
     starts = b"|".join(re.escape(high.to_bytes(4, "big")) for high in sorted(highs))
     length = rb"(?!\x00\x00\x00\x00)[\x00-\x7f].{3}"

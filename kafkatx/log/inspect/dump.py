@@ -1,4 +1,4 @@
-"""What is in the files of a log, row by row, read as it is asked for: memory does not grow with the log."""
+"""The dump of a log's files, row by row. Files are read on demand, so memory does not grow with the log."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
 
 
 class Dump:
-    """Reads what a path holds.
+    """Reads the files of a path.
 
-    :param records: a row for each record besides that of its batch.
-    :param indexes: also the indexes of a partition's segments; one that is named itself is always read.
-    :param offset: leave out what ends before this offset.
+    :param records: also yield a row for each record.
+    :param indexes: also read the indexes of a partition's segments; an index as the path is always read.
+    :param offset: omit batches and records before this offset.
     """
 
     def __init__(self, files: Files, records: bool = False, indexes: bool = False, offset: int = 0) -> None:
@@ -58,9 +58,9 @@ class Dump:
         self._offset = offset
 
     def rows(self, path: str) -> Iterator[Row]:
-        """Everything in a log dir, a partition's directory, or one file.
+        """Yield the rows of a log dir, a partition's directory, or one file.
 
-        :raises NotALog: it is none of these.
+        :raises NotALog: the path is none of these.
         :raises OSError: a file cannot be read.
         """
         kind = kind_of(path)

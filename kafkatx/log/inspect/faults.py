@@ -1,4 +1,4 @@
-"""What can be wrong with a log, and what would mend it."""
+"""Values of a check: the faults of a log, their remedies, and the amount of sound data. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import attrs
 
 
 class Remedy(enum.Enum):
-    """What a repair does about a fault."""
+    """The way in which a repair removes a fault."""
 
     CUT = "cut the log there"
     REINDEX = "build the indexes anew"
@@ -19,7 +19,7 @@ class Remedy(enum.Enum):
 
 
 class Fault(NamedTuple):
-    """One fault: in which file, at which byte (None: the file as a whole), what, and its remedy."""
+    """One fault: the file, the position (None for the whole file), the problem, and its remedy."""
 
     path: str
     position: int | None
@@ -32,7 +32,7 @@ class Fault(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Where a log ceases to be sound: the first byte that cannot stay, and the offset it would have had."""
+    """The end of the sound part of a log: the position of the first byte to cut off, and its offset."""
 
     base_offset: int
     position: int
@@ -41,14 +41,14 @@ class Cut(NamedTuple):
 
 @attrs.define
 class Amount:
-    """How much there is of something."""
+    """A number of batches, records and bytes."""
 
     batches: int = 0
     records: int = 0
     bytes: int = 0
 
     def add(self, other: Amount) -> None:
-        """Count what is in another, too."""
+        """Add another amount."""
         self.batches += other.batches
         self.records += other.records
         self.bytes += other.bytes
@@ -59,7 +59,7 @@ class Amount:
 
 @attrs.define
 class Tally:
-    """What a log has before its first fault and after it; of the latter only whole batches are counted."""
+    """The data of a log before its first fault and after it; after it only complete batches are counted."""
 
     segments: int = 0
     sound: Amount = attrs.Factory(Amount)

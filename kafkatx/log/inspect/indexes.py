@@ -1,7 +1,7 @@
-"""Whether a segment's two indexes tell the truth about its log; see :mod:`kafkatx.log.segment.index`.
+"""Checks a segment's two indexes against its log; see :mod:`kafkatx.log.segment.index`. Reads files.
 
-Both checks are fed the segment's batches one by one and read their file along with them, so that memory does
-not grow. They stop at the first fault: an index is built anew as a whole.
+Both checks get the segment's batches one by one and read their file in parallel, so that memory does not
+grow. They stop at the first fault, because an index is rebuilt as a whole.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kafkatx.types import NO_TIMESTAMP
 
 _ENTRIES_AT_ONCE = 4096
 _LONGEST_REST = 4096 + 2 * (1 << 20)
-"""What may follow the last entry: index.interval.bytes and two batches of message.max.bytes, by default."""
+"""Bytes that may follow the last entry: the defaults of index.interval.bytes and twice message.max.bytes."""
 
 
 def read_entries(files: Files, path: str, entry: Struct) -> Iterator[tuple[int, int, int]]:
-    """Yield (position in the file, first field, second field); an entry that is cut off is left out.
+    """Yield (position in the file, first field, second field); an incomplete entry is omitted.
 
-    :raises OSError: it cannot be read.
+    :raises OSError: the file cannot be read.
     """
     file = files.open(path, os.O_RDONLY)
     position = 0
@@ -39,10 +39,10 @@ def read_entries(files: Files, path: str, entry: Struct) -> Iterator[tuple[int, 
 
 
 class _IndexCheck:
-    """What both checks have in common.
+    """Base of the two checks.
 
-    :param growing: a broker may be writing; what lies beyond the part of the log that is looked at is not
-        judged, nor are zeros at the end: Apache Kafka makes room for entries beforehand.
+    :param growing: a broker may be writing: entries beyond the checked part of the log are not checked, nor
+        are zeros at the end, which Apache Kafka preallocates.
     """
 
     entry: Struct
@@ -72,7 +72,7 @@ class _IndexCheck:
         self._entries = iter(())
 
     def _advance(self) -> None:
-        """Go to the next entry; it must be above the one before."""
+        """Read the next entry, which must be above the previous one."""
         self._next = next(self._entries, None)
         if self._next is None:
             return
@@ -90,9 +90,10 @@ class _IndexCheck:
 
 
 class OffsetIndexCheck(_IndexCheck):
-    """An entry must point to a batch's start and name the last offset of that batch, or of a later one.
+    """The check of an offset index.
 
-    Apache Kafka's followers index the last offset of several batches that were appended at once.
+    An entry must have the position of a batch, and the last offset of that batch or of a later one: Apache
+    Kafka's followers index the last offset of several batches that are appended at once.
     """
 
     entry = OFFSET_ENTRY
@@ -107,7 +108,7 @@ class OffsetIndexCheck(_IndexCheck):
         return before[0] < after[0] and before[1] < after[1]
 
     def feed(self, batch: Shallow, first_offset: int) -> None:
-        """The next batch; *first_offset* is its base offset, as far as that is known."""
+        """Check the entries of the next batch; *first_offset* is its base offset, as far as known."""
         if batch.size > self._longest:
             self._longest = batch.size
         if self._next is not None and self._next[2] <= batch.position:
@@ -134,7 +135,7 @@ class OffsetIndexCheck(_IndexCheck):
             self._advance()
 
     def finish(self, size: int) -> None:
-        """The log ends at *size*."""
+        """Check the remaining entries; the log ends at *size*."""
         if self._growing:
             return
         if self._next is not None:
@@ -146,9 +147,11 @@ class OffsetIndexCheck(_IndexCheck):
 
 
 class TimeIndexCheck(_IndexCheck):
-    """An entry must hold the largest timestamp up to its offset; the last one the segment's.
+    """The check of a time index.
 
-    :param closed: nothing will be appended to the segment: its last entry is there.
+    An entry must have the largest timestamp up to its offset; the last entry the segment's largest.
+
+    :param closed: the segment is not appended to any more, so its last entry exists.
     """
 
     entry = TIME_ENTRY
@@ -162,7 +165,7 @@ class TimeIndexCheck(_IndexCheck):
         return before[0] < after[0] and before[1] <= after[1]
 
     def feed(self, batch: Shallow) -> None:
-        """The next batch."""
+        """Check the entries of the next batch."""
         if batch.max_timestamp > self._newest:
             self._newest = batch.max_timestamp
         while self._next is not None and self._base_offset + self._next[2] <= batch.last_offset:
@@ -174,7 +177,7 @@ class TimeIndexCheck(_IndexCheck):
             self._advance()
 
     def finish(self) -> None:
-        """The log ends."""
+        """Check the remaining entries at the end of the log."""
         if self._next is not None and not self._growing:
             self._fail(self._next[0], f"offset {self._base_offset + self._next[2]} is not in the segment")
         elif self._closed and self._newest > (self._last[0] if self._last else NO_TIMESTAMP):

@@ -1,4 +1,4 @@
-"""The check of whatever path a person names: a log dir with all its partitions, one of these, or one file."""
+"""The check of a path: a log dir with all its partitions, one partition, or one file. Reads files."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from kafkatx.log.inspect.paths import (
 from kafkatx.log.inspect.segment import Advance
 from kafkatx.types import TopicPartition
 
-_NO_ADVANCE: Advance = lambda amount: None  # noqa: E731  # a default, not a function of its own
+_NO_ADVANCE: Advance = lambda amount: None  # noqa: E731  # a default value
 
 
 class Check:
-    """The check of one path, gone over once by :meth:`faults`.
+    """The check of one path; :meth:`faults` runs it once.
 
-    :param compacted: any log's offsets may have gaps, whatever the cleaner's checkpoint says.
-    :param deep: decode every record, too.
-    :param ours: the caller has locked the log dir itself: no broker has it.
-    :raises NotALog: the path holds nothing that a log has.
+    :param compacted: allow gaps between offsets in all logs, regardless of the cleaner's checkpoint.
+    :param deep: decode every record.
+    :param ours: the caller has locked the log dir, so no broker is using it.
+    :raises NotALog: the path is not part of a log.
     :raises OSError: it cannot be read.
-    :ivar held_by: the process id of the broker that has the log dir, None if none has.
-    :ivar tally: what was gone over, of all partitions.
-    :ivar notes: what was seen and is no fault.
+    :ivar held_by: the process id of the broker that is using the log dir, or None.
+    :ivar tally: the checked data of all partitions.
+    :ivar notes: remarks that are not faults.
     """
 
     def __init__(
@@ -71,17 +71,17 @@ class Check:
             return Fault(path, None, f"it cannot be read: {error}", Remedy.OFFSETS)
 
     def offsets(self, name: str) -> dict[TopicPartition, int]:
-        """What an offset checkpoint says; nothing if it is missing or damaged."""
+        """Return the offsets in a checkpoint; none if it is missing or damaged."""
         found = self._checkpoints[name]
         return {} if isinstance(found, Fault) else found
 
     def checkpoint_fault(self, name: str) -> Fault | None:
-        """What is wrong with an offset checkpoint; None if it can be read."""
+        """Return the fault of an offset checkpoint; None if it can be read."""
         found = self._checkpoints[name]
         return found if isinstance(found, Fault) else None
 
     def directories(self) -> list[str]:
-        """The partitions' directories that are to be gone over."""
+        """Return the directories of the partitions to check."""
         if self.kind is Kind.LOG_DIR:
             return partitions(self.path)
         if self.kind is Kind.PARTITION:
@@ -89,13 +89,13 @@ class Check:
         return []
 
     def size(self) -> int:
-        """How many bytes of logs there are to go over."""
+        """Return the size of the logs to check."""
         if self.kind is Kind.LOG:
             return self._files.size(self.path)
         return sum(self.partition(directory).size() for directory in self.directories())
 
     def partition(self, directory: str, advance: Advance = _NO_ADVANCE) -> PartitionCheck:
-        """The check of one partition, with all that its log dir knows of it."""
+        """Return the check of one partition, with the values of its log dir's checkpoints."""
         whose = partition_of(os.path.realpath(directory))
         sparse_below = ALWAYS_SPARSE if self._compacted else NEVER_SPARSE
         if whose is not None and not self._compacted:
@@ -111,7 +111,7 @@ class Check:
         )
 
     def faults(self, advance: Advance = _NO_ADVANCE) -> Iterator[Fault]:
-        """Every fault, as it is found."""
+        """Yield every fault when it is found."""
         if self.kind is Kind.LOG_DIR:
             yield from filter(None, map(self.checkpoint_fault, OFFSET_CHECKPOINTS))
         elif self.kind is not Kind.PARTITION:
@@ -130,7 +130,7 @@ class Check:
         self.tally.lost.add(check.tally.lost)
 
     def beyond(self, check: PartitionCheck) -> Iterator[Fault]:
-        """Checkpoints that say more of a partition than it has: what is synced cannot be missing."""
+        """Yield checkpoints with offsets after the partition's end: synced records cannot be missing."""
         whose = partition_of(os.path.realpath(check.directory))
         if whose is None or self.held_by is not None or check.tally.cut is not None:
             return
@@ -142,7 +142,7 @@ class Check:
                 yield Fault(os.path.join(self.log_dir, name), None, problem, Remedy.OFFSETS)
 
     def _file(self, advance: Advance) -> Iterator[Fault]:
-        """The faults of the one file that was named; a segment's are those of log and indexes together."""
+        """Yield the faults of a single file; those of a segment are the faults of its log and indexes."""
         path, kind = self.path, self.kind
         if kind in (Kind.LOG, Kind.INDEX, Kind.TIME_INDEX):
             check = self.partition(os.path.dirname(path) or os.curdir, advance)

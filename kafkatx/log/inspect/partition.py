@@ -1,4 +1,4 @@
-"""The check of one partition: every segment, snapshot and checkpoint in its directory."""
+"""The check of one partition: every segment, snapshot and checkpoint in its directory. Reads files."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ALWAYS_SPARSE = 2**63 - 1
 
 
 class PartitionCheck:
-    """A partition, gone over once by :meth:`faults`; then the attributes hold what was found.
+    """The check of a partition; :meth:`faults` runs it once and sets the attributes.
 
-    :param in_use: a broker may be writing to the last segment, and replacing any of them.
-    :param clean: it was shut down cleanly, so that the last segment's time index is complete.
+    :param in_use: a broker may be writing to the last segment, or replacing any segment.
+    :param clean: the broker was shut down cleanly, so the last segment's time index is complete.
     :param sparse_below: see :class:`~kafkatx.log.inspect.batch_check.BatchCheck`.
-    :param deep: decode every record, too.
-    :param advance: is told how many bytes were gone over.
-    :ivar end_offset: the offset after the last batch that is whole.
-    :ivar notes: what was seen and is no fault.
+    :param deep: decode every record.
+    :param advance: called with the number of bytes that were checked.
+    :ivar end_offset: the offset after the last complete batch.
+    :ivar notes: remarks that are not faults.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class PartitionCheck:
         self._advance = advance
 
     def size(self) -> int:
-        """How many bytes there are to go over."""
+        """Return the number of bytes to check."""
         return sum(self._files.size(segment_path(self.directory, base, "log")) for base in self.bases)
 
     def faults(self) -> Iterator[Fault]:
-        """Go over everything and yield each fault as it is found.
+        """Check everything; yield each fault when it is found.
 
         :raises OSError: a file cannot be read.
         """
@@ -88,7 +88,7 @@ class PartitionCheck:
         yield from self._metadata()
 
     def _orphans(self) -> Iterator[Fault]:
-        """Indexes without their ``.log``: it is missing, and a broker does not serve the partition."""
+        """Yield indexes without their ``.log``: if it is missing a broker does not serve the partition."""
         if self.bases:
             for kind in ("index", "timeindex"):
                 for base_offset in base_offsets(self.directory, kind):
@@ -97,11 +97,11 @@ class PartitionCheck:
                         yield Fault(path, None, f"{base_offset:020d}.log is missing", Remedy.REMOVE)
 
     def _beyond(self, offset: int) -> bool:
-        """Whether an offset is after the log's end. Nobody knows where a damaged log ended."""
+        """Return True if an offset is after the log's end. The end of a damaged log is not known."""
         return self.tally.cut is None and offset > self.end_offset
 
     def segment_faults(self, base_offset: int) -> Iterator[Fault]:
-        """Go over one segment alone."""
+        """Check one segment alone."""
         epochs = self.read_epochs()
         batch_check = BatchCheck(
             None if isinstance(epochs, Fault) else epochs, self._sparse_below, base_offset
@@ -109,7 +109,7 @@ class PartitionCheck:
         yield from self._segment(base_offset, batch_check)
 
     def _segment(self, base_offset: int, batch_check: BatchCheck) -> Iterator[Fault]:
-        """The faults of a segment; one that a broker took away or replaced meanwhile is not judged."""
+        """Yield the faults of a segment, unless a broker has deleted or replaced it meanwhile."""
         path = segment_path(self.directory, base_offset, "log")
         active = base_offset == self.bases[-1]
         before, cut = self._identities(base_offset), self.tally.cut
@@ -151,7 +151,7 @@ class PartitionCheck:
     # --- the small files
 
     def read_epochs(self) -> LeaderEpochCache | Fault | None:
-        """What ``leader-epoch-checkpoint`` says, or what is wrong with it; None if there is none."""
+        """Return the content of ``leader-epoch-checkpoint``, or its fault; None if there is no such file."""
         data = self._files.read(os.path.join(self.directory, LEADER_EPOCHS))
         if data is None:
             return None
@@ -183,7 +183,7 @@ class PartitionCheck:
 
 
 def snapshot_problem(data: bytes, offset: int) -> str:
-    """What is wrong with a producer snapshot that was taken at *offset*; nothing if it is sound."""
+    """Return the problem of a producer snapshot that was taken at *offset*, or an empty text."""
     try:
         states = decode_snapshot(data)
     except SnapshotDamaged as error:

@@ -1,7 +1,7 @@
-"""What a path is, what lies in it, and whether a broker has it.
+"""The kinds of paths, the files in them, and the locks of log dirs. Reads and locks files.
 
-A log dir holds partitions' directories and checkpoints, a partition's directory holds segments; their names
-are told in :mod:`kafkatx.log.store.file_store` and :mod:`kafkatx.log.segment.segment`.
+A log dir has directories of partitions and checkpoints, a partition's directory has segments; their names are
+described in :mod:`kafkatx.log.store.file_store` and :mod:`kafkatx.log.segment.segment`.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _PARTITION = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9]\d{0,9})")
 
 
 class NotALog(KafkaTXError):
-    """The path holds nothing that a log has."""
+    """The path is not part of a log."""
 
 
 class LogDirInUse(KafkaTXError):
-    """A broker has the log dir; its files must not be changed."""
+    """A broker is using the log dir; its files must not be changed."""
 
 
 class Kind(enum.Enum):
-    """What can be looked at."""
+    """The kinds of paths that can be inspected."""
 
     LOG_DIR = "log dir"
     PARTITION = "partition"
@@ -69,9 +69,9 @@ _BY_NAME = {
 
 
 def kind_of(path: str) -> Kind:
-    """What *path* is, by its name or, if it is a directory, by what lies in it.
+    """Return the kind of *path*, by its name, or by its content if it is a directory.
 
-    :raises NotALog: nothing that a log has.
+    :raises NotALog: the path is not part of a log.
     :raises OSError: it cannot be read.
     """
     if not os.path.isdir(path):
@@ -93,13 +93,13 @@ def kind_of(path: str) -> Kind:
 
 
 def partition_of(directory: str) -> TopicPartition | None:
-    """Whose directory this is by its name; None if the name is another."""
+    """Return the partition of a directory by its name; None if the name is not a partition's."""
     match = _PARTITION.fullmatch(os.path.basename(os.path.abspath(directory)))
     return TopicPartition(match[1], int(match[2])) if match else None
 
 
 def partitions(log_dir: str) -> list[str]:
-    """The directories of the partitions in a log dir, by topic and number."""
+    """Return the directories of the partitions in a log dir, by topic and number."""
     found = []
     for name in os.listdir(log_dir):
         path = os.path.join(log_dir, name)
@@ -110,24 +110,24 @@ def partitions(log_dir: str) -> list[str]:
 
 
 def base_offset_of(path: str) -> int:
-    """The offset in the name of a segment's file; 0 for a file that is named otherwise."""
+    """Return the offset in the name of a segment's file; 0 for other files."""
     match = _SEGMENT_FILE.fullmatch(os.path.basename(path))
     return int(match[1]) if match else 0
 
 
 def base_offsets(directory: str, suffix: str) -> list[int]:
-    """The base offsets of the files with a suffix (``log``, ``snapshot``), rising."""
+    """Return the base offsets of the files with a suffix (``log``, ``snapshot``), sorted."""
     matches = (_SEGMENT_FILE.fullmatch(name) for name in os.listdir(directory))
     return sorted(int(match[1]) for match in matches if match and match[2] == suffix)
 
 
 def segment_path(directory: str, base_offset: int, suffix: str) -> str:
-    """The path of one of a segment's files."""
+    """Return the path of one of a segment's files."""
     return os.path.join(directory, f"{base_offset:020d}.{suffix}")
 
 
 def log_dir_of(path: str, kind: Kind) -> str:
-    """The log dir that something belongs to."""
+    """Return the log dir of a path."""
     path = os.path.realpath(path)
     if kind is Kind.LOG_DIR:
         return path
@@ -137,10 +137,10 @@ def log_dir_of(path: str, kind: Kind) -> str:
 
 
 def lock_owner(log_dir: str) -> str | None:
-    """The process id of the broker that has a log dir, "unknown" if it does not tell; None if none has.
+    """Return the process id of the broker that is using a log dir, or "unknown"; None if no broker is.
 
-    The lock is taken and given back at once: nothing else tells whether it could be. A broker that starts
-    in this very moment, some microseconds, would take us for another one.
+    The lock is acquired and released at once, because there is no other way to test it. A broker that starts
+    within these microseconds would find the log dir locked.
     """
     try:
         fd = os.open(os.path.join(log_dir, LOCK), os.O_RDONLY | os.O_CLOEXEC)
@@ -158,9 +158,9 @@ def lock_owner(log_dir: str) -> str | None:
 
 @contextlib.contextmanager
 def locked(log_dir: str) -> Iterator[None]:
-    """Keep brokers away while the block runs. A dir without a lock file was never a broker's.
+    """Lock a log dir while the block runs. A dir without a lock file was never used by a broker.
 
-    :raises LogDirInUse: a broker has it.
+    :raises LogDirInUse: a broker is using it.
     :raises OSError: the lock file cannot be opened for writing.
     """
     try:
@@ -181,7 +181,7 @@ def locked(log_dir: str) -> Iterator[None]:
 
 
 def _take(fd: int, how: int) -> None:
-    """Lock as kafkatx does (flock) and as a Java virtual machine does (fcntl): they do not see each other."""
+    """Lock as kafkatx does (flock) and as a Java virtual machine does (fcntl), which are independent."""
     fcntl.flock(fd, how | fcntl.LOCK_NB)
     fcntl.lockf(fd, how | fcntl.LOCK_NB)
 

@@ -1,11 +1,11 @@
-"""Mending a partition: what would be done, step by step, and doing it.
+"""The repair of a partition: a plan with steps, and its execution. Changes files.
 
-The log is cut before its first fault, as recovery does it after a crash; what follows goes, too, for offsets
-in a log have no holes. Nothing is thrown away that cannot be built anew:
-:mod:`kafkatx.log.recovery.cut_files` says under which names it is kept.
+The log is cut before its first fault, as recovery does after a crash; the data after it is cut off, too,
+because offsets in a log have no gaps. Only files that can be rebuilt are deleted; all other data is kept
+under the names in :mod:`kafkatx.log.recovery.cut_files`.
 
-The order is such that a repair that is broken off can be begun again: the clean-shutdown marker goes first,
-then segments from the last one back, then the cut; indexes, epochs and checkpoints follow.
+An interrupted repair can be repeated because of its order: first the clean-shutdown marker is removed, then
+segments from the last one backwards, then the log is cut; indexes, epochs and checkpoints follow.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kafkatx.types import NO_LEADER_EPOCH, SharedFile, TopicPartition
 
 
 class Step(NamedTuple):
-    """Something that a repair does, in words and as a function."""
+    """A step of a repair: its description and its function."""
 
     what: str
     run: Callable[[], None]
@@ -46,10 +46,10 @@ class Step(NamedTuple):
 
 @attrs.define
 class Plan:
-    """What is to be done about a partition, or about a log dir's own files.
+    """The steps for a partition, or for the checkpoints of a log dir.
 
-    :ivar end_offset: where the log ends afterwards, if it is cut.
-    :ivar lost: what is whole and would go with the cut; its bytes are all that go.
+    :ivar end_offset: the log end offset after the repair, if the log is cut.
+    :ivar lost: the complete batches that are cut off; its bytes are all bytes that are cut off.
     """
 
     directory: str
@@ -60,7 +60,7 @@ class Plan:
 
 
 def plans(files: Files, check: Check, advance: Advance) -> Iterator[Plan]:
-    """Go over what *check* names and yield a plan for each part with faults."""
+    """Run *check* and yield a plan for each part with faults."""
     own = [found for found in map(check.checkpoint_fault, OFFSET_CHECKPOINTS) if found]
     if own:
         plan = Plan(check.log_dir, len(own))
@@ -73,16 +73,16 @@ def plans(files: Files, check: Check, advance: Advance) -> Iterator[Plan]:
 
 
 def execute(plan: Plan) -> None:
-    """Do it.
+    """Execute the steps of a plan.
 
-    :raises OSError: a step failed; those before it are done.
+    :raises OSError: a step has failed; those before it are done.
     """
     for step in plan.steps:
         step.run()
 
 
 class _Planner:
-    """Makes the plan of one partition."""
+    """Makes the plan for one partition."""
 
     def __init__(self, files: Files, check: Check, directory: str, advance: Advance) -> None:
         self._files = files
@@ -133,7 +133,7 @@ class _Planner:
             plan.steps.append(
                 Step("remove the clean-shutdown marker: the next start checks the logs", remove)
             )
-        # A segment that begins at another offset than the log would go on with cannot stay, even empty.
+        # A segment whose base offset is not the new end offset must be removed, even if it would be empty.
         whole = cut.position == 0 and cut.base_offset != cut.end_offset
         going = [
             base for base in found.bases if base > cut.base_offset or (whole and base == cut.base_offset)
@@ -176,7 +176,7 @@ class _Planner:
             if whose is not None and offsets.get(whose, 0) > end_offset:
                 offsets[whose] = end_offset
                 path = os.path.join(self._check.log_dir, name)
-                # Not encoded yet: another partition's plan may lower its own offset meanwhile.
+                # Encoded when it runs: the plan of another partition may lower its own offset before.
                 run = partial(_write_offsets, self._files, path, offsets)
                 self._plan.steps.append(Step(f"write {end_offset} for {whose} into {name}", run))
 
@@ -185,14 +185,14 @@ class _Planner:
 
 
 def _put_aside(files: Files, path: str) -> Step:
-    """Rename a file as a whole."""
+    """Return the step that renames a file."""
     kept, size = free_name(files, path, 0), files.size(path)
     what = f"put {os.path.basename(path)}, {size:,} bytes, aside as {os.path.basename(kept)}"
     return Step(what, partial(keep_whole, files, path, kept))
 
 
 def _cut_off(files: Files, path: str, position: int) -> Step:
-    """Copy what follows a position, then cut it off."""
+    """Return the step that copies the data after a position and cuts it off."""
     kept = free_name(files, path, position)
 
     def run() -> None:
@@ -206,7 +206,7 @@ def _cut_off(files: Files, path: str, position: int) -> Step:
 
 
 def _reach(epochs: LeaderEpochCache, end_offset: int) -> bool:
-    """Whether there are epochs that the log is about to lose."""
+    """Return True if there are epochs after the new end of the log."""
     return bool(epochs.entries) and epochs.entries[-1][1] >= end_offset
 
 
@@ -225,7 +225,7 @@ def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) 
 
 
 def _write_epochs(files: Files, directory: str, known: LeaderEpochCache, end_offset: int) -> None:
-    """Write the epochs that batches and checkpoint agree on; a batch that names another gets its own.
+    """Write the epochs on which batches and checkpoint agree; a batch with another epoch gets an entry.
 
     See :class:`~kafkatx.log.leader_epochs.EpochEvidence`. No checksum covers a batch's leader
     epoch.
@@ -253,7 +253,7 @@ def _batches(files: Files, directory: str) -> Iterator[tuple[SharedFile, Shallow
 
 
 def reindex(files: Files, directory: str, base_offset: int) -> None:
-    """Build both indexes of a segment anew, and bring them to the disk."""
+    """Rebuild both indexes of a segment and sync them to the disk."""
     from kafkatx.log.segment.segment import LogSegment
 
     size = files.size(segment_path(directory, base_offset, "log"))

@@ -1,4 +1,4 @@
-"""The kinds of rows that a dump of a log's files has: named tuples, each with the file it is from."""
+"""The rows of a dump: named tuples, each with the path of its file. Pure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from kafkatx.records.header import (
 class BatchRow(NamedTuple):
     """A batch of magic 2, or an outer message of magic 0 or 1.
 
-    Of a compressed message only the last offset is told without opening it; ``count`` is None then. What
-    its format has no field for is None.
+    A compressed message has only its last offset without decompression; ``count`` is None then. Values that
+    the format does not have are None.
     """
 
     file: str
@@ -31,7 +31,7 @@ class BatchRow(NamedTuple):
     magic: int
     base_offset: int
     last_offset: int
-    count: int | None  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    count: int | None  # type: ignore[assignment]  # hides tuple.count, which is not needed here
     codec: str
     timestamp_type: str | None
     base_timestamp: int | None
@@ -47,7 +47,7 @@ class BatchRow(NamedTuple):
 
 
 class RecordRow(NamedTuple):
-    """A record, and where its batch begins."""
+    """A record, and the position of its batch."""
 
     file: str
     position: int
@@ -59,7 +59,7 @@ class RecordRow(NamedTuple):
 
 
 class DamageRow(NamedTuple):
-    """What could not be read; ``size`` is None where it is the rest of the file, or the whole of it."""
+    """A damaged part; ``size`` is None if it is the rest of the file, or the whole file."""
 
     file: str
     position: int
@@ -68,7 +68,7 @@ class DamageRow(NamedTuple):
 
 
 class IndexRow(NamedTuple):
-    """An entry of a ``.index``: *position* is its own, *log_position* where it points."""
+    """An entry of a ``.index``: *position* is its own, *log_position* that of the batch."""
 
     file: str
     position: int
@@ -86,7 +86,7 @@ class TimeRow(NamedTuple):
 
 
 class ProducerRow(NamedTuple):
-    """A batch that a ``.snapshot`` remembers of a producer; without one its fields are None."""
+    """A batch of a producer in a ``.snapshot``; its fields are None if the producer has none."""
 
     file: str
     producer_id: int
@@ -140,13 +140,13 @@ KINDS: dict[type, str] = {
     EpochRow: "epoch",
     PropertyRow: "property",
 }
-"""What a row is called by programs."""
+"""The kind of each row in JSON output."""
 
 
 def batch_row(path: str, batch: Shallow, head: bytes, crc_ok: bool) -> BatchRow:
-    """The row of a batch.
+    """Return the row of a batch.
 
-    :param head: the first 61 bytes of it.
+    :param head: its first 61 bytes.
     """
     attributes, codec = batch.attributes, batch.attributes & COMPRESSION_MASK
     count: int | None = 1

@@ -1,4 +1,4 @@
-"""The check of one segment: its batches one after the other, and its two indexes beside them."""
+"""The check of one segment: its batches one after the other, and its two indexes in parallel. Reads files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _REPORT_BYTES = 1 << 20
 
 
 class SegmentCheck:
-    """One segment, gone over once by :meth:`faults`.
+    """The check of a segment; :meth:`faults` runs it once.
 
-    :param batch_check: knows what came before; shared by the segments of a log, as *tally* is.
-    :param growing: a broker may be writing to it: a batch that is cut off at the end is none of our business.
-    :param closed: nothing will be appended.
-    :param deep: decode every record, too.
-    :param advance: is told how many bytes were gone over.
+    :param batch_check: the check of batch sequence; shared by the segments of a log, as *tally* is.
+    :param growing: a broker may be writing to it: an incomplete batch at the end is not a fault.
+    :param closed: the segment is not appended to any more.
+    :param deep: decode every record.
+    :param advance: called with the number of bytes that were checked.
     :ivar being_written: the file ended within a batch that a broker may be writing.
     """
 
@@ -59,7 +59,7 @@ class SegmentCheck:
         self._time_index = TimeIndexCheck(files, paths[1], base_offset, growing, closed)
 
     def faults(self) -> Iterator[Fault]:
-        """Every fault of the log; of each index the first, unless the log is damaged."""
+        """Yield every fault of the log, and the first fault of each index unless the log is damaged."""
         self._tally.segments += 1
         if problem := self._batch_check.begin(self.base_offset):
             yield self._fault(0, f"the segment begins wrongly: {problem}", self._batch_check.next_offset)
@@ -115,7 +115,7 @@ class SegmentCheck:
         return self._fault(damage.position, problem, self._batch_check.next_offset)
 
     def _fault(self, position: int, problem: str, end_offset: int) -> Fault:
-        """A fault of the log; the first one is where it would be cut, to end at *end_offset*."""
+        """Return a fault of the log; a repair cuts at the first one, so that the log ends at *end_offset*."""
         if self._tally.cut is None:
             self._tally.cut = Cut(self.base_offset, position, end_offset)
         return Fault(self._path, position, problem, Remedy.CUT)

@@ -30,7 +30,7 @@ class BatchCheck:
         self._lost = False
 
     def count(self, seen: ScannedBatch) -> int:
-        """Return the number of records in a batch, by its offsets for a wrapper; called before :meth:`take`."""
+        """Return the number of records in a batch, by its offsets for a wrapper. Call it first."""
         batch = seen.batch
         if batch.magic == MAGIC:
             return int.from_bytes(seen.head[COUNT_AT : COUNT_AT + 4], "big", signed=True)

@@ -1,1 +1,6 @@
-"""The options of the data source, parsed and checked before Spark starts."""
+"""The options of the data source, and the values that an ingestion takes from them."""
+
+from kafkatx.spark.options.client import ClientSettings
+from kafkatx.spark.options.options import Assign, Selection, Subscribe, SubscribePattern
+
+__all__ = ["Assign", "ClientSettings", "Selection", "Subscribe", "SubscribePattern"]

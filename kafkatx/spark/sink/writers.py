@@ -79,27 +79,14 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
 
     :param overwrite: True if the mode is ``overwrite``.
     :raises SettingError: an option, the schema or the mode is not possible.
-    :raises ConnectionFailed: no broker answers.
     """
     parsed = parse_sink(options)
     if overwrite:
         raise SettingError(
             "Save mode overwrite not allowed for Kafka: a topic cannot be replaced; use append"
         )
-    columns = sink_columns(schema, parsed.topic)
-    check_reachable(parsed)
-    return BatchTopicWriter(parsed, columns)
-
-
-def check_reachable(options: SinkOptions) -> None:
-    """Connect to a broker once, so that a wrong address fails before Spark runs the query.
-
-    :raises ConnectionFailed: no broker answers.
-    """
-    from kafkatx.spark.sink.task import connect
-
-    with connect(options.settings()) as cluster:
-        cluster.any_broker()
+    # The brokers are not asked here: tasks wait for those that are away when the query starts.
+    return BatchTopicWriter(parsed, sink_columns(schema, parsed.topic))
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType) -> StreamTopicWriter | RowStreamTopicWriter:

@@ -11,15 +11,14 @@ from twisted.trial.unittest import SynchronousTestCase
 def failed_tests(contract: type, **makers: Callable[..., object]) -> set[str]:
     """Return the names of the contract's tests that fail.
 
-    :param makers: the contract's methods that make what is tested, and its attributes.
+    :param makers: functions in the place of the contract's methods; without ``self``.
     """
+    methods = {name: staticmethod(made) for name, made in makers.items()}
+    return failed_in(type("Case", (contract, SynchronousTestCase), methods))
 
-    def call(made: object) -> object:
-        return staticmethod(made) if callable(made) else made
 
-    case: type[SynchronousTestCase] = type(
-        "Case", (contract, SynchronousTestCase), {name: call(made) for name, made in makers.items()}
-    )
+def failed_in(case: type[SynchronousTestCase]) -> set[str]:
+    """Return the names of the tests of a test case that fail."""
     failed = set()
     for name in dir(case):
         if name.startswith("test_"):

@@ -1,0 +1,44 @@
+"""The contract of coordinators notices bad ones."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import succeed
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.config import BrokerConfig
+from kafkatx.coordination.embedded import EmbeddedCoordinator
+from kafkatx.testing.contracts.coordinator import CoordinatorContract
+from tests.coordination.test_embedded import at_once
+from tests.testing.contracts.failures import failed_in
+
+
+class CoordinatorContractTests(SynchronousTestCase):
+    def failed(self) -> set[str]:
+        """Return the tests that fail for the embedded coordinator, patched as it is now."""
+
+        class Case(CoordinatorContract, SynchronousTestCase):
+            def setUp(self) -> None:
+                self.config = BrokerConfig.load(
+                    None, {"log.dirs": self.mktemp(), "kafkatx.storage": "memory"}
+                )
+
+            def make_coordinator(self) -> EmbeddedCoordinator:
+                return EmbeddedCoordinator(self.config, at_once)
+
+        return failed_in(Case)
+
+    def test_good(self) -> None:
+        """The embedded coordinator keeps it."""
+        self.assertEqual(self.failed(), set())
+
+    def test_same_ids_again(self) -> None:
+        """A coordinator that allocates producer ids twice is noticed."""
+        self.patch(
+            EmbeddedCoordinator, "allocate_producer_ids", lambda coordinator, count: succeed(range(count))
+        )
+        self.assertIn("test_producer_ids", self.failed())
+
+    def test_no_deletion(self) -> None:
+        """A coordinator that does not delete topics is noticed."""
+        self.patch(EmbeddedCoordinator, "delete_topic", lambda coordinator, name: succeed(None))
+        self.assertLessEqual({"test_delete_topic", "test_delete_unknown"}, self.failed())

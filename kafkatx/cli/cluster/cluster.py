@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
 
 NONE = "-"
-"""Printed for what the broker does not tell."""
+"""Printed for a field that the broker does not send."""
 
 
 @click.command(epilog="Example: kafkatx cluster -t orders --json")

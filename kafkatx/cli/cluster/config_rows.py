@@ -54,7 +54,7 @@ def _json_entry(entry: ConfigEntry) -> dict[str, object]:
 
 
 def print_quotas(found: Iterable[EntityQuotas], names: tuple[str, ...], as_json: bool, header: bool) -> None:
-    """Print quotas: name, value, and whose they are; only those called *names*, if there are any."""
+    """Print quotas: name, value and owner; only those called *names*, if there are any."""
     from kafkatx.clientcore.admin.quotas import entity_text
 
     quotas = [

@@ -172,9 +172,9 @@ def alter(
             Quotas(cluster).alter(wanted.entity, _numbers(values), undone, dry_run)
         else:
             Configs(cluster).alter(wanted.resource, values, undone, dry_run)
-    whom = entity_text(wanted.entity) if wanted.resource is None else str(wanted.resource)
+    owner = entity_text(wanted.entity) if wanted.resource is None else str(wanted.resource)
     done = changes_text(values, undone)
-    say(f"{whom}: could have {done}; nothing was changed" if dry_run else f"{whom}: {done}")
+    say(f"{owner}: could have {done}; nothing was changed" if dry_run else f"{owner}: {done}")
 
 
 def _numbers(values: Mapping[str, str]) -> dict[str, float]:

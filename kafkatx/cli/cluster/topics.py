@@ -20,7 +20,7 @@ from kafkatx.errors import ErrorCode, RequestError
 
 _ACTIONS = {f"--{name}": name for name in ("create", "list", "describe", "alter", "delete")}
 
-_BY_STATE = "`kafkatx cluster --json` tells leader, replicas and in-sync replicas of every partition"
+_BY_STATE = "`kafkatx cluster --json` shows leader, replicas and in-sync replicas of every partition"
 _UNSUPPORTED_FILTERS = {
     **dict.fromkeys(
         (
@@ -31,8 +31,8 @@ _UNSUPPORTED_FILTERS = {
         ),
         _BY_STATE,
     ),
-    "--topics-with-overrides": "`kafkatx topics describe --json` tells the settings of every topic",
-    "--topic-id": "name the topic; `kafkatx topics list --json` tells the ids",
+    "--topics-with-overrides": "`kafkatx topics describe --json` shows the settings of every topic",
+    "--topic-id": "name the topic; `kafkatx topics list --json` shows the ids",
     "--replica-assignment": "the cluster chooses the brokers of each partition",
 }
 

@@ -138,7 +138,7 @@ def describe(
             if group.state != DEAD:
                 _print_group(group, progress(cluster, group), members, as_json, header)
                 header = False  # once
-            elif not every:  # a listed one was deleted meanwhile, or is of a type that has no offsets
+            elif not every:  # a listed one was deleted since, or is of a type without offsets
                 raise UnknownGroup(name)
 
 

@@ -54,7 +54,7 @@ def consume_group(
 
     :param at_end: start at the end of partitions without a committed offset.
     :param make: None prints JSON.
-    :param count: stop after so many messages; *stop_at_end* at the ends of all assigned partitions.
+    :param count: stop after this many messages; *stop_at_end* at the ends of all assigned partitions.
     :param idle_s: stop after this long without a message.
     :raises UnknownTopic: one of them is not there.
     :raises KeyboardInterrupt: a signal asked for the end; what is printed is committed.
@@ -127,7 +127,7 @@ def _ended(consumer: Consumer) -> bool:
     """Return True if all records of the assigned partitions were returned."""
     from kafkatx.clientcore.errors import NotAssigned
 
-    with suppress(NotAssigned):  # a rebalance meanwhile
+    with suppress(NotAssigned):  # a rebalance is under way
         ends = consumer.end_offsets(*consumer.assignment())
         return all(consumer.position(place) >= end for place, end in ends.items())
     return False

@@ -102,7 +102,7 @@ def connect(bootstrap: str, timeout_s: float) -> Cluster:
 
 
 def first_contact(bootstrap: str) -> AbstractContextManager[Watch]:
-    """Return a context in which a line every few seconds tells that no broker answers, until it is over."""
+    """Return a context that prints a line every few seconds until a broker answers."""
     from kafkatx.cli.output.silence import Watch
 
     return Watch(_say_wait).waiting(f"no broker at {bootstrap}")

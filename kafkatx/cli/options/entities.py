@@ -1,4 +1,4 @@
-"""The options of ``kafkatx configs`` that say whose settings or quotas are meant, ours and Kafka's."""
+"""The options of ``kafkatx configs`` for the owner of settings or quotas, by our names and by Kafka's."""
 
 from __future__ import annotations
 
@@ -25,20 +25,18 @@ _KAFKA_TYPES = {
     "users": "user",
     "ips": "ip",
 }
-"""Values of kafka-configs.sh's ``--entity-type``, and the parameters that they stand for."""
+"""Values of kafka-configs.sh's ``--entity-type``, and the matching parameters."""
 
 _OPTIONS = (
-    click.option("-t", "--topic", metavar="TOPIC", help="Topic whose settings are meant."),
-    click.option(
-        "--broker", metavar="ID", type=click.IntRange(min=0), help="Broker whose settings are meant."
-    ),
+    click.option("-t", "--topic", metavar="TOPIC", help="Topic that has the settings."),
+    click.option("--broker", metavar="ID", type=click.IntRange(min=0), help="Broker that has the settings."),
     click.option("--broker-defaults", is_flag=True, help="Settings of all brokers without their own."),
     click.option(
         "--client-id",
         cls=Option,
         aliases=["--client"],
         metavar="NAME",
-        help="Client id whose quotas are meant.",
+        help="Client id that has the quotas.",
     ),
     click.option(
         "--client-id-defaults",
@@ -47,9 +45,9 @@ _OPTIONS = (
         is_flag=True,
         help="Quotas of each client id without its own.",
     ),
-    click.option("--user", metavar="NAME", help="User whose quotas are meant."),
+    click.option("--user", metavar="NAME", help="User that has the quotas."),
     click.option("--user-defaults", is_flag=True, help="Quotas of each user without its own."),
-    click.option("--ip", metavar="ADDRESS", help="Address whose quotas are meant."),
+    click.option("--ip", metavar="ADDRESS", help="Address that has the quotas."),
     click.option("--ip-defaults", is_flag=True, help="Quotas of each address without its own."),
     click.option(
         "--entity-type", "entity_types", type=click.Choice(list(_KAFKA_TYPES)), multiple=True, hidden=True
@@ -97,7 +95,7 @@ def chosen(options: Mapping[str, Any], all_quotas: bool = False) -> Chosen:
     entity = _entity(given)
     if len(resources) + bool(entity) + all_quotas != 1:
         raise click.UsageError(
-            "say whose: one of --topic, --broker, --broker-defaults; or clients (--client-id)"
+            "give one of --topic, --broker, --broker-defaults; or clients (--client-id, --user, --ip)"
         )
     return Chosen(resources[0] if resources else None, entity)
 
@@ -123,7 +121,7 @@ def _translate(given: dict[str, Any]) -> None:
 
 
 def _entity(given: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the clients that are meant; None stands for the defaults of a type.
+    """Return the clients that the options name; None is the defaults of a type.
 
     :raises click.UsageError: a name and the defaults of the same type are given.
     """

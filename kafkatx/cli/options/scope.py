@@ -33,7 +33,7 @@ def scope_options(command: F) -> F:
 
 
 def parse_scope(topics: Iterable[str], partitions: Iterable[int]) -> dict[str, set[int]]:
-    """Return the partitions of each topic that are meant; an empty set stands for all of a topic.
+    """Return the topics and their chosen partitions; an empty set means all partitions.
 
     :raises click.UsageError: a partition is not a number, or *partitions* come without exactly one topic.
     """

@@ -1,6 +1,6 @@
 """Lines on stderr while a command waits for a broker that accepts connections and does not answer.
 
-:class:`kafkatx.blocking.Cluster` tells of brokers that refuse connections, but its calls block while one is
+:class:`kafkatx.blocking.Cluster` reports brokers that refuse connections, but its calls block while one is
 silent. So a thread watches for how long the main thread has waited.
 """
 
@@ -18,7 +18,7 @@ LOOK_S = 0.5
 
 
 class Watch:
-    """Tells every EVERY_S for how long a call has been waiting.
+    """Reports every EVERY_S how long a call has been waiting.
 
     :param tell: called with a line, in a thread of the watch's own.
     """
@@ -48,7 +48,7 @@ class Watch:
         self._waiting = None
 
     def look(self) -> None:
-        """Tell of a call that waits, if it is time to."""
+        """Report the waiting call, if it is time to."""
         found, now = self._waiting, self._clock()
         if found is not None and now - self._told >= EVERY_S:
             self._told = now
@@ -61,7 +61,7 @@ class Watch:
 
 
 class WatchedConnection(Connection):
-    """A connection whose waits are watched."""
+    """A connection that reports to a :class:`Watch` while it waits."""
 
     def __init__(
         self, host: str, port: int, *, watch: Watch, timeout_s: float, connect_timeout_s: float

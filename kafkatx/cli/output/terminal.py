@@ -70,7 +70,7 @@ def confirm(question: str, yes: bool) -> None:
     if yes:
         return
     if not interactive(sys.stdin):
-        raise click.UsageError("nobody can be asked here: give --yes")
+        raise click.UsageError("standard input is not a terminal: give --yes to confirm")
     click.confirm(printable(question), abort=True, err=True)
 
 

@@ -62,9 +62,9 @@ def ingest_shown(
 
     stop = Stop("stopping after the running commit; again: stop now, and drop it")
     with logged() as scratch, spark(scratch, master, conf, quiet) as session, stop.listening():
-        shown = Shown(options, quiet)
-        with shown.bar:
-            report = ingest(session, options, shown.tell, stop.event)
+        display = ProgressDisplay(options, quiet)
+        with display.bar:
+            report = ingest(session, options, display.update, stop.event)
     return report, stop.event.is_set()
 
 
@@ -141,7 +141,7 @@ def spark_errors() -> tuple[type[Exception], ...]:
     return ()
 
 
-class Shown:
+class ProgressDisplay:
     """The display of the progress: a bar at a terminal, else with --follow a line for each commit."""
 
     def __init__(self, options: IngestOptions, quiet: bool) -> None:
@@ -150,7 +150,7 @@ class Shown:
         self._lines = options.follow and not seen and not quiet
         self._last: Progress | None = None
 
-    def tell(self, progress: Progress) -> None:
+    def update(self, progress: Progress) -> None:
         """Show the progress."""
         self.bar.reach(progress.records_done, progress.records_total)
         last, self._last = self._last, progress

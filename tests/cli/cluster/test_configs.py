@@ -103,11 +103,11 @@ class DescribeTests(ConfigsCase):
     def test_usage(self) -> None:
         """One topic, broker or kind of clients, no more and no fewer."""
         for arguments, reason in (
-            ([], "say whose"),
-            (["-t", "t", "--broker", "0"], "say whose"),
-            (["--broker", "0", "--broker-defaults"], "say whose"),
-            (["-t", "t", "--ip", "::1"], "say whose"),
-            (["-t", "t", "--quotas"], "say whose"),
+            ([], "give one of --topic"),
+            (["-t", "t", "--broker", "0"], "give one of --topic"),
+            (["--broker", "0", "--broker-defaults"], "give one of --topic"),
+            (["-t", "t", "--ip", "::1"], "give one of --topic"),
+            (["-t", "t", "--quotas"], "give one of --topic"),
             (["--user", "u", "--user-defaults"], "--user and --user-defaults exclude each other"),
             (["--broker", "x"], "x"),
         ):
@@ -167,7 +167,7 @@ class AlterTests(ConfigsCase):
             (["-t", "t"], "there is nothing to change"),
             (["-t", "t", "-s", "a=1", "-d", "a"], "a cannot be set and deleted at once"),
             (["-t", "t", "-s", "a"], "give NAME=VALUE"),
-            (["-s", "a=1"], "say whose"),
+            (["-s", "a=1"], "give one of --topic"),
             (["--client-id", "c", "-s", "producer_byte_rate=fast"], "a quota is a number"),
         ):
             self.assertIn(reason, self.alter(*arguments, code=2))

@@ -1,7 +1,7 @@
-"""A partition log over batches that are kept anywhere: the base of the store in memory, and of others.
+"""A partition log over any storage of batches: the base of the store in memory, and of other stores.
 
 :class:`BatchLog` provides ``IPartitionLog``. It validates, assigns offsets, rolls, searches, retains and
-truncates; the bytes are kept by a :class:`BatchStorage`, which is all that a new kind of store has to write.
+truncates. A :class:`BatchStorage` keeps the bytes; it is all that a new kind of store has to implement.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class BatchStorage(Protocol):
     """
 
     lasting: bool
-    """True if batches outlive the process. Else what is added counts as flushed."""
+    """True if batches outlive the process. Otherwise what is added counts as flushed."""
 
     def load(self) -> Iterable[bytes]:
         """Return every batch, or its first 61 bytes, by offset; called once, before anything else.
@@ -66,25 +66,25 @@ class BatchStorage(Protocol):
         """
 
     def drop(self, batches: Sequence[BatchInfo]) -> None:
-        """Forget batches: the first ones of the partition, or the last ones.
+        """Remove batches: the first ones of the partition, or the last ones.
 
         :raises OSError: they are still there.
         """
 
     def sync(self) -> None:
-        """Bring to the disk all that was added before the call; runs in a worker.
+        """Sync all batches that were added before the call; runs in a worker.
 
-        :raises OSError: it may not be there.
+        :raises OSError: they may not be on the disk.
         """
 
 
 @implementer(IPartitionLog)
 class BatchLog:
-    """One partition's batches, in chunks of ``segment.bytes``; see the module.
+    """One partition's log over a :class:`BatchStorage`, in chunks of ``segment.bytes``.
 
-    :param storage: keeps the bytes; what it has already is read at once.
+    :param storage: keeps the bytes; its batches are loaded at once.
     :param worker: runs its ``sync``.
-    :param log_start_offset: what the store has noted when the log was open last; 0 for a new one.
+    :param log_start_offset: the one that the store has saved; 0 for a new log.
     :raises OSError: the storage cannot be read.
     """
 
@@ -127,7 +127,7 @@ class BatchLog:
         self._appender.configure(config)
 
     def _restore(self, data: bytes, config: LogConfig, producers: ProducerStateManager) -> int:
-        """Take in a batch that is there already; return the offset after it."""
+        """Add a batch of the storage; return the offset after it."""
         header = parse(data, 0, 0)
         written = BatchInfo(header.size, header.base_offset, header.last_offset, header.max_timestamp)
         if not self.segments[-1].written:

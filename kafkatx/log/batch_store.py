@@ -23,7 +23,7 @@ from kafkatx.types import DirectoryChanges, Expected, TopicPartition
 
 
 class FoundLog(NamedTuple):
-    """A log that a store had when it was open last."""
+    """A log in the storage of a store that is opened."""
 
     topic_partition: TopicPartition
     topic_id: uuid.UUID
@@ -49,7 +49,7 @@ class Batches(Protocol):
         """
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Forget a partition and its batches.
+        """Remove a partition and its batches.
 
         :raises OSError: it is still there.
         """
@@ -116,7 +116,7 @@ class BatchLogStore:
         return opening.addCallback(found)
 
     def _belonging(self, logs: list[FoundLog], expected: Expected | None) -> list[FoundLog]:
-        """Return the logs of topics that there are; delete those of topics that a client has deleted.
+        """Return the logs of existing topics; delete those of topics that a client has deleted.
 
         :raises SettingError: one belongs to no topic.
         """
@@ -195,7 +195,7 @@ class BatchLogStore:
             self._batches.delete(topic_partition)
 
     def checkpoint(self) -> Deferred[None]:
-        """See ILogStore: log starts are noted; what is flushed, a storage knows itself."""
+        """See ILogStore: saves the log start offsets; a storage knows itself what is flushed."""
         return execute(self._checkpoint)
 
     def _checkpoint(self) -> None:

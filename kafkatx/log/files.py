@@ -95,7 +95,7 @@ class Files:
             self._write_joined(file, buffers, position)
 
     def _write_joined(self, file: SharedFile, buffers: Buffers, position: int) -> None:
-        """Write in as many calls as it takes, all from the start: what is there is written over."""
+        """Write all buffers again from the start, in as many calls as necessary."""
         for at in range(0, len(buffers), IOV_MAX):
             rest = memoryview(b"".join(buffers[at : at + IOV_MAX]))
             while rest:
@@ -132,7 +132,7 @@ class Files:
         os.fsync(file.fileno())
 
     def sync_any(self, file: SharedFile | str) -> None:
-        """Force to the disk what is open, or what has this path."""
+        """Sync an open file, or the file at a path."""
         self.sync(self.open(file) if isinstance(file, str) else file)
 
     def sync_dir(self, path: str) -> None:
@@ -144,7 +144,7 @@ class Files:
             os.close(fd)
 
     def rename(self, old: str, new: str) -> None:
-        """Rename a file or directory, over what is there."""
+        """Rename a file or directory; one of the new name is replaced."""
         os.replace(old, new)
 
     def unlink(self, path: str) -> None:

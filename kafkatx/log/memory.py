@@ -62,7 +62,7 @@ class MemoryBatches:
         """See Batches: they go with the log."""
 
     def keep_log_start(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
-        """See Batches: what is dropped is gone."""
+        """See Batches: dropped batches cannot come back."""
 
     def close(self) -> None:
         """See Batches."""

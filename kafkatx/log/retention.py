@@ -12,7 +12,7 @@ from kafkatx.interfaces import IRetentionPolicy
 
 
 class SegmentFacts(Protocol):
-    """What a policy may know of a segment; see ``ISegmentFacts``."""
+    """The facts about a segment that a policy may use; see ``ISegmentFacts``."""
 
     @property
     def base_offset(self) -> int:

@@ -88,7 +88,7 @@ Headers: TypeAlias = list[tuple[str, bytes | None]]
 
 
 class Record(NamedTuple):
-    """One record, whatever the magic it came in. The timestamp is in ms, -1 where magic 0 has none."""
+    """One record of any magic. The timestamp is in ms; -1 for magic 0, which has none."""
 
     offset: int
     timestamp: int
@@ -113,7 +113,7 @@ def payload(
 
 
 def iter_records(batch: memoryview, limit_bytes: int = LIMIT_BYTES) -> Iterator[Record]:
-    """Yield the records of the one batch that *batch* begins with; its CRC is not checked.
+    """Yield the records of the batch at the start of *batch*; its CRC is not checked.
 
     The batch is decoded when the first record is asked for: from a corrupt one none comes.
 
@@ -303,14 +303,14 @@ def _decode(
 
 
 def _skip(data: bytes, at: int, end: int) -> int:
-    """Go over a record's headers to its *end*, where there is one."""
+    """Skip a record's headers up to its *end*."""
     if end <= at:
         raise CorruptRecords(f"a record with headers that ends {end - at} bytes after they begin")
     return end
 
 
 def decode_headers(data: bytes) -> Headers:
-    """Read headers as they stand in a record, from their count to their end; of nothing there are none.
+    """Read encoded headers, from their count to their end; empty bytes have none.
 
     :raises CorruptRecords: they are not what they promise.
     """

@@ -1,4 +1,4 @@
-"""Building batches of record format v2, for producers and for the log's own records."""
+"""The builder of batches of record format v2, for producers and for the log's own records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def assemble(
     leader_epoch: int = NO_LEADER_EPOCH,
     last_offset_delta: int = -1,
 ) -> bytes:
-    """Put a header before records that are encoded, and compressed as *attributes* says, already.
+    """Put a header before records that are encoded and compressed already, as *attributes* says.
 
     :param last_offset_delta: -1 where the offsets have no gaps.
     """
@@ -51,7 +51,7 @@ def assemble(
 
 
 class BatchBuilder:
-    """One batch in the making.
+    """The builder of one batch.
 
     :param level: the codec's own scale; None is its usual one.
     :param base_sequence: sequence number of the first record, for an idempotent producer.
@@ -86,7 +86,7 @@ class BatchBuilder:
         timestamp_ms: int,
         headers: Iterable[tuple[str, bytes | None]] = (),
     ) -> None:
-        """Add a record; its offset is the next after the last one's."""
+        """Add a record at the next offset."""
         if self.count == 0:
             self._base_timestamp = self._max_timestamp = timestamp_ms
         elif timestamp_ms > self._max_timestamp:
@@ -97,7 +97,7 @@ class BatchBuilder:
         self.size_bytes += len(record)
 
     def append_values(self, values: Sequence[bytes], timestamp_ms: int) -> None:
-        """Add records, at least one, that have a value and nothing else, all of one time: the fast path."""
+        """Add at least one record, all with the same timestamp, a value and nothing else: the fast path."""
         encoded = encode_values(values, self.count, timestamp_ms - self._base_timestamp if self.count else 0)
         if self.count == 0:
             self._base_timestamp = self._max_timestamp = timestamp_ms
@@ -227,7 +227,7 @@ _OFFSET_CLASSES = (0, 1 << 6, 1 << 13, 1 << 20, 1 << 27, 1 << 31)
 
 
 def encode_values(values: Sequence[bytes], first: int = 0, timestamp_delta: int = 0) -> bytes:
-    """Encode records that have a value and nothing else, all of one time.
+    """Encode records that have a value and nothing else, all with the same timestamp.
 
     Every step runs over all values at once in C: four pieces a record, interleaved by slice assignment
     and joined. What differs from record to record in the first and third piece is its size only. Of another
@@ -273,7 +273,7 @@ def build_values(
     base_offset: int = 0,
     leader_epoch: int = NO_LEADER_EPOCH,
 ) -> bytes:
-    """Build a batch of values without keys and headers, all of one time: the fast path.
+    """Build a batch of values without keys and headers, all with the same timestamp: the fast path.
 
     :raises ValueError: *values* is empty.
     :raises UnsupportedCompression: the codec's package is missing.

@@ -16,7 +16,7 @@ Checksum: TypeAlias = Callable[..., int]
 
 
 def portable_crc32c() -> Checksum:
-    """Make the slow CRC-32C, by ``crcmod``.
+    """Return the slow CRC-32C of ``crcmod``.
 
     :return: ``crc(data, value=0)``; *value* is the checksum of what came before *data*.
     :raises ImportError: ``crcmod`` is not installed either.
@@ -26,7 +26,7 @@ def portable_crc32c() -> Checksum:
     compute = mkPredefinedCrcFun("crc-32c")
 
     def crc(data: bytes | memoryview, value: int = 0) -> int:
-        # crcmod's compiled half takes bytes only
+        # crcmod's compiled part takes bytes only
         result: int = compute(data if isinstance(data, bytes) else bytes(data), value)
         return result
 

@@ -29,7 +29,7 @@ from kafkatx.errors import CorruptRecords, ErrorCode, UnsupportedCompression
 from kafkatx.records import compressed_frames
 
 LIMIT_BYTES = 128 << 20
-"""How large a decompressed batch may be where a caller has no opinion."""
+"""The default limit for the size of a decompressed batch."""
 
 XERIAL_HEADER = b"\x82SNAPPY\x00" + b"\x00\x00\x00\x01" * 2
 """Magic, version 1, readable since version 1."""
@@ -90,7 +90,7 @@ def _cramjam() -> ModuleType:
 
 
 def compress(codec: Codec, data: bytes | memoryview, level: int | None = None, magic: int = 2) -> bytes:
-    """Compress what stands after a batch's header, or a whole message set.
+    """Compress the records section of a batch, or a whole message set.
 
     :param level: the codec's own scale; None is its usual one; snappy has none.
     :param magic: the format that it goes into; LZ4 is written differently for magic 0.
@@ -142,7 +142,7 @@ _COMPRESS: dict[Codec, Callable[[bytes | memoryview, int | None, int], bytes]] =
 def decompress(
     codec: Codec, data: bytes | memoryview, limit_bytes: int = LIMIT_BYTES, magic: int = 2
 ) -> bytes:
-    """Undo :func:`compress`, or what another client did.
+    """Decompress what :func:`compress` or another client compressed.
 
     :param limit_bytes: neither more than this is returned nor allocated for it.
     :param magic: the format that it was found in.
@@ -160,7 +160,7 @@ def decompress(
 
 
 class InflatedTooLarge(CorruptRecords):
-    """Compressed records hold more bytes than the caller allows; they may be sound."""
+    """The decompressed records are larger than the caller allows; they may be valid."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

@@ -22,13 +22,13 @@ from kafkatx.types import NO_TIMESTAMP
 _START = Struct(">qiib")  # offset, length, leader epoch or CRC, magic
 _V1 = Struct(">bq")  # attributes, timestamp
 CONVERTED_BYTES = 1 << 20
-"""How much of one batch is converted for an old fetcher at a time."""
+"""How much of one batch is converted at a time, for an old version of Fetch."""
 
 _SMALLEST = (*messages.OVERHEAD, v2.HEADER_BYTES)
 
 
 class Span(NamedTuple):
-    """One batch or outer message of a log, as :func:`batches` finds it.
+    """One batch or outer message of a log, found by :func:`batches`.
 
     ``last_offset`` is inclusive. Of a compressed message of magic 0 or 1 only the last offset can be told
     without opening it: ``base_offset`` is the same there. ``max_timestamp`` is -1 for magic 0.
@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 
 def batches(data: bytes | memoryview) -> Iterator[Span]:
-    """Yield every batch and outer message; what is cut off at the end is left out.
+    """Yield every batch and outer message; an incomplete one at the end is left out.
 
     :raises CorruptRecords: a length or a magic that cannot be. Nothing else is checked.
     """
@@ -75,7 +75,7 @@ def read_columns(
     check: bool = True,
     limit_bytes: int = LIMIT_BYTES,
 ) -> int:
-    """Append the records of what a fetch gave, in any format, to one list a field.
+    """Append the records of a fetch reply, in any format, to one list per field.
 
     Control batches are left out, and so is a batch that is cut off at the end.
 
@@ -112,7 +112,7 @@ def read_columns(
 def iter_any(
     data: bytes | memoryview, check: bool = True, limit_bytes: int = LIMIT_BYTES
 ) -> Iterator[Record]:
-    """Yield the records of what a fetch gave, in any format, batch after batch.
+    """Yield the records of a fetch reply, in any format, batch by batch.
 
     Control batches are left out, and so is a batch that is cut off at the end.
 
@@ -132,7 +132,7 @@ def iter_any(
 def stream_any(
     data: bytes | memoryview, check: bool = True, limit_bytes: int = LIMIT_BYTES
 ) -> Iterator[Record]:
-    """Yield what :func:`iter_any` yields, decoding a part of a batch at a time.
+    """Yield the same as :func:`iter_any`, decoding a part of a batch at a time.
 
     Some records of a corrupt batch may come before it is found to be corrupt.
 
@@ -203,7 +203,7 @@ def down_convert(
 
 
 class _Lowered(NamedTuple):
-    """The first records of a batch in another format; ``whole``: these are all of them."""
+    """The first records of a batch in another format; ``whole``: True if these are all."""
 
     data: bytes
     whole: bool
@@ -253,7 +253,7 @@ def recompress(
     limit_bytes: int = LIMIT_BYTES,
     payload: bytes | None = None,
 ) -> bytes:
-    """Return a batch of magic 2 with its records compressed otherwise; all else in its header is kept.
+    """Return a batch of magic 2 with its records in another codec; all else in its header is kept.
 
     The records are not decoded.
 

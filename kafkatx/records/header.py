@@ -34,7 +34,7 @@ MAGIC = 2
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_BYTES = 61
 LOG_OVERHEAD = 12
-"""Bytes before what the length field counts; the same in every magic."""
+"""The bytes that the length field does not count; the same in every magic."""
 
 BASE_OFFSET_AT = 0
 LENGTH_AT = 8
@@ -84,7 +84,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def next_offset(self) -> int:
-        """The offset after the last record's."""
+        """The offset after the last record."""
         return self.base_offset + self.last_offset_delta + 1
 
     @property
@@ -117,7 +117,7 @@ class BatchHeader(NamedTuple):
 
 
 def parse_header(buffer: bytes | bytearray | memoryview, at: int = 0) -> BatchHeader:
-    """Read the header at *at*; its fields are not judged: see :func:`check`.
+    """Read the header at *at*; :func:`check` validates its fields.
 
     :raises CorruptRecords: the buffer ends before the header does.
     """
@@ -127,7 +127,7 @@ def parse_header(buffer: bytes | bytearray | memoryview, at: int = 0) -> BatchHe
 
 
 def check(buffer: memoryview, at: int, header: BatchHeader, produced: bool = False) -> None:
-    """Check a batch's frame and checksum; the records inside are not looked at.
+    """Check a batch's frame and checksum, but not the records in it.
 
     :param produced: it comes from a producer: it has records, and their offsets have no gaps. A stored
         batch may have lost records, even all of them, to compaction.

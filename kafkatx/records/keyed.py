@@ -14,7 +14,7 @@ _NULL = b"\x01"  # the varint -1
 
 
 def build_keyed(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int) -> bytes:
-    """Build a batch of (key, value), all of one time, without headers and uncompressed; None is a tombstone.
+    """Build an uncompressed batch of (key, value) with the same timestamp; the value None is a tombstone.
 
     :raises ValueError: there are no records.
     """

@@ -1,4 +1,4 @@
-"""Checks of the records of a magic-2 batch that keep nothing of them.
+"""Checks of the records of a magic-2 batch, in constant memory.
 
 :func:`is_one_record` looks at one length, :func:`check_fields` reads every field, as a consumer does. Neither
 allocates memory that grows with the number of records.
@@ -17,7 +17,7 @@ MOST_FAULTS = 1000
 
 
 def is_one_record(batch: memoryview) -> bool:
-    """Return True if all that follows the header of an uncompressed batch is as long as one record says."""
+    """Return True if the records section of an uncompressed batch has the length of its only record."""
     try:
         twice, at = batch[HEADER_BYTES], HEADER_BYTES + 1
         if twice >= 0x80:

@@ -1,4 +1,4 @@
-"""Records of one batch as they were given, encoded together when the batch is sealed.
+"""Records of one batch before encoding; they are encoded together when the batch is sealed.
 
 Appending costs a few list operations a record; the encoding runs over all records at once in C where they
 have the same shape. The result equals that of :meth:`kafkatx.records.builder.BatchBuilder.append`, record by
@@ -15,7 +15,7 @@ from kafkatx.records.builder import encode_record, encode_values
 from kafkatx.records.varint import SMALL, encode
 
 FEW = 4
-"""Runs of fewer records are encoded one by one: the fixed cost of encoding a run is that of so many."""
+"""Runs of fewer records are encoded one by one: a run costs as much as this many records."""
 
 _MOST = 1 << 14
 
@@ -79,7 +79,7 @@ class Rows:
         return sum(map(len, values)) + sum(map(len, self.keys.values()))
 
     def clear(self) -> None:
-        """Forget everything but :attr:`times`."""
+        """Clear everything except :attr:`times`."""
         self.values = []
         self.keys = {}
         self.headers = {}

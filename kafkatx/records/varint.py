@@ -41,7 +41,7 @@ def encode(value: int) -> bytes:
 
 
 def rest(data: bytes | memoryview, at: int, first: int, max_bytes: int = VARINT_BYTES) -> tuple[int, int]:
-    """Go on with a varint whose first byte has its high bit set.
+    """Read the rest of a varint whose first byte has its high bit set.
 
     :param at: position after the first byte.
     :return: (value still in zigzag form, position after it).

@@ -1,1 +1,1 @@
-"""One partition's log in files: appending, reading, syncing, and what it knows of epochs and producers."""
+"""One partition's log in files: ``FileLog`` and its parts."""

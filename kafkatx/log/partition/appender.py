@@ -50,7 +50,7 @@ _HIGHEST_CODEC = 4
 _START = Struct(HEADER.format + "BB")
 """A batch's header and the first two bytes of its first record, which is most often its length."""
 _new_tuple = tuple.__new__
-"""What a named tuple's own constructor calls, which takes three times as long."""
+"""Makes a named tuple in a third of the time of its own constructor, which calls this."""
 
 
 @implementer(IAppended)

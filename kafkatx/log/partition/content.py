@@ -109,7 +109,7 @@ class Allowance:
         self.open_ms = 0
 
     def take(self, count: int, now_ms: int) -> bool:
-        """Return True if every field of a batch of *count* records is to be checked."""
+        """Return True if every field of a batch of *count* records must be checked."""
         if now_ms < self.open_ms:
             return False
         cost_ms = min(count * CHECK_EVERY_MS, 2 * UNCHECKED_MOST_MS)

@@ -179,7 +179,7 @@ class LocalLog:
             segment.unload()
 
     def close(self) -> None:
-        """Finish the active segment and let go of its files: not all logs can have theirs open at once.
+        """Finish the active segment and close its files: not all logs can have theirs open at once.
 
         :raises OSError: its last index entry could not be written.
         """

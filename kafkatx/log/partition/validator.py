@@ -41,7 +41,7 @@ def topic_codec(config: LogConfig) -> Codec | None:
 
 
 def check_frame(records: memoryview, config: LogConfig, now_ms: int) -> v2.BatchHeader:
-    """Check the header of what a Produce v3+ sent, and the length of a single record.
+    """Check the header of a batch of Produce v3+, and the length of a single record.
 
     :raises RequestError: the batch is refused.
     """
@@ -156,7 +156,7 @@ def _stamped(header: v2.BatchHeader, body: memoryview, now_ms: int) -> v2.BatchH
 def check_message_set(
     records: memoryview, config: LogConfig, codec: Codec | None, base_offset: int, now_ms: int
 ) -> ValidatedRecords:
-    """Check what a Produce v0-2 sent and give it offsets.
+    """Check a message set of Produce v0-2 and assign its offsets.
 
     :return: the set as it is to be stored, and what it holds; or why it is refused.
     """

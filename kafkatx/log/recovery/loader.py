@@ -174,7 +174,7 @@ class LogLoader:
         name = os.path.basename(segment.path(LOG))
         return unavailable(
             self.directory,
-            f"{name} begins where offset {expected} was to be: a segment is missing, or no part of this log",
+            f"{name} begins where offset {expected} is expected: a segment is missing, or is not of this log",
         )
 
     # --- after a crash

@@ -1,7 +1,7 @@
-"""Bringing what a reader wants into the page cache, in a worker: the reactor thread never waits for a disk.
+"""Loading of bytes into the page cache, in a worker, so that the reactor thread never waits for a disk.
 
-The worker looks into twins of segments (:meth:`kafkatx.log.segment.segment.LogSegment.twin`) and gives back
-where a batch begins; the records it reads and throws away: they are sent from the page cache by ``sendfile``.
+The worker uses twins of segments (:meth:`kafkatx.log.segment.segment.LogSegment.twin`) and returns where a
+batch begins. It reads the records and discards them: ``sendfile`` sends them from the page cache.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from kafkatx.log.files import Files
 from kafkatx.log.segment.segment import LogSegment
 
 HOT_BYTES = 16 << 20
-"""What this process wrote to a segment last counts as cached and is not asked for."""
+"""The last bytes that this process wrote to a segment count as cached, without a check."""
 
 AT_ONCE_BYTES = 1 << 20
-"""How much is loaded before a read; of a larger one the rest is seen to when it is sent."""
+"""The most that is loaded before a read; the rest of a larger read is loaded while it is sent."""
 
 AHEAD_BYTES = 4 << 20
-"""How far reading is ahead of a reader of cold data, so that the disk works while the reply is being sent."""
+"""The read-ahead for a reader of cold data: the disk works while the reply is being sent."""
 
 _LEAST_BYTES = 16 << 10
 """A header is read in a chunk, whatever the reader asks for."""

@@ -32,7 +32,7 @@ _WHOLE_CHUNK_BYTES = 1 << 20
 
 
 class Shallow(NamedTuple):
-    """A batch as its header tells of it; ``base_offset`` of a legacy message is its last offset."""
+    """The fields of a batch's header; ``base_offset`` of a legacy message is its last offset."""
 
     position: int
     size: int

@@ -1,18 +1,18 @@
-"""The search for a batch in a segment, which believes neither an index nor a base offset by itself.
+"""The search for a batch in a segment. It trusts neither the index nor a base offset alone.
 
 No checksum covers an index, nor the base offset in a batch's header. So each is checked against the others:
 
-*   An index entry must point to a batch, and name the last offset of that batch, or of one that follows
-    (Apache Kafka's followers index several batches at once). If it does not, the search begins one entry
-    earlier. If the batches from there on follow each other, the index has lied, and a worker builds it anew;
-    else the log has.
-*   Batches must follow each other (:func:`kafkatx.log.segment.scan.follows`), the first one the segment's
-base offset. A batch that does not, while the one behind it has the place that it should have by the other's
-    length in offsets, has a wrong base offset: it is never given out, and those behind it are.
-*   What a search has not gone over, because the reader knew the position, is gone over once before it is sent
-    (:meth:`SearchedSegment.follow`), unless this process has written it.
+*   An index entry must point to a batch, and name the last offset of that batch or of a later one (Apache
+    Kafka's followers index several batches at once). If it does not, the search begins one entry earlier. If
+    the batches from there on follow each other, the index is wrong and a worker rebuilds it; otherwise the
+    log is.
+*   Batches must follow each other (:func:`kafkatx.log.segment.scan.follows`), and the first one must have the
+    segment's base offset. If a batch does not follow, but the next one does by the number of offsets in
+    between, the first one's base offset is wrong: it is never returned; the next one is.
+*   If a reader's position was known without a search, the batches from there on are checked once before they
+    are sent (:meth:`SearchedSegment.follow`), unless this process has written them.
 
-Where compaction has left gaps, a base offset that is too high by less than the gap cannot be told.
+Where compaction has left gaps, a base offset that is too high by less than the gap cannot be detected.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from kafkatx.log.segment.scan import ALWAYS_SPARSE, Shallow, checksum_right, fol
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 _AT_ONCE = 4096
-"""How many headers are gone over before a reader is given something."""
+"""The most headers that are checked before a read is answered."""
 
 
 class Entry(NamedTuple):
-    """An index entry: the batch at *position*, or one behind it, ends with *last_offset*."""
+    """An index entry: the batch at *position*, or a later one, ends with *last_offset*."""
 
     number: int
     last_offset: int
@@ -43,11 +43,11 @@ class Entry(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """A part of a segment whose batches were seen to follow each other.
+    """A part of a segment whose batches follow each other.
 
-    :ivar position: its first batch.
-    :ivar end: where it ends, and *next_offset* the offset that a batch there has.
-    :ivar problem: what is wrong with the batch at its end; nothing: it was not looked at yet.
+    :ivar position: of the first batch.
+    :ivar end: the position of its end; a batch there must begin with *next_offset*.
+    :ivar problem: what is wrong with the batch at its end; empty if that was not checked yet.
     """
 
     position: int = 0
@@ -60,11 +60,11 @@ class SearchedSegment(SegmentFiles):
     """The part of a segment that finds batches.
 
     :ivar size: the bytes of the log.
-    :ivar sparse_below: up to this offset batches may follow a gap, for compaction may have been there.
-    :ivar followed: what was checked last.
-    :ivar incomplete: the log is damaged, and what follows is in neither index.
+    :ivar sparse_below: up to this offset compaction may have left gaps.
+    :ivar followed: the part that was checked last.
+    :ivar incomplete: the log is damaged; neither index has what follows the damage.
     :ivar damage_logged: True if the damage was logged already.
-    :ivar written_from: what lies from this position on was written by this process.
+    :ivar written_from: this process has written everything from this position on.
     """
 
     __slots__ = ("_ready", "damage_logged", "followed", "incomplete", "size", "sparse_below", "written_from")
@@ -110,8 +110,8 @@ class SearchedSegment(SegmentFiles):
 
     def _misplaced(self, batch: Shallow, expected: int) -> str:
         return (
-            f"{self.path('.log')}: the batch at {batch.position} begins with offset {batch.base_offset} where"
-            f" {expected} was to be"
+            f"{self.path('.log')}: the batch at {batch.position} begins with offset {batch.base_offset},"
+            f" expected {expected}"
         )
 
     # --- searching
@@ -119,8 +119,8 @@ class SearchedSegment(SegmentFiles):
     def find(self, offset: int, rebuild: bool = True) -> Shallow | None:
         """Return the first batch that ends at or beyond *offset*; None if the segment has none.
 
-        :param rebuild: an index that lies may be built anew here, which takes time.
-        :raises CorruptRecords: the batch, or what leads to it, is damaged.
+        :param rebuild: a wrong index may be rebuilt here, which takes time.
+        :raises CorruptRecords: the batch, or one on the way to it, is damaged.
         """
         try:
             entry = self.entry_before(offset, self._files)
@@ -142,12 +142,12 @@ class SearchedSegment(SegmentFiles):
         return batch
 
     def _rebuild(self, error: IndexDamaged) -> bool:
-        """Build the index anew; False if it is the reactor thread's, whose other entries are right."""
+        """Rebuild the index; return False for a twin, whose indexes are the reactor thread's."""
         try:
             self.reindex()
         except CorruptRecords:
             return False
-        self.log.warn("{path} was wrong, and is built anew", path=str(error))
+        self.log.warn("{path} was wrong and is rebuilt", path=str(error))
         return True
 
     def find_in_cache(self, offset: int) -> Shallow | None:
@@ -242,7 +242,7 @@ class SearchedSegment(SegmentFiles):
             raise IndexDamaged(self.index.path)
         return first
 
-    # --- what a reader is sent
+    # --- batches that may be sent
 
     def is_followed(self, position: int) -> bool:
         """Return True if it is known how far batches follow each other from *position* on."""
@@ -251,8 +251,8 @@ class SearchedSegment(SegmentFiles):
     def follow(self, offset: int, position: int, size: int) -> int:
         """Return how far from *position*, where the batch with *offset* begins, batches follow each other.
 
-        At least the one batch; where it is not known yet, what begins in the next *size* bytes is gone over,
-        and remembered.
+        If that is not known yet, the batches that begin in the next *size* bytes are checked, and the result
+        is remembered.
 
         :raises CorruptRecords: the batch there does not follow.
         """
@@ -273,7 +273,7 @@ class SearchedSegment(SegmentFiles):
         return followed.end
 
     def _go_on(self, followed: Followed, until: int) -> Followed:
-        """Go over the batches that begin before *until*, and one header more; not over too many at once."""
+        """Check the batches that begin before *until* and one more header, at most ``_AT_ONCE`` of them."""
         _, end, expected, _ = followed
         last: Shallow | None = None
         problem = ""
@@ -288,7 +288,7 @@ class SearchedSegment(SegmentFiles):
         except CorruptRecords as error:
             problem = str(error)
         if problem and last is not None and not checksum_right(last, self.read_batch(last)):
-            # its length is what leads astray
+            # its length is wrong
             end, expected = last.position, last.base_offset
         return Followed(followed.position, end, expected, problem)
 

@@ -39,7 +39,7 @@ KRAFT_METADATA = "__cluster_metadata"
 """The topic in which Apache Kafka's controllers keep their state: it is none of the brokers'."""
 
 KEPT = {"retention.ms": "-1", "retention.bytes": "-1"}
-"""The configs of a topic whose own are lost: nothing of it is deleted until somebody says what to keep."""
+"""The configs of a topic whose own are lost: nothing is deleted before an operator sets them."""
 
 OFFSETS = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": str(100 << 20)}
 """The configs of ``__consumer_offsets``, which groups give it."""
@@ -86,7 +86,7 @@ class Facts:
 
 @attrs.frozen
 class Known:
-    """The state that there is already.
+    """The state in the coordinator's database.
 
     :ivar is_older: the log dirs have noted a later one.
     """
@@ -182,7 +182,7 @@ def plan(
     empty: bool,
     new_id: Callable[[], uuid.UUID],
 ) -> Plan:
-    """Say what the state should be, and what is to be done for it.
+    """Compute the state, and the changes to make.
 
     :param strays: names of directories to be taken though they were put aside; None: all ``-stray`` ones.
     :param empty: partitions that are missing start anew, empty; otherwise they stay offline.

@@ -37,7 +37,7 @@ def locked(files: Files, directory: str, path: str) -> SharedFile:
 
 
 def _open(files: Files, directory: str, path: str) -> SharedFile:
-    """Open the lock file; what a link points to, or a pipe, is never opened for writing."""
+    """Open the lock file; never open the target of a link, or a pipe, for writing."""
     wrong = None
     try:
         file = files.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -109,7 +109,7 @@ class LogDir:
         self.error = error
         self.log.critical(
             "log dir {path} is offline: {doing} failed: {error}; its {count} partitions answer"
-            " KAFKA_STORAGE_ERROR until that is mended and the broker started again",
+            " KAFKA_STORAGE_ERROR until the disk is repaired and the broker is restarted",
             path=self.path,
             doing=doing,
             error=error.strerror or error,
@@ -125,8 +125,7 @@ class LogDir:
         if self._said_full_s is None or not 0 <= now_s - self._said_full_s < SAY_FULL_EVERY_S:
             self._said_full_s = now_s
             self.log.error(
-                "log dir {path}: {doing} failed: {error}; what cannot be written is refused, and taken again"
-                " when there is room",
+                "log dir {path}: {doing} failed: {error}; writes are refused until there is room",
                 path=self.path,
                 doing=doing,
                 error=error.strerror,

@@ -1,4 +1,4 @@
-"""A partition's log moves from one log dir to another while it is read and written (KIP-113).
+"""Moves of a partition's log from one log dir to another while it is read and written (KIP-113).
 
 The files are copied to ``<topic>-<partition>.<32 hex digits>-future`` in the other dir, round after round, in
 a worker, until little is missing. Then the log's flushes are held, what came last is copied in the reactor
@@ -131,7 +131,7 @@ class Copy:
         self.whole: set[tuple[LogSegment, str]] = set()
 
     def make(self) -> None:
-        """Make the directory; the note on where it comes from is the first in it.
+        """Make the directory; the note of its origin is written first.
 
         :raises OSError: it cannot be made, or there is a partition of that name.
         """
@@ -170,7 +170,7 @@ class Copy:
                 self._files.unlink(os.path.join(self.directory, name))
 
     def copy(self, part: Part) -> bool:
-        """Copy what is missing of a file, at most ``CHUNK_BYTES``; False if there is more.
+        """Copy what is missing of a file, at most ``CHUNK_BYTES``; return False if there is more.
 
         :raises OSError: it cannot be read or written.
         """
@@ -349,7 +349,7 @@ def _settle_moved(files: Files, here: str, log_dirs: Sequence[str]) -> str | Non
 
 
 async def copy_round(copy: Copy, shape: Shape, worker: Worker, check: partial[None]) -> None:
-    """Copy all that *shape* has and the copy lacks.
+    """Copy all parts of *shape* that the copy lacks.
 
     :param check: raises :class:`Stopped` where the move is to be given up.
     :raises OSError: a file cannot be read or written; FileNotFoundError where the log has changed meanwhile.

@@ -1,4 +1,4 @@
-"""Message sets of magic 0 and 1: reading and building them, and giving offsets to what producers send.
+"""Message sets of magic 0 and 1: reading, building, and assigning offsets to what producers send.
 
 The layout of a message is told in :mod:`kafkatx.records.legacy.messages`.
 
@@ -90,7 +90,7 @@ def build(
     log_append_time: bool = False,
     level: int | None = None,
 ) -> bytes:
-    """Build a message set; with a codec it is one wrapper. Headers have no place in it and are dropped.
+    """Build a message set; with a codec it is one wrapper. Headers are dropped: the format has none.
 
     :param base_offset: the first record's offset, the others' following; None: each has its own.
     :param log_append_time: magic 1: the timestamps are a broker's.
@@ -142,7 +142,7 @@ class AssignedInfo(NamedTuple):
 
 
 class _Stored(NamedTuple):
-    """One outer message as it is to be stored."""
+    """One outer message, ready to be stored."""
 
     data: bytes | memoryview
     records: int
@@ -157,7 +157,7 @@ def assign_offsets(
     log_append_time_ms: int | None,
     limit_bytes: int = LIMIT_BYTES,
 ) -> tuple[bytes, AssignedInfo]:
-    """Check what a producer sent and return it as it is to be stored.
+    """Check a message set that a producer sent; return it with its offsets, ready to be stored.
 
     :param data: a message set of magic 0 or 1, or of both.
     :param base_offset: what the first record gets; the others follow without gaps.
@@ -190,7 +190,7 @@ def assign_offsets(
 def _store(
     data: memoryview, message: LegacyMessage, offset: int, append_ms: int | None, limit_bytes: int
 ) -> _Stored:
-    """Bring one outer message into the form that is stored, but for its own offset."""
+    """Convert one outer message to the form that is stored, except for its own offset."""
     if message.attributes & 7:
         return _store_wrapper(data, message, offset, append_ms, limit_bytes)
     if message.magic and append_ms is not None:
@@ -221,14 +221,14 @@ def _raw(data: memoryview, message: LegacyMessage) -> memoryview:
 
 
 def _stamp(message: LegacyMessage, time_type: int, timestamp: int) -> bytes:
-    """Encode a message anew with another time, and so another CRC."""
+    """Encode a message again with another timestamp, and so another CRC."""
     return encode_message(
         0, message.magic, message.attributes | time_type, timestamp, message.key, message.value
     )
 
 
 def _renumber(wrapper: LegacyMessage, inner: Inner, first: int) -> bytes:
-    """Write the inner offsets from *first* on and compress anew; the inner CRCs stay right."""
+    """Write the inner offsets from *first* on and compress again; inner CRCs do not cover offsets."""
     numbered = bytearray(inner.data)
     for offset, one in enumerate(inner, first):
         ENTRY.pack_into(numbered, one.position, offset, one.size - LOG_OVERHEAD)

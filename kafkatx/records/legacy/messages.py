@@ -53,7 +53,7 @@ _V1 = Struct(">bbq")
 
 
 class LegacyMessage(NamedTuple):
-    """One message as it stands, a wrapper or not. ``position`` and ``size`` are those of the whole entry."""
+    """One message, which may be a wrapper. ``position`` and ``size`` are those of the whole entry."""
 
     offset: int
     magic: int
@@ -80,7 +80,7 @@ class LegacyMessage(NamedTuple):
 
 
 def iter_messages(data: bytes | memoryview, whole: bool = False) -> Iterator[LegacyMessage]:
-    """Yield the messages of a set as they stand; wrappers stay closed, CRCs are not checked.
+    """Yield the messages of a set; wrappers are not opened, CRCs are not checked.
 
     :param whole: a message that is cut off is an error; otherwise it ends the iteration.
     :raises CorruptRecords: a message of another magic, or whose lengths do not fit.
@@ -152,12 +152,12 @@ class Inner:
     index_of_newest: int
 
     def __iter__(self) -> Iterator[LegacyMessage]:
-        """Yield the inner messages, with their offsets as they stand."""
+        """Yield the inner messages with their stored offsets."""
         return iter_messages(self.data, whole=True)
 
 
 def unwrap(message: LegacyMessage, limit_bytes: int = LIMIT_BYTES) -> Inner:
-    """Open a wrapper and check its messages, one after the other: none is kept.
+    """Open a wrapper and check its messages one by one, in constant memory.
 
     :raises CorruptRecords: it cannot be decompressed into *limit_bytes*, has no messages, a message that
         is cut off, is compressed again or has another magic, or a CRC that does not match.

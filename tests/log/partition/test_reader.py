@@ -90,6 +90,11 @@ class ReadTests(ReaderCase):
         self.assertEqual(self.read(0, ONE - 1), b"")
         self.assertEqual(self.read(0, ONE - 1, at_least_one=True), BATCHES[0])
 
+    def test_end_is_not_in_memory(self) -> None:
+        """Where the end of the last batch is not in memory the read is cut off at its limit."""
+        self.patch(type(self.segments[0]), "whole_until", lambda segment, position, limit: None)
+        self.assertEqual(self.read(0, ONE + 5), b"".join(BATCHES[:2])[: ONE + 5])
+
     def test_remembered(self) -> None:
         """Where a reader at the end goes on is known without a look at the file."""
         self.read(6)

@@ -25,7 +25,7 @@ def ended() -> None:
 
 
 class TimeLookupTests(SynchronousTestCase):
-    def log(self, times: list[int]) -> list[LogSegment]:
+    def log(self, times: list[int], interval: int = 0) -> list[LogSegment]:
         """Twins of segments of two batches of two records, with these times of records."""
         segments = []
         for first in range(0, len(times), 4):
@@ -33,7 +33,7 @@ class TimeLookupTests(SynchronousTestCase):
             for offset in range(first, min(first + 4, len(times)), 2):
                 values = [NOW_MS + time for time in times[offset : offset + 2]]
                 batches.append(stored([b"x"] * len(values), offset, values))
-            segment = make_segment(self.mktemp(), *batches, base_offset=first)
+            segment = make_segment(self.mktemp(), *batches, base_offset=first, interval=interval)
             segment.finish()
             segments.append(segment.twin())
         return segments
@@ -55,11 +55,11 @@ class TimeLookupTests(SynchronousTestCase):
         self.assertEqual(newest.timestamp - NOW_MS, max(time for _, time in rest))
 
     def test_damaged(self) -> None:
-        """A batch that may hold the record, and is damaged, is an error."""
-        segments = self.log([0, 1, 2, 3])
+        """A batch on the way that is damaged is an error: its own timestamp may be wrong."""
+        segments = self.log([0, 1, 2, 3], interval=1 << 20)
         with open(segments[0].path(".log"), "r+b") as file:
-            file.seek(-1, 2)
-            file.write(b"\xff")
+            file.seek(segments[0].position_of(2) - 2)  # a value, which only the checksum covers
+            file.write(b"y")
         self.assertRaises(CorruptRecords, time_lookup.first_at_or_after, segments, NOW_MS + 3, 0)
         segments[0].incomplete = True
         self.assertRaises(CorruptRecords, time_lookup.newest, segments, 0)

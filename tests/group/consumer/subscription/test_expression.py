@@ -1,204 +1,74 @@
-"""Regular expressions for topics: what is understood, what is refused, and that no expression costs much."""
+"""The parser of regular expressions: the tree of each construct, and what it rejects."""
 
 from __future__ import annotations
 
-import random
-import re
-
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.group.consumer.subscription import automaton
-from kafkatx.group.consumer.subscription.automaton import Expression
-from kafkatx.group.consumer.subscription.expression import ALPHABET, MOST_CHARACTERS, ExpressionError
-
-NAMES = (
-    *("a", "aa", "aaa", "b", "ab", "abc", "ABC", "aBc", "foo.bar", "fooxbar", "foo_bar", "foo-bar", "x-12"),
-    *("x-123", "x-1234", "-x", ".x", "bcbca", "c", "metrics.eu.1", "metrics.us.22", "__consumer_offsets"),
-    *("A.b", "1", "12", "z9_"),
-)
-
-SHARED = (
-    *("a.*", "(a|b)*c", "[^a-c]+", "\\w+-\\d{2,3}", "(?i:abc)", "(?i)ABC", "a{2}", "a{2,}", "a{0,1}", "a{1}"),
-    *(
-        "^a$",
-        "foo\\.bar",
-        "\\bfoo\\b.*",
-        "(?:a|bc)+d?",
-        "[a-]x?",
-        "a|",
-        "[\\w.-]+",
-        ".*-(x|y)?$",
-        "(?P<n>a)+",
-    ),
-    *(
-        "\\Afoo.*",
-        "\\D+",
-        "\\W?",
-        "[\\d]+",
-        "[^\\d]+",
-        "(a|a)*b",
-        "a*?b+?",
-        "metrics\\.(eu|us)\\..*",
-        "(a*)*b",
-    ),
-    *(
-        "((a|b){1,2}){2}",
-        "\\Bfoo",
-        "x\\-12",
-        "[a-z]+",
-        "[_.\\-]x",
-        "\\x61+",
-        ".+foo\\B.*",
-        "{a",
-        "(a{1,2}){2}",
-    ),
-    *("(?:)", "foo.\\bbar", "[A-Z].[a-z]"),
-)
-"""Those whose meaning Python's re and RE2 share."""
-
-BAD = (
-    *(
-        "(",
-        ")",
-        "a)",
-        "(a",
-        "[",
-        "[a",
-        "a**",
-        "a+*",
-        "*",
-        "+a",
-        "?a",
-        "a{2}{3}",
-        "a{3,2}",
-        "a{1001}",
-        "a{2}+",
-    ),
-    *("a{0,1001}", "(?=a)", "(?!a)", "(?<=a)b", "(?<!a)b", "(a)\\1", "\\1", "\\8", "\\", "[b-a]", "\\p{L}"),
-    *("(?i", "(?x)a", "(?P<n", "(?P<>a)", "(?'n'a)", "(?>a)", "(?P=n)", "\\k<n>", "\\xg", "\\x{}", "\\y"),
-    *("\\x{110000}", "[[:no:]]"),
+from kafkatx.group.consumer.subscription.expression import (
+    ALPHABET,
+    MOST_CHARACTERS,
+    MOST_DEPTH,
+    MOST_REPEATS,
+    Assert,
+    Chars,
+    Either,
+    ExpressionError,
+    Repeat,
+    Sequence,
+    parse,
 )
 
 
-@st.composite
-def expressions(draw: st.DrawFn) -> str:
-    """Expressions that re and RE2 understand alike."""
-    atoms = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "\\w", "\\d", "-", "\\."])
-    grown = st.recursive(
-        atoms,
-        lambda inner: st.one_of(
-            st.tuples(inner, inner).map("".join),
-            st.tuples(inner, inner).map("|".join).map("(?:{})".format),
-            st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{0,2}", "{1,}"])).map(
-                lambda pair: f"(?:{pair[0]}){pair[1]}"
-            ),
-        ),
-        max_leaves=8,
-    )
-    return draw(grown)
+def chars(text: str) -> Chars:
+    """Return the node of one character out of *text*."""
+    return Chars(frozenset(text))
 
 
-class MeaningTests(SynchronousTestCase):
-    def test_as_python(self) -> None:
-        """Whole names match as Python's fullmatch has it."""
-        for text in SHARED:
-            expected = {name for name in NAMES if re.fullmatch(text, name)}
-            self.assertEqual(Expression(text).among(NAMES), expected, text)
+class ParseTests(SynchronousTestCase):
+    def test_literals(self) -> None:
+        """Literals, the dot and classes are sets of characters; others than those of names are left out."""
+        self.assertEqual(parse("[a-c!]"), chars("abc"))
+        self.assertEqual(parse("."), Chars(ALPHABET))
+        self.assertEqual(parse("[^\\w.-]"), chars(""))
 
-    @given(expressions(), st.lists(st.text("ab.-1", max_size=8), max_size=20))
-    @settings(deadline=None, max_examples=200)
-    def test_as_python_at_random(self, text: str, names: list[str]) -> None:
-        """So do expressions that nobody thought of."""
-        expected = {name for name in names if re.fullmatch(text, name)}
-        self.assertEqual(Expression(text).among(names), expected)
+    def test_sequence(self) -> None:
+        """Neighbours follow each other."""
+        self.assertEqual(parse("ab"), Sequence((chars("a"), chars("b"))))
 
-    def test_as_re2(self) -> None:
-        """Where RE2 differs from Python it is followed."""
-        for text, matching in (
-            ("a{,2}", set()),
-            ("\\Qfoo.bar\\E", {"foo.bar"}),
-            ("\\Qfoo.bar", {"foo.bar"}),
-            ("(?<name>a)", {"a"}),
-            ("[[:alpha:]]+", {name for name in NAMES if name.isalpha()}),
-            ("[[:^alpha:]]+", {"1", "12"}),
-            ("[[:digit:]a]+", {"a", "aa", "aaa", "1", "12"}),
-            ("a\\z", {"a"}),
-            ("\\x{61}b", {"ab"}),
-            ("\\101\\.b", {"A.b"}),
-            ("(?i)a(?-i)b", {"ab"}),
-            ("(?i:a)B?c?", {"a", "aBc"}),
-            ("(?i)[a-c]+", {"a", "aa", "aaa", "b", "ab", "abc", "ABC", "aBc", "bcbca", "c"}),
-            ("\\s*a", {"a"}),
-            ("\\S", {"a", "b", "c", "1"}),
-            ("é|a", {"a"}),
-            ("(?s:.)", {"a", "b", "c", "1"}),
-            ("", set()),
-        ):
-            self.assertEqual(Expression(text).among(NAMES), matching, text)
+    def test_alternatives(self) -> None:
+        """A bar binds less than a sequence."""
+        self.assertEqual(parse("ab|c"), Either((Sequence((chars("a"), chars("b"))), chars("c"))))
 
-    def test_alphabet(self) -> None:
-        """The characters that are known are those of topics' names."""
-        self.assertEqual(len(ALPHABET), 65)
-        self.assertEqual(Expression(".").among(ALPHABET), ALPHABET)
+    def test_repeats(self) -> None:
+        """Each quantifier has its bounds, lazy or not."""
+        for text, bounds in (("*", (0, None)), ("+?", (1, None)), ("?", (0, 1)), ("{2,5}", (2, 5))):
+            self.assertEqual(parse(f"a{text}"), Repeat(chars("a"), *bounds))
+
+    def test_assertions(self) -> None:
+        """Assertions take no character."""
+        self.assertEqual(parse("\\b"), Assert("word"))
+        self.assertEqual(parse("^a"), Sequence((Assert("begin"), chars("a"))))
+
+    def test_case(self) -> None:
+        """The flag i holds to the end of its group."""
+        self.assertEqual(parse("(?i:a)b"), Sequence((chars("aA"), chars("b"))))
 
 
-class RefusedTests(SynchronousTestCase):
-    def test_bad(self) -> None:
-        """What is no expression, or not of RE2, is refused."""
-        for text in BAD:
-            self.assertRaises(ExpressionError, Expression, text)
+class RejectTests(SynchronousTestCase):
+    def test_unbalanced(self) -> None:
+        """Parentheses and brackets must be closed, and a quantifier needs something to repeat."""
+        for text in ("(a", "a)", "[a", "*", "a{2,1}", "\\"):
+            self.assertRaises(ExpressionError, parse, text)
 
-    def test_too_much(self) -> None:
-        """What is too long, too deep, or would have too many states is refused, at once."""
-        for text in (
-            "a" * (MOST_CHARACTERS + 1),
-            "(" * 1000,
-            "(" * 1000 + ")" * 1000,
-            "(a{1000}){1000}",
-            "((((a{100}){100}){100}){100}){100}",
-            "(((){1000}){1000}){1000}",
-        ):
-            self.assertRaises(ExpressionError, Expression, text)
+    def test_not_in_re2(self) -> None:
+        """Look-arounds and backreferences are errors, as in RE2."""
+        for text in ("(?=a)", "(?<!a)", "(a)\\1"):
+            self.assertRaises(ExpressionError, parse, text)
 
-    @given(st.text("ab.*+?()[]{}|\\^$12,-:iPQE<>=!&", max_size=30))
-    @settings(deadline=None, max_examples=500)
-    def test_any_text(self, text: str) -> None:
-        """Any text is an expression or an ExpressionError, and nothing else."""
-        try:
-            Expression(text).among(NAMES)
-        except ExpressionError:
-            return
-
-
-class CostTests(SynchronousTestCase):
-    def test_no_catastrophe(self) -> None:
-        """What takes a backtracking matcher for ever takes a few steps."""
-        for text in ("(a|a)*b", "(a*)*b", "(a+)+b", ".*.*.*.*.*.*.*x", "(.?){200}a{200}b"):
-            expression = Expression(text)
-            self.assertEqual(expression.among(["a" * 249]), frozenset(), text)
-            self.assertLess(expression._work, automaton.MOST_WORK / 2, text)
-
-    def test_many_names(self) -> None:
-        """Ten thousand names cost hardly more than one."""
-        expression = Expression("metrics-.*-(eu|us)")
-        names = [f"metrics-{number}-eu" for number in range(10_000)]
-        self.assertEqual(len(expression.among(names)), 10_000)
-        self.assertLess(expression._work, 10_000)
-
-    def test_too_much_work(self) -> None:
-        """An expression with very many ways is given up, not worked on; the next list begins anew."""
-        expression = Expression("(.{0,100}a.{0,50}){1,3}")
-        generator = random.Random(1)
-        names = ["".join(generator.choices("ab", k=249)) for _ in range(2000)]
-        self.assertRaises(ExpressionError, expression.among, names)
-        self.assertEqual(expression.among(["ba"]), {"ba"})
-
-    def test_memory(self) -> None:
-        """What is remembered is bounded."""
-        self.patch(automaton, "MOST_KNOWN", 10)
-        expression = Expression("(a|b|c)*[ab].{3}")
-        names = ["abcab", "cccca", "acccc", "bbbbbbb", "abc"]
-        self.assertEqual(expression.among(names), {"abcab", "bbbbbbb"})
-        self.assertLessEqual(len(expression._known), 10)
+    def test_limits(self) -> None:
+        """Length, depth and repetition are bounded, up to and including their limits."""
+        parse("a" * MOST_CHARACTERS)
+        self.assertRaises(ExpressionError, parse, "a" * (MOST_CHARACTERS + 1))
+        parse(f"a{{{MOST_REPEATS}}}")
+        self.assertRaises(ExpressionError, parse, f"a{{{MOST_REPEATS + 1}}}")
+        self.assertRaises(ExpressionError, parse, "(" * (MOST_DEPTH + 2) + ")" * (MOST_DEPTH + 2))

@@ -1,0 +1,30 @@
+"""Names that only Apache Kafka has: none is ours, and what would be unsafe to ignore is refused."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.config.table import broker
+from kafkatx.config.table.kafka_only import NAMES, PREFIXES, check_safe, is_kafka_only
+from kafkatx.errors import SettingError
+
+
+class KafkaOnlyTests(SynchronousTestCase):
+    def test_names(self) -> None:
+        """Whole names and names with a known prefix are Kafka's."""
+        for name in ("zookeeper.connect", "process.roles", "listener.name.x.ssl.key", "confluent.any"):
+            self.assertTrue(is_kafka_only(name), name)
+        for name in ("zookeeper.connects", "listener.name", "num.partitions"):
+            self.assertFalse(is_kafka_only(name), name)
+
+    def test_none_is_ours(self) -> None:
+        """A name that kafkatx honours is not in this table."""
+        for setting in broker.SETTINGS.values():
+            for name in (setting.name, *setting.aliases):
+                self.assertFalse(name in NAMES or name.startswith(PREFIXES), name)
+
+    def test_authorizer(self) -> None:
+        """An authorizer is refused; an empty line for it is none."""
+        self.assertRaises(SettingError, check_safe, {"authorizer.class.name": "kafka.Authorizer"})
+        check_safe({"authorizer.class.name": " "})
+        check_safe({})

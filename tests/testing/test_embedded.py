@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
-import sys
 import threading
 from typing import Literal
 
@@ -158,67 +156,5 @@ class ThreadBrokerTests(SynchronousTestCase):
             self.assertEqual(os.listdir(broker.data_dir or ""), [])
 
 
-class ThreadOnlyTests(SynchronousTestCase):
-    def test_leaves_no_thread(self) -> None:
-        """A stopped broker leaves no thread behind."""
-        before = threading.active_count()
-        for _ in range(3):
-            with EmbeddedBroker() as broker:
-                create_topic(broker)
-        self.assertEqual(threading.active_count(), before)
-
-    def test_leaves_few_files(self) -> None:
-        """Brokers that come and go do not use up the files of the process."""
-        counts = []
-        for _ in range(6):
-            with EmbeddedBroker() as broker:
-                create_topic(broker)
-            gc.collect()
-            counts.append(len(os.listdir("/proc/self/fd")))
-        self.assertLessEqual(counts[-1], counts[1])
-
-    def test_kill(self) -> None:
-        """A broker in a thread cannot be killed, and says so."""
-        with EmbeddedBroker() as broker:
-            self.assertRaisesRegex(RuntimeError, "process", broker.kill)
-
-
 class ProcessTests(ThreadBrokerTests):
     run_in = "process"
-
-    def test_pid(self) -> None:
-        """The process runs while the broker does."""
-        with self.make() as broker:
-            pid = broker.pid or 0
-            os.kill(pid, 0)
-        self.assertRaises(ProcessLookupError, os.kill, pid, 0)
-
-    def test_kill(self) -> None:
-        """After a kill the same broker starts again, with what it had."""
-        broker = self.make()
-        broker.start()
-        create_topic(broker)
-        broker.kill()
-        self.assertRaises(ConnectionRefusedError, RawClient, broker.bootstrap)
-        broker.start()
-        self.assertEqual(topics(broker), ["t"])
-        self.assertIn("no clean shutdown", broker.output())
-
-    def test_no_reason(self) -> None:
-        """A broker that ends without giving a reason fails with its status and the last lines of its log."""
-        program = os.path.abspath(self.mktemp())
-        with open(program, "w") as file:
-            file.write("#!/bin/sh\nseq 20\nexit 3\n")
-        os.chmod(program, 0o755)
-        self.patch(sys, "executable", program)
-        error = self.assertRaises(BrokerDidNotStart, self.make().start)
-        lines = "\n".join(map(str, range(11, 21)))
-        self.assertEqual(str(error), f"the broker ended with status 3; the last lines of its log:\n{lines}\n")
-
-    def test_stop_is_clean(self) -> None:
-        """Stopping leaves the marker of a clean shutdown, and the last words say so."""
-        data_dir = os.path.abspath(self.mktemp())
-        broker = self.make(data_dir=data_dir).start()
-        broker.stop()
-        self.assertIn(".kafka_cleanshutdown", os.listdir(data_dir))
-        self.assertIn("every log is flushed", broker.output())

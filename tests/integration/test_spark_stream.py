@@ -274,4 +274,6 @@ class ErrorTests(StreamTestCase):
         """Return the message from loading or from running it."""
         from pyspark.errors import PySparkException
 
-        return str(self.assertRaises(PySparkException, lambda: self.run_query(self.stream(**options))))
+        said = str(self.assertRaises(PySparkException, lambda: self.run_query(self.stream(**options))))
+        self.assertNotIn("Traceback", said)
+        return said

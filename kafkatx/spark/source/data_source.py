@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
     from kafkatx.spark.sink.writers import BatchTopicWriter, RowStreamTopicWriter, StreamTopicWriter
-    from kafkatx.spark.source.stream_reader import TopicStreamReader
+    from kafkatx.spark.source.stream_reader import RefusedStreamReader, TopicStreamReader
 
 NAME = "kafkatx"
 
@@ -84,13 +84,19 @@ class KafkaSource(DataSource):  # type: ignore[misc]  # pyspark is not type-chec
         _check_schema(schema, options)
         return TopicReader(options)
 
-    @one_sentence()
-    def streamReader(self, schema: StructType) -> TopicStreamReader:
-        """Return a reader of what the options select, batch after batch; raises as :meth:`reader`."""
-        from kafkatx.spark.source.stream_reader import TopicStreamReader
+    def streamReader(self, schema: StructType) -> TopicStreamReader | RefusedStreamReader:
+        """Return a reader of what the options select, batch after batch.
 
-        options = parse_stream(self.options)
-        _check_schema(schema, options)
+        Where :meth:`reader` would raise, the error comes with the reader's first call: Spark loses an error
+        that is raised here, as it then stops a reader that it does not have.
+        """
+        from kafkatx.spark.source.stream_reader import RefusedStreamReader, TopicStreamReader
+
+        try:
+            options = parse_stream(self.options)
+            _check_schema(schema, options)
+        except SettingError as error:
+            return RefusedStreamReader(error)
         return TopicStreamReader(options)
 
     @one_sentence()

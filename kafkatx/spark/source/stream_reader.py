@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceStreamReader
 
+from kafkatx.errors import SettingError
 from kafkatx.spark.one_sentence import one_sentence
 from kafkatx.spark.options.limits import Limits
 from kafkatx.spark.options.options import SourceOptions
@@ -131,6 +132,35 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  #
         """Close the connections."""
         if self._logs is not None:
             self._logs.close()
+
+
+class RefusedStreamReader(DataSourceStreamReader):  # type: ignore[misc]
+    """The reader of a stream whose options are wrong: each call for offsets raises the error."""
+
+    def __init__(self, error: SettingError) -> None:
+        self._error = error
+
+    @one_sentence()
+    def initialOffset(self) -> Offset:
+        """Raise the error."""
+        raise self._error
+
+    @one_sentence()
+    def latestOffset(self) -> Offset:
+        """Raise the error."""
+        raise self._error
+
+    @one_sentence()
+    def partitions(self, start: Offset, end: Offset) -> list[TopicRange]:
+        """Raise the error."""
+        raise self._error
+
+    def read(self, partition: TopicRange) -> Iterator[RecordBatch]:
+        """Raise the error."""
+        raise self._error
+
+    def stop(self) -> None:
+        """Do nothing: nothing was opened."""
 
 
 def _begin(start: Offset, carried: Positions | None) -> Positions:

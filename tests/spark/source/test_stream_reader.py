@@ -180,10 +180,14 @@ class ReaderTests(StreamingTestCase):
 
     def test_options(self) -> None:
         """Options of batches, and a schema of the user's own, are refused."""
-        self.assertRaises(SettingError, reader, endingOffsets="latest")
+        self.assertRaises(SettingError, reader(endingOffsets="latest").initialOffset)
         own = StructType([StructField("value", StringType())])
         source = KafkaSource(CaseInsensitiveDict({"kafka.bootstrap.servers": "h:1", "subscribe": "t"}))
-        self.assertIn("fixed schema", str(self.assertRaises(SettingError, source.streamReader, own)))
+        refused = source.streamReader(own)
+        calls = (refused.initialOffset, refused.latestOffset, lambda: refused.partitions({}, {}))
+        for call in calls:
+            self.assertIn("fixed schema", str(self.assertRaises(SettingError, call)))
+        refused.stop()
 
     def test_connections(self) -> None:
         """One cluster is used for as long as the query runs, and closed when it ends."""

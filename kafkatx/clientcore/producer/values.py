@@ -25,8 +25,7 @@ class RecordMetadata(NamedTuple):
     """The place of a record in the log.
 
     ``offset`` is -1 if it is not known: with acks=0, or after an old broker's reply to a duplicate.
-    ``timestamp_ms`` is the broker's if the topic has ``message.timestamp.type=LogAppendTime``, else the
-    record's.
+    ``timestamp_ms`` is the broker's with ``message.timestamp.type=LogAppendTime``, else the record's.
     """
 
     topic: str

@@ -84,6 +84,7 @@ class Fetcher:
         are held at a time.
     :param retry_timeout_s: time limit for errors in a row, and for reaching an end beyond the log; the
         cluster's ``timeout_s`` if None.
+    :param idle_s: stop after this long without a record, although brokers answer; None: never.
     """
 
     def __init__(

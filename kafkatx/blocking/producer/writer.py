@@ -123,10 +123,11 @@ class Writer:
         """Add one record; send its batch if full, after earlier ones if necessary.
 
         :param timestamp_ms: the time of the call if None.
+        :raises TypeError: the key or value is not bytes.
         :raises ProduceFailed: a batch was rejected or not delivered in time; nothing more can be sent.
         """
         if key is not None and key.__class__ is not bytes:
-            key = checked_bytes("key", key)  # before a partitioner gets it
+            key = checked_bytes("key", key)  # the partitioner needs bytes
         if partition is None:
             alone = self._partitions == 1 and not self._custom_partitioner
             partition = 0 if alone else self._partitioner.partition(self.topic, key, self._partitions)
@@ -158,7 +159,7 @@ class Writer:
         try:
             pieces = list(split_to_fit(values, self._max_batch_bytes()))
         except TypeError:
-            checked_values(values)  # names what is wrong
+            checked_values(values)  # raises an error that names the wrong value
             raise
         for piece, _ in pieces:
             target = partition

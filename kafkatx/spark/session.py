@@ -132,13 +132,13 @@ def is_local(master: str) -> bool:
 def _choose_python(master: str) -> None:
     """Set the Python that Spark starts: workers need the driver's version.
 
-    Data sources run on the driver's machine, with ``PYSPARK_DRIVER_PYTHON``, as far as they do not read or
-    write. Where Python is on a cluster's machines is the user's to say, by ``PYSPARK_PYTHON``.
+    Spark starts data sources with ``PYSPARK_DRIVER_PYTHON``, other workers with ``PYSPARK_PYTHON``. Of a
+    cluster both stay what its machines have: the user says where that is.
     """
-    os.environ["PYSPARK_DRIVER_PYTHON"] = script = worker_python()
     if is_local(master):
-        os.environ["PYSPARK_PYTHON"] = script
+        os.environ["PYSPARK_DRIVER_PYTHON"] = os.environ["PYSPARK_PYTHON"] = worker_python()
     else:
+        os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 

@@ -1,4 +1,4 @@
-"""The Python that Spark starts on the driver's machine. Touches the file system: one temporary directory.
+"""The Python that a local Spark starts its workers with. Touches the file system: one temporary directory.
 
 Spark gives the process of a stream's reader 10 s to connect, and no setting changes that. The process
 connects after it has imported PySpark, and Spark puts ``pyspark.zip`` first on its ``PYTHONPATH``, so that
@@ -31,7 +31,7 @@ exec {python} "$@"
 
 
 def worker_python() -> str:
-    """Return the path of an executable for ``PYSPARK_DRIVER_PYTHON``, and a local Spark's ``PYSPARK_PYTHON``.
+    """Return the path of a local Spark's ``PYSPARK_PYTHON`` and ``PYSPARK_DRIVER_PYTHON``.
 
     It is a script in a directory that lasts as long as this process, as its JVM does; or ``sys.executable``
     where a script cannot help: PySpark is in a zip file, or the temporary directory allows no scripts.

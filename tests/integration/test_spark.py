@@ -66,7 +66,9 @@ class SparkTestCase(SynchronousTestCase):
         """Return the message of a query that cannot be run."""
         from pyspark.errors import PySparkException
 
-        return str(self.assertRaises(PySparkException, lambda: self.load(**options).collect()))
+        said = str(self.assertRaises(PySparkException, lambda: self.load(**options).collect()))
+        self.assertNotIn("Traceback", said)
+        return said
 
 
 class ColumnTests(SparkTestCase):

@@ -14,7 +14,15 @@ from py4j.protocol import Py4JError
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
-from kafkatx.spark.session import _stop, check_java, check_pyspark, java_version, session_settings
+from kafkatx.spark.session import (
+    _choose_python,
+    _stop,
+    check_java,
+    check_pyspark,
+    java_version,
+    session_settings,
+)
+from kafkatx.spark.worker_python import worker_python
 
 
 class JavaVersionTests(SynchronousTestCase):
@@ -120,3 +128,23 @@ class SettingsTests(SynchronousTestCase):
         self.assertNotIn("spark.driver.host", settings)
         self.assertNotIn("spark.driver.bindAddress", settings)
         self.assertEqual(settings["spark.sql.session.timeZone"], "UTC")
+
+
+class ChoosePythonTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Have an environment of this test's own."""
+        self.environment: dict[str, str] = {}
+        self.patch(os, "environ", self.environment)
+
+    def test_local(self) -> None:
+        """A Spark of one process starts data sources and workers by the script that connects first."""
+        _choose_python("local[2]")
+        script = worker_python()
+        self.assertEqual(self.environment, {"PYSPARK_DRIVER_PYTHON": script, "PYSPARK_PYTHON": script})
+
+    def test_cluster(self) -> None:
+        """A cluster's machines have no script of this one; the user says where Python is."""
+        self.environment["PYSPARK_PYTHON"] = "/opt/python"
+        _choose_python("spark://head:7077")
+        expected = {"PYSPARK_DRIVER_PYTHON": sys.executable, "PYSPARK_PYTHON": "/opt/python"}
+        self.assertEqual(self.environment, expected)

@@ -1,0 +1,1 @@
+"""Tests of ``kafkatx.interfaces``: what comes with kafkatx provides them."""

@@ -67,7 +67,7 @@ class ColdFiles(QuickFiles):
     # --- the page cache
 
     def has(self, file: SharedFile, position: int, size: int) -> bool:
-        """Whether a part of a file is in memory."""
+        """Return True if a part of a file is in memory."""
         return self._blocks.issuperset(_blocks(file, position, size))
 
     def _read(self, file: SharedFile, position: int, size: int) -> None:
@@ -83,7 +83,7 @@ class ColdFiles(QuickFiles):
         return super().open(path, *flags)
 
     def writev(self, file: SharedFile, buffers: Buffers, position: int, size: int) -> None:
-        """What is written is in memory."""
+        """Count written bytes as being in memory."""
         super().writev(file, buffers, position, size)
         self._blocks.update(_blocks(file, position, size))
 
@@ -100,7 +100,7 @@ class ColdFiles(QuickFiles):
         return super().read(path)
 
     def is_cached(self, file: SharedFile, position: int, size: int) -> bool:
-        """Whether a part of a file is in memory."""
+        """Return True if a part of a file is in memory."""
         return self.has(file, position, size)
 
     def load(self, file: SharedFile, position: int, size: int, ahead: int) -> None:
@@ -110,7 +110,7 @@ class ColdFiles(QuickFiles):
 
 
 class _Cached:
-    """What is in memory of the files."""
+    """The parts of the files that are in memory."""
 
     def __init__(self, files: ColdFiles) -> None:
         self._files = files

@@ -51,7 +51,7 @@ class FileNode:
         self.dirty.clear()
 
     def survivor(self, random: Random) -> bytes:
-        """What is there after a power cut."""
+        """Return the files after a power cut."""
         old, new = len(self.durable), len(self.data)
         size = random.choice((old, new, random.randint(min(old, new), max(old, new))))
         content = bytearray(self.durable[:size].ljust(size, b"\0"))
@@ -139,7 +139,7 @@ class PowerCutFiles(Files):
 
     @property
     def dead(self) -> bool:
-        """Whether the power is gone."""
+        """True if the power is gone."""
         return self._survivors is not None
 
     def cut(self) -> None:
@@ -289,7 +289,7 @@ class _Noted(SharedFile):
 
 
 def _load(root: str) -> DirNode:
-    """What is in a directory, all of it synced."""
+    """Return the content of a directory, all of it synced."""
     node = DirNode()
     for entry in os.scandir(root):
         if entry.is_dir():

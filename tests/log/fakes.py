@@ -1,4 +1,4 @@
-"""What the tests of the log share: settings, stores that open at once, files that fail."""
+"""Shared by the tests of the log: settings, stores that open at once, files that fail."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def memory_store(clock: IReactorTime) -> MemoryLogStore:
 
 
 def crash(store: FileLogStore) -> None:
-    """What kill -9 does: the descriptors are closed, the lock with them, and nothing is written."""
+    """Crash a store as kill -9 does: its descriptors are closed, with them the lock; nothing is written."""
     for log_dir in store._log_dirs:
         log_dir.files.unlock()
     store._entries.clear()

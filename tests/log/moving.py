@@ -1,4 +1,4 @@
-"""What the tests of moves share: a store with two dirs, one log, and copying that works step by step."""
+"""Shared by the tests of moves: a store with two dirs, one log, and copying that works step by step."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class MoverCase(StoreCase, SynchronousTestCase):
         return store
 
     def restart(self) -> None:
-        """What kill -9 and another start do."""
+        """Crash and start again."""
         crash(self.store)
         self.store = self.reopened()
         self.log = self.store.logs[T0]
@@ -96,7 +96,7 @@ class MoverCase(StoreCase, SynchronousTestCase):
         self.store.relocate(T0, self.dirs[to])
 
     def finish(self, steps: int = 10_000) -> None:
-        """Let the copying come to its end."""
+        """Finish the copying."""
         self.copying.work(steps)
 
     def check_content(self) -> None:

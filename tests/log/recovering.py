@@ -1,4 +1,4 @@
-"""What the tests of recovery share: a log that is filled, closed or crashed, damaged and opened again."""
+"""Shared by the tests of recovery: a log that is filled, closed or crashed, damaged and opened again."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class RecoveryCase(StoreCase):
         return str(store.unavailable[TP])
 
     def contents(self) -> dict[str, bytes]:
-        """What is in the ``.log`` files, and in those that were kept."""
+        """Return the content of the ``.log`` files, and of those that were kept."""
         return {name: self.read_file(name) for name in os.listdir(self.file("")) if ".log" in name}
 
     def check_kept(self, before: dict[str, bytes]) -> None:

@@ -26,7 +26,7 @@ def stored(
 
 
 def info(data: bytes) -> BatchInfo:
-    """What the indexes must know of a batch."""
+    """Return the facts about a batch for the indexes."""
     base_offset, delta, newest = *struct.unpack_from(">q", data, 0), *struct.unpack_from(">i8xq", data, 23)
     return BatchInfo(len(data), base_offset, base_offset + delta, newest)
 

@@ -99,7 +99,7 @@ class BatchLogTests(SynchronousTestCase):
         self.assertEqual(log.size_bytes, sum(map(len, self.storage.batches.values())))
 
     def test_failed_write(self) -> None:
-        """What the storage refuses is not in the log, and its offsets are assigned again."""
+        """Batches that the storage refuses are not in the log, and their offsets are assigned again."""
         self.storage.error = OSError("full")
         self.assertEqual(self.log.append(batch([b"x"]), 0, NOW_MS, True).error, 0)
         self.assertRaises(OSError, self.log.write)

@@ -31,7 +31,7 @@ class LastingBatches(MemoryBatches):
         self.deleted: list[TopicPartition] = []
 
     def open(self) -> Sequence[FoundLog]:
-        """What an earlier process left."""
+        """The batches of an earlier process."""
         return self.found
 
     def storage(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> Any:

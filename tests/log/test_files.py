@@ -32,7 +32,7 @@ class FilesTests(SynchronousTestCase):
         self.assertEqual(self.files.pread(file, 1, 100), b"")
 
     def test_partial_writes(self) -> None:
-        """Whatever the kernel takes at a time, in the end all is in the file."""
+        """All bytes are in the file, however few the kernel takes at a time."""
         real = os.pwrite
 
         def some(fd: int, buffers: list[bytes], position: int) -> int:
@@ -52,7 +52,7 @@ class FilesTests(SynchronousTestCase):
         self.assertEqual(error.errno, errno.EIO)
 
     def test_platform_without_pwritev(self) -> None:
-        """Where there is no pwritev, seek and writev do the same."""
+        """Without pwritev, seek and writev do the same."""
         file = self.files.create(self.path)
         with mock.patch.object(module, "_pwritev", module._seek_and_writev):
             self.files.writev(file, [b"x"] * 3000, 5, 3000)
@@ -69,7 +69,7 @@ class FilesTests(SynchronousTestCase):
         self.assertEqual(self.files.read(self.path), b"new")
 
     def test_missing(self) -> None:
-        """What is not there has no content and no size, and is as good as removed."""
+        """A missing file has no content and no size, and can be removed."""
         self.assertIsNone(self.files.read(self.path))
         self.assertEqual(self.files.size(self.path), 0)
         self.files.unlink(self.path)

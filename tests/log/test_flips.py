@@ -132,7 +132,7 @@ class FlipTests(SynchronousTestCase):
                 self.assertEqual(whole, data, what)
 
     def fetched(self, log: FileLog, offset: int, max_bytes: int) -> list[tuple[int, bytes | None]] | None:
-        """What a client gets for a fetch; None for an error."""
+        """Return a client's answer to a fetch; None for an error."""
         try:
             log.warm(offset, max_bytes)
             records: Any = log.read(offset, max_bytes, log.log_end_offset, True)
@@ -172,7 +172,7 @@ class FlipTests(SynchronousTestCase):
             self.assertEqual(found[:2], (end - 1, NOW_MS + STEP_MS * (end - 1)), what)
 
     def answer(self, search: Deferred[Any]) -> Any:
-        """What was found; the class of the error if it is one."""
+        """Return the result, or the class of the error."""
         answers: list[Any] = []
         search.addCallbacks(answers.append, lambda failure: answers.append(failure.trap(CorruptRecords)))
         return answers[0]

@@ -19,7 +19,7 @@ class GroupCommitTests(SynchronousTestCase):
         return self.begun[-1]
 
     def test_alone(self) -> None:
-        """Who asks alone is answered by a commit of their own."""
+        """A single caller gets a commit of its own."""
         waiting = self.commit.join()
         self.assertTrue(self.commit.is_running)
         self.begun[0].callback(7)
@@ -39,7 +39,7 @@ class GroupCommitTests(SynchronousTestCase):
         self.assertEqual(len(self.begun), 2)
 
     def test_covered(self) -> None:
-        """Who needs no more than the commit under way brings is answered by it."""
+        """A caller that the commit under way covers waits for that one."""
         both = [self.commit.join(), self.commit.join(covered=True)]
         self.begun[0].callback(1)
         self.assertEqual([self.successResultOf(waiting) for waiting in both], [1, 1])
@@ -55,7 +55,7 @@ class GroupCommitTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(second), 2)
 
     def test_asked_again_when_told(self) -> None:
-        """Who is told may ask again at once; that is a commit later than those that waited before."""
+        """A callback may ask again at once, and gets a later commit than those that waited before."""
         first, second = self.commit.join(), self.commit.join()
         again = first.addCallback(lambda _: self.commit.join())
         self.begun[0].callback(1)

@@ -51,7 +51,7 @@ class LeaderEpochsTests(SynchronousTestCase):
 
 class EpochEvidenceTests(SynchronousTestCase):
     def entries(self, epochs: str, checkpoint: str = "") -> list[tuple[int, int]]:
-        """What batches of these epochs, one per offset, say; the checkpoint is written alike."""
+        """Return the entries of batches of these epochs, one per offset; the checkpoint is written alike."""
         evidence, known = EpochEvidence(), LeaderEpochCache()
         for offset, digit in enumerate(epochs):
             evidence.note(int(digit), offset)

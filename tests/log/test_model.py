@@ -61,7 +61,7 @@ class LogMachine(RuleBasedStateMachine):
         self.log: Any = None
 
     def result(self, deferred: Deferred[Any]) -> Any:
-        """What a Deferred fired with."""
+        """Return the result of a Deferred."""
         found: list[Any] = []
         deferred.addCallback(found.append)
         deferred.addErrback(lambda failure: failure.raiseException())
@@ -121,7 +121,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule()
     def new_leader(self) -> None:
-        """What is appended next has another epoch."""
+        """Begin another leader epoch."""
         self.epoch += 1
 
     @rule()
@@ -152,7 +152,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule(cut_files=st.integers(0, 3000))
     def retain(self, cut_files: int) -> None:
-        """Let old segments go by size."""
+        """Run retention by size."""
         self.log.configure(attrs.evolve(self.config, retention_bytes=cut_files, retention_ms=-1))
         self.log.retain(NOW_MS)
         assert self.log.log_start_offset >= self.start

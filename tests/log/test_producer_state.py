@@ -166,11 +166,11 @@ class SnapshotTests(SynchronousTestCase):
         )
     )
     def test_round_trip(self, states: dict[int, ProducerState]) -> None:
-        """What was written is read back, the last batch of each producer."""
+        """A snapshot is read back as it was written, the last batch of each producer."""
         self.assertEqual(decode_snapshot(encode_snapshot(states)), states)
 
     def test_damaged(self) -> None:
-        """Whatever byte is wrong or missing, it is no snapshot."""
+        """A snapshot with any byte wrong or missing is refused."""
         data = encode_snapshot(with_batches((0, 1)).states)
         for end in range(len(data)):
             self.assertRaises(SnapshotDamaged, decode_snapshot, data[:end])
@@ -181,7 +181,7 @@ class SnapshotTests(SynchronousTestCase):
 
 
 class OldestTests(SynchronousTestCase):
-    """Who is forgotten first."""
+    """The order in which producers are forgotten."""
 
     def test_order(self) -> None:
         """Those that wrote last stay, whenever they came; of few one goes, of many a twentieth."""

@@ -44,7 +44,7 @@ class KeepAllContractTests(RetentionPolicyContract, SynchronousTestCase):
 
 
 class RetentionTests(SynchronousTestCase):
-    """How many of the segments may go."""
+    """Return the number of segments that may go."""
 
     def test_interface(self) -> None:
         """Every policy provides IRetentionPolicy, and every built-in one is found by its name."""
@@ -74,7 +74,7 @@ class RetentionTests(SynchronousTestCase):
             self.assertEqual(found, count, retention_bytes)
 
     def test_both(self) -> None:
-        """What is too old goes, then what is too much of the rest."""
+        """Segments that are too old go, then the oldest of the rest by size."""
         config = LogConfig(retention_ms=500, retention_bytes=150)
         self.assertEqual(TimeAndSizeRetention().expired(SEGMENTS, config, 1501), 2)
         config = LogConfig(retention_ms=500, retention_bytes=300)

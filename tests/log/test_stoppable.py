@@ -1,4 +1,4 @@
-"""Work in a worker that ends when nobody waits for it any more."""
+"""Tests of kafkatx.log.stoppable: work in a worker that ends when it is cancelled."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class StoppableTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(run_stoppable(execute, lambda _: 5)), 5)
 
     def test_failure(self) -> None:
-        """What the work raises comes."""
+        """The caller gets the error of the work."""
         self.failureResultOf(run_stoppable(execute, lambda _: 1 // 0), ZeroDivisionError)
 
     def test_not_begun(self) -> None:
-        """Work that nobody waits for any more does not begin."""
+        """Work that was cancelled does not begin."""
         held = Held()
         begun: list[Stop] = []
         done = run_stoppable(held("any"), begun.append)
@@ -29,7 +29,7 @@ class StoppableTests(SynchronousTestCase):
         self.assertEqual(begun, [])
 
     def test_ends_at_its_next_step(self) -> None:
-        """Work under way ends at the next step, and its end is nobody's failure."""
+        """Work under way ends at its next step, without an unhandled failure."""
         steps: list[int] = []
         waiting: list[Deferred[None]] = []
 

@@ -1,4 +1,4 @@
-"""What the tests of the record formats draw from, and what they share."""
+"""Hypothesis strategies and helpers of the tests of record formats."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def of_payload(data: bytes, count: int, delta: int | None = None) -> memoryview:
 
 
 class Columns:
-    """What read_columns appends to."""
+    """The lists that read_columns appends to."""
 
     def __init__(self) -> None:
         self.offsets: list[int] = []

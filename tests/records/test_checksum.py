@@ -39,12 +39,12 @@ class Crc32cTests(SynchronousTestCase):
         check()
 
     def test_without_the_wheel(self) -> None:
-        """Where the crc32c wheel cannot be imported, crcmod takes its place."""
+        """Without the crc32c wheel crcmod is used."""
         with mock.patch.dict(sys.modules, {"crc32c": None}):
             chosen = checksum._fastest()
         self.assertIn("portable", chosen.__qualname__)
         self.assertEqual(chosen(b"123456789"), 0xE3069283)
 
     def test_with_the_wheel(self) -> None:
-        """Where the wheel is there, it is used."""
+        """The wheel is used if it can be imported."""
         self.assertEqual(checksum.crc32c.__module__.partition(".")[0], "crc32c")

@@ -100,6 +100,6 @@ class HeaderChecksumTests(SynchronousTestCase):
         self.assertEqual(mended[14], compressed_frames.xxh32(frame[4:14]) >> 8 & 0xFF)
 
     def test_no_frame(self) -> None:
-        """What is no frame, or ends within the header, is left as it is."""
+        """Bytes that are no frame, or end within the header, are left as they are."""
         for data in (b"", b"\x04\x22\x4d\x18", b"garbage bytes", b"\x04\x22\x4d\x18\x68\x40\0\0\0\0"):
             self.assertIs(compressed_frames.with_header_checksum(data, whole_header=True), data)

@@ -83,7 +83,7 @@ class RoundTripTests(SynchronousTestCase):
 
 
 class ForeignTests(SynchronousTestCase):
-    """What other clients write."""
+    """Frames of other clients."""
 
     def test_gzip_members(self) -> None:
         """Several gzip members are read as one."""
@@ -150,7 +150,7 @@ class BadInputTests(SynchronousTestCase):
         self.assertLess(peak, 1 << 20)
 
     def test_too_large_or_corrupt(self) -> None:
-        """What is larger than allowed is told apart from what is wrong."""
+        """Content that is larger than allowed is told apart from damaged content."""
         for codec in PACKED:
             packed = compress(codec, TEXT)
             self.assertRaises(InflatedTooLarge, decompress, codec, packed, len(TEXT) - 1)

@@ -90,7 +90,7 @@ class BatchesTests(SynchronousTestCase):
 
 
 class IterAnyTests(SynchronousTestCase):
-    """What a consumer reads."""
+    """Records as a consumer reads them."""
 
     def test_mixed(self) -> None:
         """Records of all formats come in order; control batches are left out."""
@@ -187,7 +187,7 @@ class DownConvertTests(SynchronousTestCase):
             self.assertEqual(len(list(iter_any(down_convert(data, 1, 0, max_bytes)))), count)
 
     def test_large_inside(self) -> None:
-        """Of a batch that is large inside a part comes at a time; all of its records come, each once."""
+        """A batch with much content is converted in parts; each of its records comes once."""
         records = [Record(number, 5, None, bytes(100_000), []) for number in range(30)]
         for codec in (Codec.GZIP, Codec.LZ4):
             for data in (built(records, codec), build(records, 1, codec, 0)):
@@ -201,7 +201,7 @@ class DownConvertTests(SynchronousTestCase):
                 self.assertEqual(found, list(range(30)))
 
     def test_all_together(self) -> None:
-        """What all batches inflate to is bounded, too: those that come later are left for the next fetch."""
+        """The decompressed size of all batches is bounded, too: later ones are left for the next fetch."""
         one = [Record(0, 5, None, bytes(900_000), [])]
         data = b"".join(built(one, Codec.GZIP, base_offset) for base_offset in range(20))
         part = down_convert(data, 1, 0, 1 << 20, 2_000_000)
@@ -278,7 +278,7 @@ class RecompressTests(SynchronousTestCase):
         self.assertEqual(header.codec, after)
 
     def test_refused(self) -> None:
-        """What is cut off, too large or of another magic is corrupt."""
+        """A batch that is cut off, too large or of another magic is corrupt."""
         batch = built(SAMPLE, Codec.GZIP)
         for size in range(len(batch)):
             self.assertRaises(CorruptRecords, recompress, batch[:size], Codec.LZ4)

@@ -25,7 +25,7 @@ from tests.records.strategies import SAMPLE, built, moved, quick, record_lists
 
 
 def read(reader: Callable[[bytes], Any], data: bytes) -> Iterator[Record]:
-    """What the other implementation sees in the data, its checksums looked at."""
+    """Read the data with the other implementation, which checks the checksums."""
     found = reader(data)
     while (batch := found.next_batch()) is not None:
         if not batch.validate_crc():
@@ -36,7 +36,7 @@ def read(reader: Callable[[bytes], Any], data: bytes) -> Iterator[Record]:
 
 
 def written(builder: Any, records: list[Record]) -> bytes:
-    """What the other implementation makes of records, offsets from 0 on."""
+    """Build a batch with the other implementation, offsets from 0 on."""
     for offset, record in enumerate(records):
         builder.append(offset, record.timestamp, record.key, record.value, record.headers)
     return bytes(builder.build())

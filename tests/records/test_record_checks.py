@@ -24,7 +24,7 @@ class FramingTests(SynchronousTestCase):
     @quick
     @given(record_lists())
     def test_sound(self, records: list[Record]) -> None:
-        """What a producer builds passes, but not with another count."""
+        """A producer's batch passes, but not with another count."""
         data = built(records)[HEADER_BYTES:]
         check_fields(data, len(records))
         for count in (len(records) - 1, len(records) + 1):
@@ -34,7 +34,7 @@ class FramingTests(SynchronousTestCase):
     @quick
     @given(record_lists(), st.data())
     def test_as_a_consumer(self, records: list[Record], data: st.DataObject) -> None:
-        """Whatever is wrong with the bytes, what check_fields lets through a consumer can read."""
+        """A consumer can read any bytes that check_fields accepts."""
         payload = bytearray(built(records)[HEADER_BYTES:])
         for _ in range(data.draw(st.integers(1, 3))):
             payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))

@@ -39,7 +39,7 @@ class RowsTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=150)
     @given(RUNS)
     def test_same_bytes(self, runs: list[Any]) -> None:
-        """Whatever the records are, the batch is byte for byte the one that is built record by record."""
+        """A batch of any records is byte for byte the one that is built record by record."""
         rows, builder = Rows(), BatchBuilder()
         payload = 0
         for (key, value, time_ms, headers), count in runs:

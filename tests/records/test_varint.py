@@ -25,7 +25,7 @@ class VarintTests(SynchronousTestCase):
     @quick
     @given(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=3))
     def test_round_trip(self, value: int, before: bytes) -> None:
-        """What is encoded is decoded, wherever it stands."""
+        """An encoded integer is decoded, at any position."""
         data = before + encode(value) + b"\x81"
         self.assertEqual(decode(data, len(before), VARLONG_BYTES), (value, len(data) - 1))
 

@@ -51,7 +51,7 @@ class CompactionMachine(RuleBasedStateMachine):
         return int(self.clock.seconds() * 1000)
 
     def result(self, deferred: Deferred[Any]) -> Any:
-        """What a Deferred fired with."""
+        """Return the result of a Deferred."""
         found: list[Any] = []
         deferred.addCallback(found.append)
         deferred.addErrback(lambda failure: failure.raiseException())

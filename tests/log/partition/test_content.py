@@ -1,4 +1,4 @@
-"""What is found inside of batches, and when it is looked for."""
+"""Tests of kafkatx.log.partition.content: when the content of batches is validated, and the result."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class RefusedTests(SynchronousTestCase):
             self.assertEqual(appending.staged.batches, [])
 
     def test_garbage(self) -> None:
-        """What does not inflate is refused, with an error that producers do not try again."""
+        """A batch that cannot be decompressed is refused, with an error that producers do not retry."""
         for codec in CODECS:
             self.check(made(b"garbage that is nothing", 3, codec), ErrorCode.INVALID_RECORD)
 
     def test_garbage_always(self) -> None:
-        """What does not inflate is refused also when the allowance for checks of fields is used up."""
+        """A batch that cannot be decompressed is refused, also when the allowance is used up."""
         for codec in CODECS:
             appending = log()
             appending._allowance.open_ms = NOW_MS + 1
@@ -91,7 +91,7 @@ class RefusedTests(SynchronousTestCase):
             self.check(batch, ErrorCode.INVALID_RECORD, records_validation=validation)
 
     def test_bomb(self) -> None:
-        """What inflates to more than the topic allows is too large; a topic that allows it stores it."""
+        """A batch that is too large, decompressed, is refused; a topic that allows it stores it."""
         payload = build_values([bytes(3_000_000)], NOW_MS)[61:]
         for codec in CODECS:
             batch = made(compress(codec, payload), 1, codec)
@@ -129,7 +129,7 @@ class RefusedTests(SynchronousTestCase):
 
 
 class WhenTests(SynchronousTestCase):
-    """What is validated at once, later, or not at all."""
+    """Content that is validated during the append, later, or not at all."""
 
     def test_small(self) -> None:
         """Small batches are validated at once; many records, many bytes, or what inflates to many are not."""
@@ -145,12 +145,12 @@ class WhenTests(SynchronousTestCase):
         self.assertEqual(log(records_validation=FULL).append(large, 0, NOW_MS, True).error, 0)
 
     def test_trusted(self) -> None:
-        """What the broker itself has built is not looked into."""
+        """Batches that the broker itself has built are not validated."""
         batch = made(b"garbage", 1, Codec.GZIP)
         self.assertEqual(log().append(batch, 0, NOW_MS, True, TRUSTED).error, 0)
 
     def test_headers(self) -> None:
-        """Where only headers are checked, garbage is stored, but not on a compacted topic."""
+        """Garbage is stored if only headers are checked, but not on a compacted topic."""
         batch = made(b"garbage", 1, Codec.GZIP)
         self.assertEqual(log(records_validation=HEADERS).append(batch, 0, NOW_MS, True).error, 0)
         done = log(records_validation=HEADERS, cleanup_policy=COMPACT).append(batch, 0, NOW_MS, True)
@@ -194,7 +194,7 @@ class WhenTests(SynchronousTestCase):
         self.assertEqual(appending.append(made(RECORD, 1), 0, NOW_MS, True).error, 0)
 
     def test_other_settings(self) -> None:
-        """What was validated by settings that have changed since is validated again."""
+        """Records that were validated by settings that have changed since are validated again."""
         appending = log()
         batch = made(compress(Codec.GZIP, numbered(5000)), 5000, Codec.GZIP)
         done = appending.append(batch, 0, NOW_MS, True)

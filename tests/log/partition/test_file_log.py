@@ -39,7 +39,7 @@ class FileLogTests(PartitionLogContract, SynchronousTestCase):
 
 
 class OnDiskTests(StoreCase, SynchronousTestCase):
-    """What the files hold."""
+    """The content of the files."""
 
     def setUp(self) -> None:
         """One log dir, and files that can fail."""
@@ -138,7 +138,7 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         self.assertEqual(struct.unpack(">qii", data[:16]), (0, len(batch([b"a"])) - 12, 3))
 
     def test_reads_end_between_batches(self) -> None:
-        """Whatever its limit, a read has all whole batches that fit; where the next begins is known."""
+        """A read has all whole batches that fit into its limit; the start of the next one is remembered."""
         settings = {"index_interval_bytes": 600, "segment_bytes": 20_000}
         written = self.make_log(**settings)
         sizes = [10, 3000, 50, 50, 50, 900, 1, 1, 1, 1, 2000, 700, 9000, 40, 40, 40, 5000, 30]
@@ -175,7 +175,7 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         self.assertEqual(len(log.read(0, one - 1, 10, False)), 0)
 
     def test_index_names_a_batch_inside_of_a_record(self) -> None:
-        """What looks like a batch, but has offsets that cannot be there, is not taken for one."""
+        """Bytes that look like a batch, but have impossible offsets, are not taken for one."""
         log = self.make_log(index_interval_bytes=1, segment_bytes=10**6)
         inner = struct.pack(">q", 99_999) + batch([b"z"])[8:]
         self.put(log, batch([b"first"]), batch([b"x" * 100 + inner]), batch([b"last"]))
@@ -208,7 +208,7 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         self.assertEqual(self.file(log, "00000000000000000000.timeindex"), struct.pack(">qIqI", 9, 1, 12, 4))
 
     def test_retention_renames_and_unlinks(self) -> None:
-        """What retention takes is renamed to .deleted at once and unlinked after file.delete.delay.ms."""
+        """Retention renames files to .deleted at once and unlinks them after file.delete.delay.ms."""
         log = self.make_log(segment_bytes=100, retention_policy="all-but-one", file_delete_delay_ms=5000)
         self.put(log, *[batch([b"x"])] * 3)
         held = log.read(0, ALL, 3, True)
@@ -314,7 +314,7 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         self.assertEqual(self.reopened().end_offset_for_epoch(9), (1, 1))
 
     def test_write_and_cut_fail(self) -> None:
-        """What a failed write left, and could not be cut, is overwritten by the next, and not read before."""
+        """The rest of a failed write that could not be cut is not read, and overwritten by the next write."""
         log = self.make_log()
         self.put(log, batch([b"a"]))
         log.append(batch([b"lost" * 100]), 0, NOW_MS, True)
@@ -353,7 +353,7 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         self.assertIn("00000000000000000000.log", self.files.synced)
 
     def test_flush_fails(self) -> None:
-        """After a failed sync no flush succeeds again: nobody knows what the disk has."""
+        """After a failed sync no flush succeeds again: the content of the disk is unknown."""
         log = self.make_log()
         self.put(log, batch([b"a"]))
         self.files.fail_sync = True
@@ -439,7 +439,7 @@ class SlowWorkerTests(StoreCase, SynchronousTestCase):
         self.assertEqual((self.result(first), self.result(second)), (1, 1))
 
     def test_flush_of_a_part(self) -> None:
-        """What is written while a sync runs does not count as flushed by it."""
+        """Records written during a sync do not count as flushed by it."""
         log = self.make_log()
         self.put(log, batch([b"a"]))
         flushing = log.flush()

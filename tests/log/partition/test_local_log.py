@@ -73,7 +73,7 @@ class WriteTests(LocalLogCase):
         self.assertEqual(numbers, [0, 0, 1, 1, 2, 2])
 
     def test_unload_closed(self) -> None:
-        """Of the segments that were closed only the last keeps its indexes in memory."""
+        """Closed segments free their indexes, except for the last one."""
         self.write(*range(10))
         self.local.unload_closed(4)
         self.assertEqual(
@@ -96,7 +96,7 @@ class CutTests(LocalLogCase):
         self.assertEqual((self.bases(), self.local.size_bytes), ([1], 0))
 
     def test_truncate_compacted(self) -> None:
-        """What is truncated does not count as compacted any more."""
+        """Truncated offsets do not count as compacted any more."""
         self.write(*range(6))
         self.local.first_dirty_offset = 5
         self.local.truncate_to(3, NOW_MS)

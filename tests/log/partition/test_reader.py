@@ -91,12 +91,12 @@ class ReadTests(ReaderCase):
         self.assertEqual(self.read(0, ONE - 1, at_least_one=True), BATCHES[0])
 
     def test_end_is_not_in_memory(self) -> None:
-        """Where the end of the last batch is not in memory the read is cut off at its limit."""
+        """A read is cut off at its limit if the end of the last batch is not in memory."""
         self.patch(type(self.segments[0]), "whole_until", lambda segment, position, limit: None)
         self.assertEqual(self.read(0, ONE + 5), b"".join(BATCHES[:2])[: ONE + 5])
 
     def test_remembered(self) -> None:
-        """Where a reader at the end goes on is known without a look at the file."""
+        """The next position of a reader at the end is remembered."""
         self.read(6)
         self.assertEqual(self.segments[1].known[END], self.segments[1].size)
 
@@ -126,7 +126,7 @@ class ReadTests(ReaderCase):
 
 class WarmTests(ReaderCase):
     def test_cold(self) -> None:
-        """What is not in the page cache is loaded in the worker, once."""
+        """Bytes that are not in the page cache are loaded in the worker, once."""
         waiting = self.reader.warm(0, ALL)
         assert waiting is not None
         self.successResultOf(waiting)

@@ -60,7 +60,7 @@ class SnapshotWriterTests(SynchronousTestCase):
         self.assertEqual(self.pump(), [f"{2:020d}.snapshot"])
 
     def test_many_producers(self) -> None:
-        """Of many producers only the newest snapshot waits."""
+        """With many producers only the newest snapshot waits."""
         self.patch(snapshot_writer, "MANY_PRODUCERS", 2)
         self.assertEqual(self.writer.wanted([1, 2, 3], 2), [1, 2, 3])
         self.assertEqual(self.writer.wanted([1, 2, 3], 3), [3])

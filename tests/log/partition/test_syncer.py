@@ -1,4 +1,4 @@
-"""How logs in files come to the disk: how many syncs, in what order, and what their failures mean."""
+"""Tests of kafkatx.log.partition.syncer: the number and order of syncs, and the effect of their failures."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SyncCase(StoreCase, SynchronousTestCase):
             execute(function).chainDeferred(done)
 
     def data_syncs(self) -> int:
-        """How often the records were synced."""
+        """The number of syncs of the records."""
         return self.files.synced.count(DATA)
 
 
@@ -79,7 +79,7 @@ class GroupCommitTests(SyncCase):
         self.assertEqual(self.data_syncs(), 2)
 
     def test_nothing_new(self) -> None:
-        """Who flushes again what is being synced waits for that; what is synced is not synced again."""
+        """A flush of records that are being synced waits for that sync; none is synced twice."""
         self.put(self.log, batch([b"a"]))
         both = [self.log.flush(), self.log.flush()]
         self.work()
@@ -101,7 +101,7 @@ class GroupCommitTests(SyncCase):
         self.assertEqual((self.result(second), self.log.flushed_offset), (2, 2))
 
     def test_on_flushed(self) -> None:
-        """Whoever owns the log is told when its flushed offset has moved, and only then."""
+        """The log's owner is called when the flushed offset has moved, and only then."""
         told: list[int] = []
         self.log.on_flushed = lambda: told.append(self.log.flushed_offset)
         self.put(self.log, batch([b"a"]))
@@ -147,7 +147,7 @@ class FailureTests(SyncCase):
         self.assertEqual((self.log.flushed_offset, self.files.synced), (0, []))
 
     def test_reported(self) -> None:
-        """What failed is told to whoever watches the log: a sync as such, with what was being done."""
+        """A failure is reported with the action; a failed sync as SyncFailed."""
         told: list[tuple[type, str]] = []
         self.log._location._on_failure = lambda error, doing: told.append((type(error), doing))
         self.put(self.log, batch([b"a"]))
@@ -163,7 +163,7 @@ class FailureTests(SyncCase):
         return waiting
 
     def test_no_descriptors(self) -> None:
-        """Where no file can be opened nothing was lost: the next flush syncs what this one had to."""
+        """Nothing is lost if no file can be opened: the next flush syncs the same files."""
         self.put(self.log, batch([b"a"]))
         error = OSError(errno.EMFILE, "too many open files")
 
@@ -193,7 +193,7 @@ class FailureTests(SyncCase):
         self.assertIsNone(self.store.dirs[0].error)
 
     def test_after_kill(self) -> None:
-        """What a killed process left unsynced is synced with the first flush: records, epochs and names."""
+        """The first flush syncs what a killed process may have left: records, epochs and names."""
         self.put(self.log, batch([b"a"]))
         crash(self.store)
         self.held = False

@@ -78,7 +78,7 @@ class AgreementTests(SynchronousTestCase):
         cut: int,
         max_message_bytes: int,
     ) -> None:
-        """Whatever is wrong with a batch, both ways say the same, and stage the same bytes."""
+        """Both paths give the same answer for any batch, and stage the same bytes."""
         data = bytearray(batch(values, codec=codec, producer=(1, 0, 0)))
         for name, value in changes:
             at, format = FIELDS[name]
@@ -108,7 +108,7 @@ class AgreementTests(SynchronousTestCase):
             self.assertEqual(made.append(batch([b"a"], codec=codec), 0, NOW_MS, True).error, 0)
 
     def test_no_copy(self) -> None:
-        """What is staged of a plain batch is a view of the request, but for 16 bytes."""
+        """A staged plain batch is a view of the request, except for 16 bytes."""
         made = log(True, LogConfig())
         made._allowance.open_ms = NOW_MS + 1
         sent = batch([b"a"])

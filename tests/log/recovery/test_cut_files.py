@@ -1,4 +1,4 @@
-"""What is lost or damaged on the disk: said, and nothing of what is left is destroyed."""
+"""Tests of lost and damaged files: they are reported, and nothing that is left is destroyed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LostTests(RecoveryCase, SynchronousTestCase):
             crash(self.store)
 
     def test_gap_above_the_recovery_point(self) -> None:
-        """What follows a segment that a power cut left short is kept beside the log."""
+        """Segments after one that a power cut left short are kept beside the log."""
         log = self.fill()
         segment = log.segments[1]
         name, last = os.path.basename(segment.path(".log")), list(segment.walk())[-1]
@@ -83,7 +83,7 @@ class LostTests(RecoveryCase, SynchronousTestCase):
 
 
 class KeptTests(RecoveryCase, SynchronousTestCase):
-    """What recovery cuts off is kept, once, beside the log."""
+    """Bytes that recovery cuts off are kept, once, beside the log."""
 
     files: Files | None = None
 
@@ -121,7 +121,7 @@ class KeptTests(RecoveryCase, SynchronousTestCase):
         self.assertEqual(self.read_file(f"{FIRST}.cut-{at}"), before[FIRST][at:])
 
     def test_left_alone(self) -> None:
-        """What was kept is no segment: it outlives restarts and retention, and goes with its topic."""
+        """Kept bytes survive restarts and retention, and are removed with their topic."""
         at = self.damage()
         kept = self.file(f"{FIRST}.cut-{at}")
         config = attrs.evolve(LARGE, retention_ms=1)
@@ -149,7 +149,7 @@ class KeptTests(RecoveryCase, SynchronousTestCase):
         self.check_prefix(log, 12)
 
     def test_no_room(self) -> None:
-        """Where the disk has no room to keep it, nothing is cut: the partition is offline until it has."""
+        """Without room for the bytes nothing is cut: the partition is offline until there is room."""
         at = self.damage()
         self.files = files = FailingFiles()
         files.bytes_left = 300
@@ -230,7 +230,7 @@ class EpochsTests(RecoveryCase, SynchronousTestCase):
 
 
 class StrayTests(RecoveryCase, SynchronousTestCase):
-    """What lies among the segments and is none."""
+    """Files among the segments that are no segments."""
 
     def check_passed_over(self, name: str, make: Any) -> None:
         """The log is as it was, with one line that names the stray, which stays; clean or not."""

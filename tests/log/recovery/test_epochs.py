@@ -36,7 +36,7 @@ class EpochRecoveryTests(SynchronousTestCase):
         end: int = 6,
         evidence: EpochEvidence | None = None,
     ) -> list[tuple[int, int]]:
-        """What is recovered with this checkpoint; the file has the same afterwards."""
+        """Return the epochs recovered with this checkpoint; the file has the same afterwards."""
         if checkpoint is not None:
             with open(self.path, "wb") as file:
                 file.write(checkpoint)
@@ -73,7 +73,7 @@ class EpochRecoveryTests(SynchronousTestCase):
         self.assertEqual(self.recovered(encode_epochs([*ENTRIES, (5, 6)])), ENTRIES)
 
     def test_scanned(self) -> None:
-        """What was scanned replaces the checkpoint from there on."""
+        """The epochs of a scan replace the checkpoint from there on."""
         evidence = EpochEvidence()
         for batch in self.segments[1].walk():
             evidence.note(batch.leader_epoch, batch.base_offset)

@@ -24,7 +24,7 @@ from tests.log.recovering import SMALL, RecoveryCase
 
 
 class RecoveryTests(RecoveryCase, SynchronousTestCase):
-    """What is found when a log is opened."""
+    """The state of a log after it is loaded."""
 
     def test_after_a_crash(self) -> None:
         """All that was written is there after the process was killed."""
@@ -71,7 +71,7 @@ class RecoveryTests(RecoveryCase, SynchronousTestCase):
         return os.path.basename(segment.path(".log")), found[-3:]
 
     def test_tail_cut_at_every_byte(self) -> None:
-        """Wherever in the last three batches the file ends, every batch before is kept, and no other."""
+        """Every whole batch is kept, and no other, if the file ends anywhere in the last three batches."""
         log = self.fill(12, config=attrs.evolve(SMALL, segment_bytes=1000))
         name, tail = self.last_batches(log)
         self.assertEqual(len(tail), 3)
@@ -122,7 +122,7 @@ class RecoveryTests(RecoveryCase, SynchronousTestCase):
         self.check_prefix(log, kept)
 
     def test_damage_in_a_compacted_log(self) -> None:
-        """Where gaps are no damage, a damaged batch still ends the log."""
+        """On a compacted log, too, a damaged batch ends the log."""
         compacted = attrs.evolve(SMALL, cleanup_policy=frozenset({"compact"}))
         store = self.opened(compacted)
         log = self.result(store.create(TP, uuid.uuid4(), compacted))
@@ -164,7 +164,7 @@ class RecoveryTests(RecoveryCase, SynchronousTestCase):
             self.result(self.store.close())
 
     def test_recovery_point(self) -> None:
-        """What lies below the recovery point is not read again."""
+        """Batches below the recovery point are not read again."""
         store = self.opened(SMALL)
         log = self.result(store.create(TP, uuid.uuid4(), SMALL))
         self.put(log, batch([b"a"]), batch([b"b"]))
@@ -256,7 +256,7 @@ class RecoveryTests(RecoveryCase, SynchronousTestCase):
         self.assertEqual([self.content(log, offset) for offset in (1, 4)], [expected[1:], expected[2:]])
 
     def test_gap_is_damage(self) -> None:
-        """Where nothing is compacted, a batch that is missing ends the log."""
+        """A missing batch ends a log that is not compacted."""
         self.fill(config=attrs.evolve(SMALL, segment_bytes=10**6))
         name = "00000000000000000000.log"
         data = self.read_file(name)

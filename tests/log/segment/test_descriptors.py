@@ -1,4 +1,4 @@
-"""How many segments have their files open at a time."""
+"""Tests of kafkatx.log.segment.descriptors: the number of segments with open files."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class DescriptorsTests(SynchronousTestCase):
         self.assertEqual((len(descriptors), holder.released), (1, 0))
 
     def test_gone(self) -> None:
-        """A segment that nobody uses any more is not held for its files' sake."""
+        """A segment without references is not kept alive for its files."""
         descriptors = Descriptors(2)
         descriptors.opened(Holder())
         gc.collect()

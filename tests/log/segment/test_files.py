@@ -44,7 +44,7 @@ class SegmentFilesTests(SynchronousTestCase):
         self.assertEqual(self.names(), [file_name(42, one) for one in (".index", ".log", ".timeindex")])
 
     def test_all_or_none(self) -> None:
-        """Where one file cannot be made none is left."""
+        """No file is left if one cannot be made."""
         self.segment.remove()
         for refused in (".log", ".index", ".timeindex"):
             self.files.refused = refused

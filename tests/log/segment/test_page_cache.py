@@ -82,7 +82,7 @@ class ColdTestCase(SynchronousTestCase):
 
 class WarmTests(ColdTestCase):
     def test_seek(self) -> None:
-        """Wherever a reader begins, the reactor thread reads nothing from the disk and opens no file."""
+        """The reactor thread reads nothing from the disk and opens no file, at any offset."""
         for offset in (0, 1, 29, 30, 31, 57, 95, 99):
             self.assertEqual(self.read(offset)[0], offset)
         self.check_reactor_never_waited()
@@ -99,7 +99,7 @@ class WarmTests(ColdTestCase):
         self.check_reactor_never_waited()
 
     def test_what_is_in_memory(self) -> None:
-        """What was loaded for one reader, and where it begins, the next one need not wait for."""
+        """A second reader does not wait for bytes and positions that were loaded for the first."""
         self.read(57)
         self.assertIn(57, self.log.segments[1].known)
         self.assertIsNone(self.log.warm(57, 5000))
@@ -150,14 +150,14 @@ class WarmTests(ColdTestCase):
         self.assertEqual(sum(load), self.log.segments[0].size)
 
     def test_large_reads(self) -> None:
-        """Of a large read only the beginning is waited for."""
+        """A large read waits only for its beginning."""
         self.patch(page_cache, "AT_ONCE_BYTES", 3000)
         self.patch(page_cache, "_LEAST_BYTES", 1)
         self.read(0, 10**6)
         self.assertEqual(self.files.loads[0][:2], (0, 3000))
 
     def test_written_lately(self) -> None:
-        """Of what this process wrote, only the latest counts as being in memory."""
+        """Only the latest bytes that this process wrote count as being in memory."""
         self.patch(page_cache, "HOT_BYTES", 3000)
         for _ in range(10):
             self.log.append(batch([b"x" * VALUE_BYTES]), 0, NOW_MS, True)
@@ -169,7 +169,7 @@ class WarmTests(ColdTestCase):
         self.assertIsNotNone(self.log.warm(101, 10))
 
     def test_gap_at_the_end(self) -> None:
-        """Where compaction left nothing of a segment's last offsets, the next segment is loaded."""
+        """The next segment is loaded if compaction left nothing of a segment's last offsets."""
         second = self.log.segments[1]
         first = self.log.segments[0]
         batch_bytes = first.size // second.base_offset
@@ -267,7 +267,7 @@ class TimesTests(ColdTestCase):
         self.check_reactor_never_waited()
 
     def test_segment_goes_meanwhile(self) -> None:
-        """Of segments that retention takes during the search nothing is found, but what is left is."""
+        """A search passes segments that retention deletes meanwhile, and finds records in the others."""
         searching, newest = self.log.offset_for_timestamp(NOW_MS), self.log.max_timestamp()
         self.log.advance_log_start(self.log.segments[2].base_offset)
         self.files.work()
@@ -276,7 +276,7 @@ class TimesTests(ColdTestCase):
         self.assertEqual(self.successResultOf(newest), (99, NOW_MS + 99, 0))
 
     def test_written_meanwhile(self) -> None:
-        """What is appended during a search is not found by it, and does it no harm."""
+        """Records appended during a search are not found, and do not disturb it."""
         searching = self.log.max_timestamp()
         for number in range(100, 140):
             self.log.append(batch([b"x" * VALUE_BYTES], [NOW_MS + number]), 0, NOW_MS, True)
@@ -307,7 +307,7 @@ class MemoryTests(ColdTestCase):
         self.assertGreater(held[-1], 0)
 
     def test_rolled_segments_are_let_go(self) -> None:
-        """Of the segments that this process closed only the last one's indexes are held."""
+        """Closed segments keep their indexes in memory only if they are the last closed one."""
         for _ in range(5 * PER_SEGMENT):
             self.log.append(batch([b"x" * VALUE_BYTES]), 0, NOW_MS, True)
             self.log.write()

@@ -41,7 +41,7 @@ class ScanTests(SynchronousTestCase):
         chunk=st.integers(61, 9000),
     )
     def test_same_as_in_memory(self, sizes: list[int], chunk: int) -> None:
-        """Whatever the sizes of batches and reads, both walks find what a walk in memory finds."""
+        """Both walks find the same as a walk in memory, for all sizes of batches and reads."""
         data = b"".join(
             batch([b"x" * size])
             if number % 3

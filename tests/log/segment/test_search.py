@@ -64,7 +64,7 @@ class FindTests(SearchCase):
         self.assertEqual(self.found(107), 106)
 
     def test_two_wrong(self) -> None:
-        """Where two batches in a row do not follow, what is behind them is an error."""
+        """Two consecutive batches that do not follow are an error."""
         for number in (2, 3):
             self.change(".log", number * ONE, struct.pack(">q", 500))
         self.assertRaises(CorruptRecords, list, self.segment.chained(self.segment.walk(), 100))
@@ -79,7 +79,7 @@ class FindTests(SearchCase):
 
 class FollowTests(SearchCase):
     def test_followed(self) -> None:
-        """What a reader is sent was gone over: from its batch on, as far as it asks."""
+        """Batches are checked before they are sent, as far as the reader asks."""
         self.segment.written_from = self.segment.size
         self.assertFalse(self.segment.is_followed(0))
         self.assertEqual(self.segment.follow(100, 0, ONE), ONE)
@@ -88,7 +88,7 @@ class FollowTests(SearchCase):
         self.assertEqual(self.segment.follow(102, ONE, 3 * ONE), 4 * ONE)
 
     def test_written_here(self) -> None:
-        """What this process has written needs no look."""
+        """Batches that this process has written are not checked."""
         self.segment.written_from = 2 * ONE
         self.assertEqual(self.segment.follow(104, 2 * ONE, ONE), self.segment.size)
 

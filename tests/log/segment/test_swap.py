@@ -73,7 +73,7 @@ class MortalFiles(QuickFiles):
 
 
 class CrashTests(SynchronousTestCase):
-    """What is found after a process died in the middle of compaction."""
+    """Recovery after a process died during compaction."""
 
     def setUp(self) -> None:
         """A log with several segments to be cleaned, whose tombstones have had their time; and a copy."""
@@ -144,7 +144,7 @@ class CrashTests(SynchronousTestCase):
             pass
 
     def test_after_every_change(self) -> None:
-        """Wherever the process dies, each segment is the old or the new one; every last value is there."""
+        """Each segment is the old or the new one if the process dies; every last value is there."""
         self.open(QuickFiles())
         self.clean_all()
         after = self.segments()
@@ -169,7 +169,7 @@ class CrashTests(SynchronousTestCase):
         crash(self.store)
 
     def be(self, files: Files, log: Any) -> None:
-        """Let the log and the cleaner use other files."""
+        """Make the log and the cleaner use other files."""
         log._location.files = files
         for segment in log.segments:
             segment._files = files

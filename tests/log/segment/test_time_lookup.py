@@ -41,7 +41,7 @@ class TimeLookupTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=60)
     @given(times=st.lists(st.integers(0, 9), min_size=1, max_size=12), start=st.integers(0, 11))
     def test_same_as_a_scan(self, times: list[int], start: int) -> None:
-        """Whatever the order of times, both searches find what a look at every record finds."""
+        """Both searches find the same as a scan of all records, for any order of timestamps."""
         segments = self.log(times)
         start = min(start, len(times) - 1)
         rest = list(enumerate(times))[start:]

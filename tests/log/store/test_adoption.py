@@ -45,7 +45,7 @@ class PlanTests(SynchronousTestCase):
     def plan(
         self, known: Known | None = None, strays: Collection[str] | None = (), empty: bool = False
     ) -> Plan:
-        """What is planned."""
+        """The plan."""
         files = Files()
         return plan([look(files, path) for path in self.dirs], known, 7, strays, empty, lambda: C)
 
@@ -99,7 +99,7 @@ class PlanTests(SynchronousTestCase):
         self.assertEqual([topic_id for _, topic_id in made.take], [C, C])
 
     def test_conflicting_ids(self) -> None:
-        """Of several ids the one of most partitions is taken; the others are told and written anew."""
+        """The id of most partitions is taken; the others are reported and overwritten."""
         for number, topic_id in enumerate((A, B, A)):
             self.put(f"t-{number}", topic_id)
         made = self.plan()
@@ -110,7 +110,7 @@ class PlanTests(SynchronousTestCase):
             self.assertEqual(decode_partition_metadata(file.read()), A)
 
     def test_known(self) -> None:
-        """What the state has is not changed; only what it lacks is added."""
+        """Topics of the state are not changed; missing ones are added."""
         self.put("t-0")
         self.put("t-3")
         topic = Topic("t", A, (LED, LED), {"retention.ms": "5"})
@@ -160,7 +160,7 @@ class PlanTests(SynchronousTestCase):
     # --- what was put aside
 
     def test_strays(self) -> None:
-        """What was put aside is left there, and named, unless it is chosen by name or all are."""
+        """Directories that were put aside are left there, and named, unless they are chosen."""
         stray = f"t-0.{HEX}-stray"
         self.put(stray)
         self.put("t-1")
@@ -202,7 +202,7 @@ class PlanTests(SynchronousTestCase):
         self.assertEqual(self.plan().problems, [])
 
     def test_other_directories(self) -> None:
-        """Directories with other names are nobody's."""
+        """Directories with other names are ignored."""
         for name in ("lost+found", "notes", "a-01", "..-0", "__cluster_metadata-0", f"x.{HEX}-future"):
             self.put(name, None)
         self.assertEqual((self.plan().topics, self.plan().lines), ([], []))

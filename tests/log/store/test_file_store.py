@@ -163,7 +163,7 @@ class FileLogStoreTests(LogStoreContract, SynchronousTestCase):
         self.assertEqual(dict(store.logs), {})
 
     def test_leftovers(self) -> None:
-        """What a deletion left is removed at the start; what is nobody's is left alone."""
+        """The rest of a deletion is removed at the start; unknown files are left alone."""
         for name in ("a-0." + "0" * 32 + "-delete", "lost+found", "notes", "a-01", "b-x"):
             os.makedirs(self.in_dir(name))
         store = self.opened()
@@ -183,7 +183,7 @@ class FileLogStoreTests(LogStoreContract, SynchronousTestCase):
         self.assertEqual(self.opened().topic_id(old), topic_id)
 
     def test_no_descriptors_at_rest(self) -> None:
-        """Partitions that nobody uses hold no open files: there may be ten thousand of them."""
+        """Idle partitions have no open files: there may be ten thousand of them."""
         store = self.opened()
         for number in range(20):
             self.result(store.create(TopicPartition("t", number), uuid.uuid4(), LogConfig()))
@@ -209,7 +209,7 @@ class FileLogStoreTests(LogStoreContract, SynchronousTestCase):
         self.result(store.close())
 
     def test_same_partition_twice(self) -> None:
-        """One partition in two dirs is a SettingError: nobody can say which is right."""
+        """One partition in two dirs is a SettingError: it is unknown which is right."""
         second = self.mktemp()
         os.makedirs(os.path.join(second, "t-0"))
         os.makedirs(self.in_dir("t-0"))
@@ -230,7 +230,7 @@ class FileLogStoreTests(LogStoreContract, SynchronousTestCase):
         self.result(store.close())
 
     def test_log_start_survives_a_crash(self) -> None:
-        """What was deleted before a checkpoint does not come back after a crash."""
+        """Records deleted before a checkpoint do not come back after a crash."""
         store = self.opened()
         log = self.result(store.create(TP, uuid.uuid4(), LogConfig()))
         self.put(log, batch([b"a"]), batch([b"b"]), batch([b"c"]))

@@ -130,7 +130,7 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         self.check_offline("writing to t-0", events)
 
     def test_sync(self) -> None:
-        """So does a sync, also with the error of a full disk: what it should have written may be lost."""
+        """A failed sync takes the dir offline also with the error of a full disk: its bytes may be lost."""
         self.put(self.bad, batch([b"a"]))
         self.files.failing, self.files.error = {"sync"}, errno.ENOSPC
         with capturedLogs() as events:
@@ -138,7 +138,7 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         self.check_offline("flushing t-0", events)
 
     def test_checkpoint(self) -> None:
-        """So does a checkpoint; those of the other dirs are written."""
+        """A failed checkpoint takes the dir offline; those of the other dirs are written."""
         self.files.failing = {"create"}
         self.put(self.good, batch([b"a"]))
         self.result(self.good.flush())
@@ -149,7 +149,7 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         self.check_offline("writing checkpoints", events)
 
     def test_create(self) -> None:
-        """Where a log cannot be made in one dir it is made in another, and the first goes offline."""
+        """A log that cannot be made in one dir is made in another, and the first goes offline."""
         self.result(self.store.create(TopicPartition("t", 4), uuid.uuid4(), SMALL))
         self.assertIn(TopicPartition("t", 4), self.store.dirs[0].logs)
         self.result(self.store.delete(TopicPartition("t", 4)))
@@ -227,7 +227,7 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         self.assertEqual(self.content(self.bad), [(0, b"a"), (1, b"b")])
 
     def test_half_a_segment(self) -> None:
-        """Where not all files of a segment can be made none is left: a start would end the log there."""
+        """No file of a segment is left if one cannot be made: a start would end the log there."""
         self.put(self.bad, batch([b"a"]))
         real = self.files.create
 
@@ -246,7 +246,7 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         self.assertEqual((self.log(0).log_end_offset, len(self.log(0).segments)), (2, 1))
 
     def test_full_is_said_again(self) -> None:
-        """That a disk is full is said once a minute."""
+        """A full disk is logged once a minute."""
         self.files.failing, self.files.error = {"write"}, errno.ENOSPC
         with capturedLogs() as events:
             for _ in range(4):
@@ -255,7 +255,7 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         self.assertEqual(len([event for event in events if event["log_level"] == LogLevel.error]), 2)
 
     def test_full_while_making(self) -> None:
-        """Where one disk is full a log is made on another."""
+        """A log is made on another disk if one is full."""
         self.files.failing, self.files.error = {"write"}, errno.ENOSPC
         self.result(self.store.create(TopicPartition("t", 4), uuid.uuid4(), SMALL))
         self.assertIn(TopicPartition("t", 4), self.store.dirs[1].logs)
@@ -271,7 +271,7 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         return self.store.open(lambda topic: SMALL)
 
     def test_open_without_one(self) -> None:
-        """A dir that cannot be read at the start is offline; the others are opened, and nobody is told."""
+        """A dir that cannot be read at the start is offline; the others are opened, without on_offline."""
         with capturedLogs() as events:
             self.result(self.reopen("names", self.first))
         self.assertEqual(sorted(name.partition for name in self.store.logs), [1, 3])
@@ -290,7 +290,7 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         self.assertEqual(sorted(name.partition for name in self.store.logs), [1, 3])
 
     def test_open_without_any(self) -> None:
-        """If none can be used the start fails with one line."""
+        """A start without any usable dir fails with one line."""
         failure = self.failureResultOf(self.reopen("names", "/"), SettingError)
         message = str(failure.value)
         self.assertIn(f"log.dirs={self.first}: {os.strerror(errno.EIO)}; ", message)

@@ -122,7 +122,7 @@ class CheckpointTests(LogDirCase):
         self.assertEqual((self.offsets(RECOVERY_POINTS), self.offsets(LOG_STARTS)), ({T0: 5}, {T0: 3}))
 
     def test_unavailable(self) -> None:
-        """What was said of a partition that cannot be used is kept, and no clean shutdown is claimed."""
+        """Checkpoints keep an unavailable partition, and no clean-shutdown marker is written."""
         self.create(Found(T0, IDS[0]))
         self.create(Found(T1, IDS[1]))
         self.dir.save({T0: 5, T1: 6}, {T0: 1, T1: 2}, {})
@@ -173,7 +173,7 @@ class DirectoryTests(LogDirCase):
         self.assertEqual(self.listed("-stray") + self.listed("-delete") + self.listed(str(T0)), [])
 
     def test_half_deleted(self) -> None:
-        """What a deletion has left is removed if the topic was deleted; else it is put aside."""
+        """The rest of a deletion is removed if the topic was deleted; otherwise it is put aside."""
         self.create(Found(T0, IDS[0]))
         self.create(Found(T1, IDS[1]))
         self.dir.put_aside(T0)
@@ -190,7 +190,7 @@ class DirectoryTests(LogDirCase):
         self.assertEqual(len(self.listed("-stray")), 1)
 
     def test_not_made(self) -> None:
-        """Of a directory that cannot be made nothing is left."""
+        """Nothing is left of a directory that cannot be made."""
         self.disk.full = True
         self.assertRaises(OSError, self.create, Found(T0, uuid.uuid4()))
         self.assertEqual(self.listed(str(T0)), [])

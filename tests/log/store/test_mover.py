@@ -59,7 +59,7 @@ class MoverTests(MoverCase):
         self.check_content()
 
     def test_quiet_since_the_start(self) -> None:
-        """So does one that nobody has written to since the broker started."""
+        """A log that was not written to since the start moves, too."""
         self.write(10)
         self.restart()
         self.move()
@@ -82,7 +82,7 @@ class MoverTests(MoverCase):
             self.check_content()
 
     def test_written_meanwhile(self) -> None:
-        """What is written between any two steps of the copying is in the new dir."""
+        """Records written between any two steps of the copying are in the new dir."""
         self.write(20)
         self.move()
         for _ in range(200):
@@ -305,7 +305,7 @@ class FailureTests(MoverCase):
                 self.check_content()
 
     def test_source_fails(self) -> None:
-        """Where the log cannot be read its own dir goes offline; the copy is not removed."""
+        """The log's own dir goes offline if it cannot be read; the copy is not removed."""
         self.copy_while(0, "read", errno.EIO)
         first, second = self.store.dirs
         self.assertEqual((first.error is None, second.error is None), (False, True))

@@ -36,7 +36,7 @@ def survey(*found: Found, cluster: str | None = "c", directory: str | None = "d"
 
 class CheckTests(SynchronousTestCase):
     def refused(self, expected: Expected, **surveys: Survey) -> str:
-        """Why log dirs are refused."""
+        """Return why log dirs are refused."""
         return str(self.assertRaises(StateLost, check, surveys, expected))
 
     def test_fits(self) -> None:
@@ -65,7 +65,7 @@ class CheckTests(SynchronousTestCase):
         check({"a": one}, state({}, recorded=LogDirRecord(deleted=frozenset([IDS[0]]))))
 
     def test_nothing_fits(self) -> None:
-        """Dirs that name no cluster, and of whose partitions none is known, are somebody else's."""
+        """Dirs without a cluster id, and without any known partition, are refused."""
         self.refused(state({T0: IDS[0]}), a=survey(Found(T0, IDS[1]), cluster=None))
 
     def test_copied_dir(self) -> None:
@@ -96,7 +96,7 @@ class CheckTests(SynchronousTestCase):
 
 
 class StrayTests(StoreCase, SynchronousTestCase):
-    """What becomes of directories that the state does not know."""
+    """Directories that the state does not know."""
 
     def setUp(self) -> None:
         """A closed store with a record in each of two partitions of one topic."""
@@ -133,7 +133,7 @@ class StrayTests(StoreCase, SynchronousTestCase):
             self.assertEqual(decode_generation(file.read()), 5)
 
     def test_other_properties_stay(self) -> None:
-        """What else stands in meta.properties is kept when ids are written to it."""
+        """Other lines of meta.properties are kept when ids are written to it."""
         path = os.path.join(self.path, "meta.properties")
         with open(path, "w") as file:
             file.write("#x\nversion=1\nnode.id=1\nsomething=else\n")
@@ -166,7 +166,7 @@ class StrayTests(StoreCase, SynchronousTestCase):
                     self.assertTrue(log.read())
 
     def test_made_in_its_place(self) -> None:
-        """A log that is made where another topic's stands puts that aside; nobody had it deleted."""
+        """A new log puts another topic's directory aside, which no client has deleted."""
         store = self.opened_with(state(self.known))
         self.result(store.create(T0, IDS[3], LogConfig()))
         self.clock.advance(1e6)
@@ -177,7 +177,7 @@ class StrayTests(StoreCase, SynchronousTestCase):
         self.assertEqual(self.directories("-stray"), ["t-0-stray", "v-0-stray"])
 
     def test_interrupted_deletion(self) -> None:
-        """What a client had deleted is removed at the next start; that alone."""
+        """The next start removes directories that a client has deleted, and no other."""
         os.rename(os.path.join(self.path, "t-1"), os.path.join(self.path, f"t-1.{'0' * 32}-delete"))
         expected = state({}, recorded=LogDirRecord(deleted=frozenset([IDS[0]])))
         store = self.opened_with(expected)
@@ -185,7 +185,7 @@ class StrayTests(StoreCase, SynchronousTestCase):
         self.assertEqual(self.result(store.sync_directories()), DirectoryChanges((), (IDS[0],)))
 
     def test_doomed_by_nobody(self) -> None:
-        """A directory with the name of a deleted one, whose topic nobody deleted, is kept."""
+        """A directory with the name of a deleted one, whose topic was not deleted, is kept."""
         os.rename(os.path.join(self.path, "t-1"), os.path.join(self.path, f"t-1.{'0' * 32}-delete"))
         self.opened_with(state({T0: IDS[0]}))
         self.assertEqual(self.directories(), ["t-0", "t-1-stray"])
@@ -228,7 +228,7 @@ class StrayTests(StoreCase, SynchronousTestCase):
         self.assertEqual(self.result(store.sync_directories()), DirectoryChanges((), (IDS[1],)))
 
     def test_settled_already(self) -> None:
-        """What is on record is not told again."""
+        """Placements on record are not reported again."""
         first = self.opened_with(state(self.known))
         where = first.dirs[0].directory_id
         self.doCleanups()

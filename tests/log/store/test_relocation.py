@@ -37,7 +37,7 @@ class CrashTests(MoverCase):
             del self.written[self.log.log_end_offset :]
 
     def test_every_step(self) -> None:
-        """Whatever the step, the log has all that was written, in one dir, and no copy is left."""
+        """After a crash at any step the log has all records, in one dir, and no copy is left."""
         seen = set()
         for seed in range(60):
             self.setUp()
@@ -100,7 +100,7 @@ class HalfwayTests(MoverCase):
         self.check_content()
 
     def test_offsets_are_known_before_the_name(self) -> None:
-        """Where the log starts, and up to where it is clean, the new dir knows from the first moment on."""
+        """The checkpoints of the new dir have the log's start and clean offset from the first moment on."""
         self.write(20)
         self.log.advance_log_start(8)
         self.log._local.first_dirty_offset = 10
@@ -115,7 +115,7 @@ class HalfwayTests(MoverCase):
 
 
 class SettleTests(MoverCase):
-    """What the next start makes of what a crash has left."""
+    """The next start after a crash."""
 
     def leave(self, note: str | None, name: str = "t-0", with_log: bool = True) -> str:
         """A directory in the second dir, as a move leaves it: a copy of the log's."""

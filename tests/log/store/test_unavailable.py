@@ -58,7 +58,7 @@ class UnavailableTests(StoreCase, SynchronousTestCase):
         return store
 
     def checkpoint(self, name: str) -> dict[TopicPartition, int]:
-        """What an offset checkpoint says."""
+        """Return the content of an offset checkpoint."""
         with open(os.path.join(self.path, name), "rb") as file:
             return decode_offsets(file.read())
 

@@ -55,7 +55,7 @@ class UnrecordedChangesTests(SynchronousTestCase):
         self.changes.opened([(self.log_dir, survey(*found))], expected)
 
     def add(self, name: TopicPartition) -> None:
-        """Let the log dir have a log; nothing of it is asked for."""
+        """Add a log to the log dir; nothing of it is used."""
         logs: Any = self.log_dir.logs
         logs[name] = object()
 

@@ -48,7 +48,7 @@ class BuildTests(SynchronousTestCase):
         self.assertEqual(list(iter_records(build(moved(records, base_offset), magic, codec))), expected)
 
     def test_gaps(self) -> None:
-        """Where each record has its own offset, gaps are kept in every form."""
+        """Gaps between the records' own offsets are kept in every form."""
         records = [record._replace(offset=record.offset**2 + 7) for record in SAMPLE]
         for magic in (0, 1):
             for codec in LEGACY_CODECS:
@@ -128,7 +128,7 @@ class AssignTests(SynchronousTestCase):
     def test_any(
         self, sets: list[tuple[list[Record], int, Codec]], base_offset: int, append_ms: int | None
     ) -> None:
-        """Whatever was sent, the stored set has dense offsets, right CRCs and the same keys and values."""
+        """A stored set has dense offsets, right CRCs and the keys and values that were sent."""
         data = b"".join(build(records, magic, codec, 0) for records, magic, codec in sets)
         stored, info = assign_offsets(memoryview(data), base_offset, append_ms)
         found = list(iter_records(stored))

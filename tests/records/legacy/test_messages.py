@@ -38,7 +38,7 @@ class LayoutTests(SynchronousTestCase):
     def test_round_trip(
         self, offset: int, magic: int, timestamp: int, key: bytes | None, value: bytes | None
     ) -> None:
-        """What is encoded is read."""
+        """An encoded message is read back."""
         data = encode_message(offset, magic, 0, timestamp, key, value)
         (message,) = iter_messages(data, whole=True)
         expected = (offset, magic, 0, timestamp if magic else -1, key, value)
@@ -77,7 +77,7 @@ class CutOffTests(SynchronousTestCase):
             self.assertEqual(len(found), sum(end <= size for end in ends))
 
     def test_whole(self) -> None:
-        """Where the set must be whole, every other length is corrupt."""
+        """A set that must be whole is corrupt at every other length."""
         data = V0 + V1
         for size in set(range(len(data))) - {0, 31}:
             self.assertRaises(CorruptRecords, list, iter_messages(data[:size], whole=True))

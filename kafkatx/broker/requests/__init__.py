@@ -1,1 +1,1 @@
-"""From a frame to its answer: dispatch, bounds on replies, conversion for old clients."""
+"""Parts of request handling: contexts, staged answers, bounds on replies, conversion for old clients."""

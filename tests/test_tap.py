@@ -76,7 +76,10 @@ class ServiceTests(SynchronousTestCase):
         service = tap.makeService(parsed("--set", f"log.dirs={self.mktemp()}"))
         assert isinstance(service, BrokerService)
         self.patch(service, "settle", lambda: None)
+        notes: list[bool] = []  # the real one would leave a worker's thread, which the end would wait for
+        self.patch(service, "write_note", lambda note, *, pid_file: notes.append(pid_file))
         service.bootstrap = "127.0.0.1:29092"
         with capturedLogs() as events:
             service.started.callback(service)
         self.assertEqual([event["command"].endswith("127.0.0.1:29092") for event in events], [True, True])
+        self.assertEqual(notes, [False])

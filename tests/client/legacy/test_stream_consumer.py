@@ -32,11 +32,12 @@ class StreamConsumerTests(ConsumerTestCase):
 
     def close_it(self) -> None:
         """Close the consumer."""
-        for _, _, done in self.deliveries:
-            if not done.called:
-                done.callback(None)
         self.distributing.addErrback(lambda failure: failure.trap(CancelledError))
         self.distributing.cancel()
+        for _, delivery, done in list(self.deliveries):
+            list(delivery.remaining)
+            if not done.called:
+                done.callback(None)
         self.wait(self.stream_consumer.close(), 60)
 
     async def deliver(self, delivery: Delivery, report_activity: Callable[[], None]) -> None:
@@ -72,5 +73,10 @@ class StreamConsumerTests(ConsumerTestCase):
         self.assertGreaterEqual(consumed[T0].offset, 1)
 
     def test_yield(self) -> None:
-        """yield_to_reactor() fires at once while the reactor has run lately."""
+        """yield_to_reactor() waits for the reactor's next turn, and fires at once right after one."""
+        self.clock.advance(1)
+        waiting = self.stream_consumer.yield_to_reactor()
+        self.assertNoResult(waiting)
+        self.clock.advance(0)
+        self.successResultOf(waiting)
         self.successResultOf(self.stream_consumer.yield_to_reactor())

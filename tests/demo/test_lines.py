@@ -1,4 +1,4 @@
-"""What the demonstration reads."""
+"""The input of the demonstration."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class FileTests(SynchronousTestCase):
             )
 
     def test_named_pipe(self) -> None:
-        """What is no regular file, as bash's <(...), is read as it comes."""
+        """A file that is not regular, such as bash's <(...), is read as it comes."""
         with open_lines("/dev/null") as lines:
             self.assertEqual(list(lines), [])
 

@@ -15,7 +15,7 @@ HOUR = datetime(2015, 5, 19, 19, tzinfo=timezone.utc)
 
 
 def drawn(facts: Facts) -> str:
-    """What is printed of facts."""
+    """Return the printed report of facts."""
     output = io.StringIO()
     print_report(Console(file=output, width=100), "access[0].log", facts)
     return output.getvalue()
@@ -29,7 +29,7 @@ class ReportTests(SynchronousTestCase):
             self.assertIn(expected, text)
 
     def test_empty(self) -> None:
-        """Of nothing at all there is a table of noughts, and no bars."""
+        """An empty table is reported with zeros and without bars."""
         text = drawn(Facts(0, 0, 0, 0))
         self.assertIn("rows", text)
         self.assertNotIn("per hour", text)
@@ -44,12 +44,12 @@ class ReportTests(SynchronousTestCase):
         self.assertIn("2015-05-19 20:00, 20 lines", text)
 
     def test_first_of_equal_hours(self) -> None:
-        """Of several busiest hours the first is named."""
+        """The first of several busiest hours is named."""
         facts = Facts(2, 1, 1, 2, (), ((HOUR, 1), (HOUR + timedelta(hours=1), 1)))
         self.assertEqual(facts.busiest_hour, (HOUR, 1))
 
     def test_many_hours(self) -> None:
-        """Of very many hours the busiest are drawn, in order of time."""
+        """With very many hours the busiest are drawn, in order of time."""
         hours = tuple((HOUR + timedelta(hours=n), 1 + n % 7) for n in range(1000))
         text = drawn(Facts(4000, 1, 1, 4000, (), hours))
         bars = [line.split()[:3] for line in text.splitlines() if "█" in line]

@@ -1,4 +1,5 @@
-"""How Spark runs a stream of a Python data source, in memory: its MicroBatchExecution with a checkpoint.
+"""Spark's execution of a stream of a Python data source, in memory: its MicroBatchExecution with a
+checkpoint.
 
 Everything between Spark and the reader goes through JSON, as it does there. Each run has a reader of its own,
 as it has a process of its own there.

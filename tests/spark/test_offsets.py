@@ -45,7 +45,7 @@ class ParseOffsetsTests(SynchronousTestCase):
         self.assertEqual(offsets, {T0: 23, T1: EARLIEST, TopicPartition("u", 5): LATEST})
 
     def test_neither(self) -> None:
-        """What is neither a word nor an object of offsets is refused, and the option named."""
+        """A text that is neither a word nor an object of offsets is refused, and the option named."""
         for text in (
             "newest",
             "",
@@ -71,7 +71,7 @@ class ParsePartitionsTests(SynchronousTestCase):
         self.assertEqual(assigned, {T0, T1, TopicPartition("u", 2)})
 
     def test_wrong(self) -> None:
-        """What is no object of lists of numbers is refused with the form that is expected, or the topic."""
+        """A text that is no object of lists of numbers is refused with the expected form, or the topic."""
         for text in ("t", "{", "[0]", '{"t":0}', '{"t":["0"]}', '{"t":[-1]}', '{"t":[true]}'):
             error = self.assertRaises(SettingError, parse_partitions, "assign", text)
             self.assertRegex(str(error), "assign: (expected|give 't')")

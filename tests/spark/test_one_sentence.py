@@ -45,7 +45,7 @@ class OneSentenceTests(SynchronousTestCase):
         self.assertEqual(environment, {})
 
     def test_advice(self) -> None:
-        """Where no broker answers the advice names Spark's option, not the command's."""
+        """The advice for an address without a broker names Spark's option, not the command's."""
         self.environment()
         error = self.fail_with(ConnectionFailed(f"no broker answers: {START_OR_NAME_A_BROKER}"))
         self.assertIn("in the option kafka.bootstrap.servers", str(error))

@@ -70,7 +70,7 @@ class CheckJavaTests(SynchronousTestCase):
 
 class CheckPysparkTests(SynchronousTestCase):
     def test_there(self) -> None:
-        """Where PySpark and pyarrow are installed nothing is said."""
+        """With PySpark and pyarrow installed there is no error."""
         check_pyspark()
 
     def test_missing(self) -> None:
@@ -90,13 +90,13 @@ class _Without(PathFinder):
         self._missing = missing
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # type: ignore[override]
-        """Where a module is."""
+        """Return where a module is."""
         return None if name == self._missing else PathFinder.find_spec(name, path, target)
 
 
 class SettingsTests(SynchronousTestCase):
     def test_local(self) -> None:
-        """A Spark of one process listens to nobody else; the user's settings go before ours."""
+        """A Spark of one process listens on 127.0.0.1 only; the user's settings go before ours."""
         for master in ("local", "local[2]", "local[*]"):
             settings = session_settings(master, {"spark.driver.memory": "4g"})
             self.assertEqual(settings["spark.driver.bindAddress"], "127.0.0.1")
@@ -132,7 +132,7 @@ class SettingsTests(SynchronousTestCase):
 
 class ChoosePythonTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Have an environment of this test's own."""
+        """Give the test an environment of its own."""
         self.environment: dict[str, str] = {}
         self.patch(os, "environ", self.environment)
 

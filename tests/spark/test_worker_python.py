@@ -17,7 +17,7 @@ from kafkatx.spark.worker_python import worker_python, write_script
 
 class WriteScriptTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Have an installed package and a zip file with an older copy of it."""
+        """Make an installed package and a zip file with an older copy of it."""
         self.folder = Path(self.mktemp()).resolve()
         self.package = self.folder / "site" / "parcel"
         self.package.mkdir(parents=True)
@@ -87,12 +87,12 @@ class WorkerPythonTests(SynchronousTestCase):
         self.assertTrue(os.access(script, os.X_OK))
 
     def test_zipped(self) -> None:
-        """Where PySpark itself is in a zip file the workers get this Python."""
+        """The workers get this Python if PySpark itself is in a zip file."""
         self.patch(tested, "_pyspark_folder", lambda: None)
         self.assertEqual(worker_python(), sys.executable)
 
     def test_not_executable(self) -> None:
-        """Where scripts of the temporary directory cannot be run the workers get this Python."""
+        """The workers get this Python if scripts of the temporary directory cannot be run."""
         worker_python()
         self.patch(tested, "write_script", lambda folder, package: os.path.join(folder, "absent"))
         self.assertEqual(worker_python(), sys.executable)

@@ -10,7 +10,7 @@ from kafkatx.testing.broker_log import MAX_LINES, BrokerLog, ThreadLogObserver
 
 class BrokerLogTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Have a log of three lines."""
+        """Make a log of three lines."""
         self.log = BrokerLog()
         self.log.append("one\ntwo\n")
         self.log.append("three")

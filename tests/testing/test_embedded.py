@@ -40,7 +40,7 @@ class ThreadBrokerTests(SynchronousTestCase):
         return broker
 
     def test_serves(self) -> None:
-        """It serves at the address that it names; once stopped nobody does, and its data is gone."""
+        """It serves at its address; once stopped it does not, and its data are gone."""
         with self.make() as broker:
             data_dir = broker.data_dir or ""
             create_topic(broker)

@@ -28,7 +28,7 @@ class AssignorContract(_Case):
     """For an :class:`~kafkatx.interfaces.IAssignor`."""
 
     leaves_out = False
-    """Whether it may leave partitions to nobody though somebody subscribes to their topic."""
+    """True if it may leave partitions without an owner though their topic has subscribers."""
 
     def make_assignor(self) -> IAssignor:
         """Return the assignor to be tested."""

@@ -37,7 +37,7 @@ class SchemaTests(SynchronousTestCase):
 
 class ConstantsTests(SynchronousTestCase):
     def test_every_length(self) -> None:
-        """As many rows as are asked for, be it more than before or fewer."""
+        """A constant column has as many rows as requested, more than before or fewer."""
         constants = Constants("t", 3)
         for rows in (2, 50, 0, 7):
             self.assertEqual(constants.topic(rows).to_pylist(), ["t"] * rows)
@@ -102,7 +102,7 @@ class PiecesTests(SynchronousTestCase):
         return pa.record_batch({"value": [b"x" * size] * rows})
 
     def test_small(self) -> None:
-        """What fits stays one batch, the same object."""
+        """A batch that fits stays one, the same object."""
         batch = self.batch(10, 10)
         self.assertEqual([piece is batch for piece in pieces(batch)], [True])
 

@@ -28,7 +28,7 @@ ALL = OffsetRange("t", 3, 0, 1 << 40)
 
 
 def one_by_one(data: bytes, wanted: OffsetRange = ALL, headers: bool = False, crcs: bool = True) -> Any:
-    """What is expected: the records as the decoder of single records reads them."""
+    """Return the records as the decoder of single records reads them."""
     view = memoryview(data)
     stored = (view[span.position : span.position + span.size] for span in batches(view))
     schema = arrow_schema(headers)
@@ -108,12 +108,12 @@ class SameTests(Counting):
         self.assertEqual(together(data, headers=headers), one_by_one(data, headers=headers))
 
     def test_headers_passed_over(self) -> None:
-        """Where headers are there and not wanted, records are not read one by one."""
+        """Headers that are not wanted do not make records be read one by one."""
         together(built([SAMPLE[0]._replace(headers=[("a", b"b")])]))
         self.assertEqual(self.slow, 0)
 
     def test_range(self) -> None:
-        """Of batches that the range cuts, those records come that are within; else no batch comes."""
+        """Of batches that the range cuts, the records within come; other batches do not."""
         data = log_of(SAMPLE, SAMPLE, SAMPLE)
         for start in range(13):
             for end in range(start, 13):
@@ -123,7 +123,7 @@ class SameTests(Counting):
         self.assertEqual(self.slow, 0)
 
     def test_offsets_that_go_back(self) -> None:
-        """Where batches overlap, which no broker writes, each is cut by itself."""
+        """Batches that overlap, which no broker writes, are each cut alone."""
         data = log_of(SAMPLE, SAMPLE) + log_of(SAMPLE)
         for start in range(8):
             wanted = ALL._replace(start=start, end=start + 3)
@@ -221,7 +221,7 @@ TAKEN = {
 
 class DamageTests(SynchronousTestCase):
     def verdict(self, rest: bytes, count: int = 2) -> Any:
-        """What becomes of a good record and the rest; both decoders say it."""
+        """Decode a good record and the rest; check that both decoders agree, and return the result."""
         data = assemble(GOOD + rest, count, 0, 1_000, 2_000, last_offset_delta=2)
         found = outcome(together, data, True)
         self.assertEqual(found, outcome(one_by_one, data, True))
@@ -234,7 +234,7 @@ class DamageTests(SynchronousTestCase):
             self.assertIsInstance(self.verdict(rest, count), tuple, what)
 
     def test_taken(self) -> None:
-        """What is only strange is read, as the other decoder reads it."""
+        """Records that are merely unusual are read as the other decoder reads them."""
         for what, rest in TAKEN.items():
             self.assertEqual(len(self.verdict(rest)), 2, what)
 
@@ -253,7 +253,7 @@ class DamageTests(SynchronousTestCase):
     @quick
     @given(damaged())
     def test_same_verdict(self, data: bytes) -> None:
-        """Whatever is wrong with a batch, it is refused with the same words, or gives the same rows."""
+        """A damaged batch is refused with the same words by both decoders, or gives the same rows."""
         self.assertEqual(outcome(together, data, False), outcome(one_by_one, data, False))
 
     def test_crc(self) -> None:

@@ -24,7 +24,7 @@ def lying(sizes: list[int]) -> tuple[bytes, list[int]]:
 
 class StartsTests(SynchronousTestCase):
     def starts(self, data: bytes, count: int, at: int = 0, end: int | None = None) -> list[int]:
-        """Where the records of data begin."""
+        """Return the positions at which the records of data begin."""
         found = record_starts(data, at, len(data) if end is None else end, count)
         starts: list[int] = np.concatenate(found, dtype=np.int64).tolist()
         return starts
@@ -67,7 +67,7 @@ class StartsTests(SynchronousTestCase):
             self.assertRaises(UnsupportedRecords, self.starts, b"\x80" * 5 + bytes(5000), count)
 
     def test_one_length_is_passed_over(self) -> None:
-        """Where all records have one length, be it of two bytes, hardly any is gone over by itself."""
+        """Records that all have one length, even one of two bytes, are hardly read one by one."""
         walked = []
 
         def walk(data: bytes, at: int, count: int) -> object:
@@ -81,7 +81,7 @@ class StartsTests(SynchronousTestCase):
         self.assertLess(sum(walked), 128)
 
     def test_looks_seldom_in_vain(self) -> None:
-        """Where each record has another length, one length is looked for seldom, and ever more so."""
+        """Where each record has another length, equal lengths are looked for ever more seldom."""
         looked = []
 
         def one_length(*arguments: object) -> object:
@@ -121,5 +121,5 @@ class VarintTests(SynchronousTestCase):
         self.assertEqual(self.read(deltas), deltas)
 
     def test_ten_bytes(self) -> None:
-        """What does not fit into 63 bits is left to others."""
+        """A number that does not fit into 63 bits is left to the other decoder."""
         self.assertRaises(UnsupportedRecords, self.read, [1, 1 << 62])

@@ -83,10 +83,10 @@ class FakeSpark:
         return [Row(text) for batch in self._function(iter(batches)) for text in batch["result"].to_pylist()]
 
     def setJobGroup(self, group: str, description: str) -> None:
-        """Of no effect."""
+        """Do nothing."""
 
     def setLocalProperty(self, name: str, value: str | None) -> None:
-        """Of no effect."""
+        """Do nothing."""
 
     def statusTracker(self) -> FakeSpark:
         """It knows of nothing."""

@@ -71,7 +71,7 @@ class MemoryFiles(Files):
         return node.names, name
 
     def uri(self, path: str) -> str:
-        """Of no use."""
+        """Return a URI that nothing can open."""
         return f"memory:/{path}"
 
     def create_dir(self, path: str) -> None:
@@ -110,7 +110,7 @@ class MemoryFiles(Files):
         return node.data
 
     def size(self, path: str) -> int | None:
-        """As it is."""
+        """Return the size of a file, -1 for a directory, None for neither."""
         node = self._find(path)
         if node is None:
             return None

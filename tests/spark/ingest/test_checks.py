@@ -31,7 +31,7 @@ class CheckTests(IngestionCase):
         return str(error)
 
     def test_fine(self) -> None:
-        """What can be done passes, and leaves no trace of the target directory."""
+        """A possible ingestion passes, and leaves no trace of the target directory."""
         self.check()
         self.assertFalse(os.path.exists(self.root))
 

@@ -64,12 +64,12 @@ class IngestionCase(SynchronousTestCase):
         self.progress.append(progress)
 
     def rows(self) -> list[dict[str, Any]]:
-        """What all visible files hold."""
+        """Return the rows of all visible files."""
         paths = sorted(Path(self.root).glob("[!_]*/**/*.parquet")) + sorted(Path(self.root).glob("*.parquet"))
         return [row for path in paths for row in parquet.ParquetFile(path).read().to_pylist()]
 
     def offsets(self) -> Counter[tuple[int, int]]:
-        """Where the rows are from."""
+        """Count the rows by partition and offset."""
         return Counter((row["partition"], row["offset"]) for row in self.rows())
 
     def all_offsets(self, *ends: int) -> Counter[tuple[int, int]]:
@@ -202,7 +202,7 @@ class FollowTests(IngestionCase):
         self.assertEqual(self.progress[-1].lag, 1)
 
     def test_full(self) -> None:
-        """So many records are committed before the minute is over."""
+        """A full commit is made before the minute is over."""
         report = self.follow((1, 14, 10), (2, 15, 10), max_records=5)
         self.assertEqual([line.end for line in report.partitions], [15, 10])
 
@@ -235,11 +235,11 @@ class TroubleTests(IngestionCase):
         self.assertIn("t-0 is gone", self.failed(DataLoss("t-0 is gone")))
 
     def test_our_bug(self) -> None:
-        """What nobody thought of is told with where it happened."""
+        """An unexpected error is reported with its place."""
         self.assertIn("ZeroDivisionError", self.failed(ZeroDivisionError()))
 
     def test_refused(self) -> None:
-        """What will not pass is not tried again."""
+        """An error that no retry would mend is not retried."""
         self.assertIn("there is no topic", self.failed(UnknownTopic("t")))
 
     def test_brokers_away(self) -> None:

@@ -1,4 +1,4 @@
-"""Which offsets come next, and which tasks load them."""
+"""The offsets that come next, and the tasks that load them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class IdentifiedCluster(FakeCluster):
 
 
 def options(**given: Any) -> IngestOptions:
-    """Of topic ``t``, unless a selection is given."""
+    """Return options for topic ``t``, unless a selection is given."""
     return IngestOptions(ClientSettings("h:1"), given.pop("selection", Subscribe(("t",))), "/to", **given)
 
 
@@ -57,7 +57,7 @@ class PendingTests(SynchronousTestCase):
     def plan(
         self, cluster: FakeCluster, last: Manifest | None, **given: Any
     ) -> tuple[Pending, list[tuple[int, int]]]:
-        """What is pending, and its offsets."""
+        """Return the pending work, and its offsets."""
         found = pending(cluster, options(**given), last)
         return found, [(item.start, item.end) for item in found.ranges]
 
@@ -152,7 +152,7 @@ class TaskTests(SynchronousTestCase):
             self.assertLessEqual(max(sizes) - min(sizes), 1)
 
     def test_cores(self) -> None:
-        """As many as keep the cores busy, but not of less than 16 MiB; never more than records."""
+        """There are as many tasks as keep the cores busy, none of less than 16 MiB."""
         ranges = [OffsetRange("t", 0, 0, 1000)]
         mib = float(1 << 20)
         counts = [len(tasks_of(ranges, n * mib / 1000, 1 << 40, 4)) for n in (1, 31, 33, 500)]
@@ -160,7 +160,7 @@ class TaskTests(SynchronousTestCase):
         self.assertEqual(len(tasks_of([OffsetRange("t", 0, 0, 2)], 1e12, 1, 4)), 2)
 
     def test_record_bytes(self) -> None:
-        """As in the last commit; a guess before it."""
+        """The size of a record is that of the last commit; before it, a guess."""
         self.assertEqual((record_bytes(None), record_bytes(EMPTY)), (100.0, 100.0))
 
 

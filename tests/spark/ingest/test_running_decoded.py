@@ -60,7 +60,7 @@ class DecodingTests(IngestionCase):
         self.assertEqual(len(self.spark.jobs), jobs + 3)
 
     def test_dead_letters(self) -> None:
-        """What cannot be decoded is among the dead letters, with all that is known of it."""
+        """A record that cannot be decoded is a dead letter, with all that is known of it."""
         self.topics.values = lambda n: b'{"n":1}' if n % 5 else b"{"
         report = self.ingest(decode="json")
         self.assertEqual((report.rows, report.dead), (16, 4))

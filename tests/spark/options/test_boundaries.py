@@ -1,4 +1,4 @@
-"""Where queries start and end by time."""
+"""The start and the end of queries by time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ParseTests(SynchronousTestCase):
         self.assertIn("startingOffsetsByTimestampStrategy=earliest: give error or latest", said)
 
     def test_bad_times(self) -> None:
-        """What is no time is refused by the option's name."""
+        """A text that is no time is refused by the option's name."""
         for text in ("yesterday", "-1", "1.5", str(1 << 63), ""):
             self.assertIn(f"startingTimestamp={text}", self.refused(startingtimestamp=text))
             self.assertIn(f"endingTimestamp={text}", self.refused(endingtimestamp=text))

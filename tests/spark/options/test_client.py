@@ -53,18 +53,18 @@ class ParseClientTests(SynchronousTestCase):
         self.assertEqual(parse_client({**group, "kafka.client.id": "mine"}).client_id, "mine")
 
     def test_smaller_fetch_limit(self) -> None:
-        """Of the two limits of a fetch the smaller one holds."""
+        """The smaller one of the two limits of a fetch holds."""
         both = {"kafka.fetch.max.bytes": "500", "kafka.max.partition.fetch.bytes": "1000"}
         self.assertEqual(parse_client({**BOOTSTRAP, **both}).fetch_bytes, 500)
 
     def test_without_meaning(self) -> None:
-        """What speaks of groups or of the JVM is let pass: a query for Spark's source runs unchanged."""
+        """Settings of groups and of the JVM are accepted: a query for Spark's source runs unchanged."""
         ignored = {"kafka.group.instance.id": "g", "kafka.session.timeout.ms": "10"}
         ignored |= {"kafka.security.protocol": "plaintext", "kafka.isolation.level": "read_uncommitted"}
         self.assertEqual(parse_client({**BOOTSTRAP, **ignored}), parse_client(BOOTSTRAP))
 
     def test_refused(self) -> None:
-        """What Spark's source refuses is refused, by the name that Spark gives it."""
+        """Settings that Spark's source refuses are refused, by Spark's name."""
         for name in (
             "auto.offset.reset",
             "key.deserializer",

@@ -1,4 +1,4 @@
-"""How much a stream reads at a time."""
+"""The limits of a stream's batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def partitions(*numbers: int) -> dict[TopicPartition, int]:
 
 class RateLimitTests(SynchronousTestCase):
     def ends(self, max_offsets: int, *behind: int) -> list[int]:
-        """How far partitions that are so far behind get; they start at different offsets."""
+        """Return the ends of partitions that are this far behind; they start at different offsets."""
         start = partitions(*(7 * number for number in range(len(behind))))
         latest = {item: start[item] + size for item, size in zip(start, behind, strict=True)}
         ends = rate_limit(max_offsets, start, latest)
@@ -33,13 +33,13 @@ class RateLimitTests(SynchronousTestCase):
         self.assertEqual(self.ends(1, 5, 5, 5), [1, 1, 1])
 
     def test_enough(self) -> None:
-        """Nobody gets more than there is; what has nothing new stays."""
+        """No partition gets more than it has; one without new records stays."""
         self.assertEqual(self.ends(1000, 10, 0, 3), [10, 0, 3])
         self.assertEqual(self.ends(10, 0, 0), [0, 0])
         self.assertEqual(self.ends(4, 8, 0), [4, 0])
 
     def test_went_back(self) -> None:
-        """A partition that ends before its start is given its end; whoever plans tells of the loss."""
+        """A partition that ends before its start gets its end; the planner reports the loss."""
         self.assertEqual(self.ends(10, -50, 100), [-50, 10])
 
     @settings(deadline=None, max_examples=200)
@@ -92,7 +92,7 @@ class DurationTests(SynchronousTestCase):
             self.assertEqual(parse_duration_ms("maxTriggerDelay", text), ms)
 
     def test_none(self) -> None:
-        """What is none is refused with the option's name and the units."""
+        """A text that is no time is refused with the option's name and the units."""
         for text in ("", "m", "5 m", "-5m", "5w", "1.5h", "9" * 20):
             said = str(self.assertRaises(SettingError, parse_duration_ms, "maxTriggerDelay", text))
             self.assertIn(f"maxTriggerDelay={text}: give a time such as 15m", said)

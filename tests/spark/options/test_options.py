@@ -151,7 +151,7 @@ class ParseBatchTests(SynchronousTestCase):
         self.assertEqual((parsed.client.client_id, parsed.warnings), ("kafkatx-spark-p", ()))
 
     def test_numbers(self) -> None:
-        """How many tasks, records of a task, attempts and pauses."""
+        """The numbers of tasks, records of a task, attempts and pauses are read."""
         parsed = parse_batch(
             {
                 **BASE,
@@ -225,12 +225,12 @@ class ParseStreamTests(SynchronousTestCase):
 
 class ParseHeadersTests(SynchronousTestCase):
     def test_either(self) -> None:
-        """What only a batch or only a stream may have is let pass: which of them it is comes later."""
+        """Options of batches alone and of streams alone are accepted: the kind of query is known later."""
         for given in ({"startingOffsets": "latest"}, {"endingOffsets": "latest", "IncludeHeaders": "TRUE"}):
             self.assertIs(parse_headers({**BASE, "subscribe": "t", **given}), "IncludeHeaders" in given)
 
     def test_bad(self) -> None:
-        """What neither of them may have is an error already here."""
+        """An option that no query may have is an error already here."""
         for name in (
             "startingOffsets",
             "startingTimestamp",

@@ -124,7 +124,7 @@ class HeaderTests(SynchronousTestCase):
         self.assertEqual(encode_headers(hidden).to_pylist(), [encode(0), *whole[1:]])
 
     def test_none(self) -> None:
-        """Where no record has headers there is nothing to encode."""
+        """Records without headers have nothing to encode."""
         self.assertEqual(encode_headers(headers_column([None, []])).to_pylist(), [None, None])
 
     def test_without_key(self) -> None:

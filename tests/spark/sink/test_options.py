@@ -24,7 +24,7 @@ def parse(**options: str) -> SinkOptions:
 
 class ParseSinkTests(SynchronousTestCase):
     def refused(self, **options: str) -> str:
-        """What is said of options that cannot be."""
+        """Return the error of impossible options."""
         return str(self.assertRaises(SettingError, parse, **options))
 
     def test_defaults(self) -> None:
@@ -66,7 +66,7 @@ class ParseSinkTests(SynchronousTestCase):
             )
 
     def test_refused(self) -> None:
-        """What Spark's sink refuses is refused, and what cannot be heeded."""
+        """Settings that Spark's sink refuses are refused, and settings without an effect here."""
         self.assertIn("'key.serializer' is not supported", self.refused(kafka_key_serializer="x"))
         self.assertIn("'value.serializer' is not supported", self.refused(kafka_value_serializer="x"))
         self.assertIn("column", self.refused(kafka_partitioner_class="random"))
@@ -85,7 +85,7 @@ class ParseSinkTests(SynchronousTestCase):
         self.assertIn("topic=a/b: Topic name", self.refused(topic="a/b"))
 
     def test_unknown(self) -> None:
-        """A name that nobody knows is an error with the nearest one."""
+        """An unknown name is an error with the nearest one."""
         self.assertIn("unknown option topics: did you mean topic?", self.refused(topics="t"))
         self.assertIn("unknown option subscribe", self.refused(subscribe="t"))
         self.assertIn(
@@ -94,5 +94,5 @@ class ParseSinkTests(SynchronousTestCase):
         self.assertIn("setting of the consumer", self.refused(kafka_fetch_min_bytes="1"))
 
     def test_without_effect(self) -> None:
-        """What Spark itself adds, and what only its source heeds, is let pass."""
+        """Options that Spark itself adds, and options of its source, are accepted."""
         parse(checkpointLocation="x", queryName="q", path="p", includeHeaders="true")

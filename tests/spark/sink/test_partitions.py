@@ -80,7 +80,7 @@ class EncodedTests(SynchronousTestCase):
         self.assertEqual(len({value for batch in batches for _, value in read(batch)}), 100)
 
     def test_round_robin_goes_on(self) -> None:
-        """What is sent next goes to the next partition, not to the first one again."""
+        """The next batch goes to the next partition, not to the first one again."""
         round_robin = RoundRobin()
         rows = table([(None, b"v", None)])
         found = [batch.partition for _ in range(5) for batch in encoded(rows, 5, 1000, round_robin)]

@@ -124,7 +124,7 @@ class WriteTests(SynchronousTestCase):
         self.assertEqual(len(self.fake.sent(ProduceRequest)), 3)
 
     def test_nothing(self) -> None:
-        """A task without rows dials nobody."""
+        """A task without rows connects to no broker."""
         self.assertEqual(self.write([batch(0)]), WriteTotals())
         self.assertEqual(self.fake.channels, [])
 
@@ -150,7 +150,7 @@ class WriteTests(SynchronousTestCase):
         self.assertIn("t [1]: policy violation", str(error))
 
     def test_lost_requests(self) -> None:
-        """What was lost on the way is sent again, once."""
+        """A request that was lost is sent again, once."""
         self.fake.faults[ProduceRequest].extend([LOSE_REQUEST, None, LOSE_REQUEST])
         self.write([batch(1000, partition=0)], kafka_batch_size="1000")
         self.assertEqual([value for _, _, value in self.records("t")], [b"%d" % n for n in range(1000)])

@@ -38,7 +38,7 @@ class WriterTests(SynchronousTestCase):
         self.patch(task, "connect", lambda settings: self.fake.client())
 
     def written(self, writer: Any, batches: Any) -> tuple[int, int]:
-        """Let a writer that has been to the workers and back write; what it says it has written."""
+        """Write with a writer that was pickled; return the records and bytes that it reports."""
         message = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(writer)).write(batches)))
         self.assertIsInstance(message, WriterCommitMessage)
         self.assertEqual(self.fake.topics["t"][0].end, message.records)
@@ -65,7 +65,7 @@ class WriterTests(SynchronousTestCase):
         writer.abort([None], 0)
 
     def test_stream_of_rows(self) -> None:
-        """Where Spark has no Arrow for streams, as Spark 4.0, rows are written."""
+        """Rows are written where Spark has no Arrow for streams, as Spark 4.0."""
         self.patch(writers, "_STREAM_ARROW_WRITER", None)
         writer = source(topic="t").streamWriter(SCHEMA, False)
         self.assertEqual(

@@ -86,7 +86,7 @@ class TopicReaderTests(SynchronousTestCase):
         self.assertIn("maxOffsetsPerTrigger option ignored in batch queries", logged.output[0])
 
     def test_empty(self) -> None:
-        """Spark makes one task with None of an empty list; it reads nothing, and dials nobody."""
+        """Spark makes one task with None of an empty list; it reads nothing, and connects to no broker."""
         reader = source(subscribe="t").reader(spark_schema(False))
         self.assertEqual(list(reader.read(InputPartition(None))), [])
 

@@ -41,7 +41,7 @@ class StartTests(MicroBatchesTestCase):
         self.assertEqual(batches.start(), {T0: 10, T1: 20})
 
     def test_of_an_earlier_run(self) -> None:
-        """A start of an earlier run holds, and nobody is asked for another one."""
+        """A start of an earlier run holds, and no broker is asked for another one."""
         batches = self.batches()
         batches.started_at({T0: 3})
         self.assertEqual(batches.start(), {T0: 3})
@@ -124,7 +124,7 @@ class EndTests(MicroBatchesTestCase):
 
 class LossTests(MicroBatchesTestCase):
     def test_told_before_the_batch(self) -> None:
-        """What is lost fails the query before a batch with it is planned."""
+        """A loss fails the query before a batch with it is planned."""
         batches = self.batches()
         with self.assertLogs(LOGGERS, "WARNING"):
             said = str(self.assertRaises(DataLoss, batches.end, {T0: 11, T1: 20}, ALL))
@@ -189,7 +189,7 @@ class PlanTests(MicroBatchesTestCase):
             self.assertEqual(wanted, ("t", 0, 4, 10))
 
     def test_gone_without_anything_new(self) -> None:
-        """Of one that has nothing for the batch nothing is lost."""
+        """A partition that is gone and has nothing for the batch is no loss."""
         self.assertEqual(self.batches().plan({T0: 4, T2: 3}, {T0: 10, T2: 3}), [("t", 0, 4, 10)])
 
     def test_made_anew(self) -> None:

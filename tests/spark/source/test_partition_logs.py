@@ -146,7 +146,7 @@ class LatestTests(LogsTestCase):
             self.assertEqual(self.logs().latest({U0: 1}), {T0: 10, T1: 7, U0: 3})
 
     def test_nothing_wrong(self) -> None:
-        """What has not gone back is asked for once."""
+        """Offsets that have not gone back are asked for once."""
         self.logs().latest({T0: 10, U0: 0})
         self.assertEqual((self.cluster.asked, self.slept), (1, []))
 
@@ -165,6 +165,6 @@ class PuttingBack(list[float]):
 
 class AvailableTests(LogsTestCase):
     def test_only_those(self) -> None:
-        """What was asked for and is there, nothing else."""
+        """The requested partitions that exist are returned, and no others."""
         gone = TopicPartition("t", 5)
         self.assertEqual(self.logs().available([T1, gone]), {T1: (5, 7)})

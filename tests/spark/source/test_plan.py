@@ -1,4 +1,4 @@
-"""What a query reads is fixed on the driver."""
+"""The offsets that a query reads are fixed on the driver."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class AssignedTests(SynchronousTestCase):
         self.assertIn("topic 't' has no partition 2: it has 0 to 1", str(error))
 
     def test_not_strict(self) -> None:
-        """Where it is asked for, what is not there is left out: a topic, or a partition of one."""
+        """Topics and partitions that do not exist are left out on request."""
         gone = [TopicPartition("t", 2), TopicPartition("x", 0)]
         for selection in (Subscribe(("x", "t")), Assign(frozenset({*gone, *T})), SubscribePattern("^[tx]$")):
             self.assertEqual(assigned(self.cluster, selection, strict=False), T)
@@ -60,7 +60,7 @@ class CheckedTests(SynchronousTestCase):
     log_has = Available(5, 10)
 
     def test_all_there(self) -> None:
-        """What is wholly in the log is read as it is; a range without offsets loses nothing."""
+        """A range that is wholly in the log is read as it is; one without offsets loses nothing."""
         for start, end in ((5, 10), (6, 7), (10, 10), (3, 3)):
             wanted = OffsetRange("t", 1, start, end)
             self.assertEqual(checked(wanted, self.log_has, True), wanted)
@@ -83,7 +83,7 @@ class CheckedTests(SynchronousTestCase):
 
 class PlanTests(SynchronousTestCase):
     def plan(self, **options: str) -> list[OffsetRange]:
-        """What a query with these options reads."""
+        """Return the ranges of a query with these options."""
         parsed = parse_batch({"kafka.bootstrap.servers": "h:1", **options})
         return plan_batch(FakeCluster(LOGS), parsed)
 

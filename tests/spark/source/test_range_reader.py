@@ -1,4 +1,4 @@
-"""What a worker does when offsets are gone since the query was planned."""
+"""A worker's reads when offsets are gone since the query was planned."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class SurvivingTests(SynchronousTestCase):
         self.assertEqual(steps.ranges, [(0, 100), (80, 100)])
 
     def test_nothing_left(self) -> None:
-        """Where the log now starts behind the range, or ends before it, that was all."""
+        """The read is at its end if the log now starts behind the range, or ends before it."""
         for earliest, latest in ((100, 200), (500, 600), (0, 0)):
             steps = Steps(([rows(0, 10)], OffsetOutOfRange("t", 1, 10, earliest, latest)))
             self.assertEqual(self.lose(steps), [(0, 9)])

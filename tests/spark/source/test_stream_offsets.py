@@ -29,7 +29,7 @@ class FormTests(SynchronousTestCase):
         self.assertEqual(json.dumps(json.loads(text)), text)
 
     def test_back(self) -> None:
-        """What was written is read, with a start and without."""
+        """Offsets are read as they were written, with a start and without."""
         here, before = {A0: 5, B0: 7}, {A0: 2}
         for offset in (to_json(here), initial(here), first_end(here, before)):
             self.assertEqual(positions(json.loads(json.dumps(offset))), here)
@@ -49,7 +49,7 @@ class FormTests(SynchronousTestCase):
         self.assertNotRegex(next(iter(initial({}))), "^[a-zA-Z0-9._-]+$")
 
     def test_strange(self) -> None:
-        """What this source has not written is told, and what to do."""
+        """Offsets of another source are refused, with what to do."""
         for offset in ({"a": 5}, {"a": {"x": 5}}, {"a": {"0": None}}, {"a": [1]}):
             error = self.assertRaises(StrangeOffsets, positions, offset)
             self.assertIn("checkpointLocation of its own", str(error))

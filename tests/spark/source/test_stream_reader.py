@@ -128,7 +128,7 @@ class ReaderTests(StreamingTestCase):
         self.assertEqual(made.reportLatestOffset(), {"t": {"0": 10, "1": 20}})
 
     def test_strange_checkpoint(self) -> None:
-        """A first batch that somebody else has planned has no start that we know: it is not guessed."""
+        """A first batch that another source has planned has no known start: it is not guessed."""
         made = reader()
         error = self.assertRaises(StrangeOffsets, made.partitions, made.initialOffset(), {"t": {"0": 5}})
         self.assertIn("checkpointLocation of its own", str(error))
@@ -146,14 +146,14 @@ class ReaderTests(StreamingTestCase):
         self.assertEqual([item.value for item in reader().partitions(start, carrying)], [("t", 0, 4, 10)])
 
     def test_started_again(self) -> None:
-        """Told of the last offset, by a batch without offsets, the reader asks nobody, whatever is gone."""
+        """Given the last offset by a batch without offsets, the reader asks no broker, whatever is gone."""
         made = reader()
         self.cluster.logs.clear()
         self.assertEqual(made.partitions({"t": {"0": 9}}, {"t": {"0": 9}}), [])
         self.assertEqual(self.cluster.asked, 0)
 
     def test_without_start(self) -> None:
-        """Where Spark does not say from where (4.0, 4.1), the reader goes on from what it was told last."""
+        """The reader goes on from the last offset that it was given where Spark gives no start (4.0, 4.1)."""
         here = {"t": {"0": 10, "1": 20}}
         made = reader()
         first = made.latestOffset()
@@ -165,7 +165,7 @@ class ReaderTests(StreamingTestCase):
         self.assertEqual(again.latestOffset(), {"t": {"0": 11, "1": 20}})
 
     def test_warnings(self) -> None:
-        """What options have no effect is told once, when the query starts."""
+        """Options without effect are reported once, when the query starts."""
         made = reader(**{"kafka.group.id": "g"})
         with self.assertLogs("kafkatx.spark", "WARNING") as logged:
             made.initialOffset()

@@ -1,4 +1,4 @@
-"""What the contracts of stores and logs share."""
+"""The common part of the contracts of stores and logs."""
 
 from __future__ import annotations
 

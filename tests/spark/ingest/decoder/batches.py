@@ -44,7 +44,7 @@ def settled(
     settings: Mapping[str, str] | None = None,
     time_column: str | None = None,
 ) -> tuple[Decoding, list[Decoded]]:
-    """What an ingestion does with a commit: decode, widen, decode again until nothing is new.
+    """Decode as an ingestion decodes a commit: decode, widen, decode again until nothing is new.
 
     :raises AssertionError: it does not come to an end.
     """

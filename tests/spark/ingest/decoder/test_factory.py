@@ -31,7 +31,7 @@ class OpenTests(SynchronousTestCase):
         self.assertEqual(decoding.decode("t", found), (found, None, {}))
 
     def test_unknown(self) -> None:
-        """A name that nobody has is told with the nearest, and settings that nobody knows by name."""
+        """An unknown decoder is reported with the nearest name, and an unknown setting by its name."""
         self.assertIn("did you mean json", self.refused("jsn", [], {}))
         self.assertIn(
             "avro.schema: the plugin of decode=json has no settings of its own",
@@ -91,7 +91,7 @@ class OpenTests(SynchronousTestCase):
         self.assertEqual(list(reasons(decoded)), [2])
 
     def test_time_of_kafka(self) -> None:
-        """That of the record makes no column."""
+        """The record's own timestamp makes no column."""
         self.assertEqual(open_decoding("json", None, {}, "kafka_timestamp").columns(), [])
 
     def test_workers_know_no_twisted(self) -> None:

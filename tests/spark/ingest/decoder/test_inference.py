@@ -40,7 +40,7 @@ class SeenTests(SynchronousTestCase):
             self.assertEqual(seen(value), word)
 
     def test_nothing(self) -> None:
-        """What holds no value has no type, however it is nested."""
+        """An object without values has no type, however it is nested."""
         nothing: tuple[Any, ...] = (None, [], {}, [None, []], {"a": {"b": [{}]}}, [[], {"a": None}])
         for value in nothing:
             self.assertIsNone(seen(value))
@@ -86,7 +86,7 @@ class SeenTests(SynchronousTestCase):
         self.assertEqual(seen({"f": {"a": 1}}, {"f": {"A": 1}}), "struct<f:string>")
 
     def test_deep(self) -> None:
-        """What is nested too deeply is text."""
+        """An object that is nested too deeply is text."""
         value: Any = 1
         for _ in range(MAX_DEPTH + 5):
             value = {"a": value}

@@ -45,7 +45,7 @@ class RowTests(SynchronousTestCase):
         self.assertEqual((types(decoding), rows(decoded)), ({}, [{}, {}]))
 
     def test_single_values(self) -> None:
-        """What is no object is in the column ``value``."""
+        """A value that is no object is in the column ``value``."""
         _, (decoded,) = settled([documents(5, [1, 2], {"value": "x"})])
         self.assertEqual(rows(decoded), [{"value": "5"}, {"value": "[1,2]"}, {"value": "x"}])
 
@@ -186,7 +186,7 @@ class DeadLetterTests(SynchronousTestCase):
         self.assertIn(f"{MAX_FIELDS} columns", dead[0])
 
     def test_their_fields_make_no_columns(self) -> None:
-        """What is new in a record that is a dead letter anyway is no reason for a column."""
+        """New fields of a record that is a dead letter make no columns."""
         decoding, _ = settled([documents({"n": "x", "new": 1}, {"new2": 1, "": 1})], [Column("n", "bigint")])
         self.assertEqual(types(decoding), {"n": "bigint"})
 
@@ -223,7 +223,7 @@ class DriftTests(SynchronousTestCase):
             self.assertEqual([reasons(item) for item in decoded], [{}, {}])
 
     def test_types_stay(self) -> None:
-        """What a later commit sees does not change a column."""
+        """Values of a later commit do not change a column."""
         decoding, (decoded,) = settled([documents({"n": 1.5})], [Column("n", "bigint")])
         self.assertEqual(types(decoding), {"n": "bigint"})
         self.assertEqual(list(reasons(decoded)), [0])
@@ -252,7 +252,7 @@ class DriftTests(SynchronousTestCase):
         )
     )
     def test_nothing_is_lost(self, commits: list[list[Any]]) -> None:
-        """Whatever comes, commit after commit: each value is in its row, or the record is a dead letter."""
+        """Over any commits each value is in its row, or the record is a dead letter."""
         known: Sequence[Column] = ()
         for found in commits:
             decoding, (decoded,) = settled([documents(*found)], known)
@@ -266,7 +266,7 @@ class DriftTests(SynchronousTestCase):
 
 
 def holds(stored: Any, value: Any) -> bool:
-    """Whether a row, or something in it, tells all that is in a value of JSON."""
+    """Return True if a row, or something in it, holds all of a JSON value."""
     if is_void(value):
         return True
     if isinstance(stored, str) and not isinstance(value, str):
@@ -369,7 +369,7 @@ class DeclaredTests(SynchronousTestCase):
         self.assertEqual((decoded.drift, decoded.dead), ({}, None))
 
     def test_wrong(self) -> None:
-        """What is no tuple, too short, or does not fit its column is a dead letter."""
+        """A row that is no tuple, is too short, or does not fit its column is a dead letter."""
         decoded = self.decoding.decode(
             "t", batch([b"short", b"dict", b"list", b"type", b"a=x", b"a=99999999999", b"c=3"])
         )

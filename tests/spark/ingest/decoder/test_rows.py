@@ -1,4 +1,4 @@
-"""What is rejected leaves no trace in the columns."""
+"""Rejected records leave no trace in the columns."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class FitTests(SynchronousTestCase):
         self.assertEqual(FITTERS["string"](taken[-1][0]), nested)
 
     def test_string_of_what_contains_itself(self) -> None:
-        """What has no JSON does not fit."""
+        """A value without JSON does not fit."""
         endless: list[Any] = []
         endless.append(endless)
         self.assertRaises(Misfit, FITTERS["string"], endless)
@@ -150,11 +150,11 @@ class NaturalTests(SynchronousTestCase):
     @settings(max_examples=300, deadline=None)
     @given(st.sampled_from(sorted(FITTERS)), st.one_of(values, values.map(lambda found: found[:1])))
     def test_any(self, word: str, values: list[Any]) -> None:
-        """What Arrow's C code makes of values is what the fitters make of them, one by one."""
+        """Arrow's C code converts values exactly as the fitters do one by one."""
         self.check(word, values)
 
     def test_each_type(self) -> None:
-        """So it is with values of one type or two, in every column."""
+        """The same holds for values of one type or two, in every column."""
         samples: list[Any] = [
             None,
             True,
@@ -192,7 +192,7 @@ class NaturalTests(SynchronousTestCase):
 
 class ExcerptTests(SynchronousTestCase):
     def test_short(self) -> None:
-        """Whatever it is of, an excerpt is short and one line."""
+        """An excerpt of any value is short and one line."""
 
         class Rude:
             def __repr__(self) -> str:

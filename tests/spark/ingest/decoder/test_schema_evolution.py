@@ -19,7 +19,7 @@ class WidenedTests(SynchronousTestCase):
         self.assertEqual(wider, [A, Column("u", "struct<x:bigint,y:double>"), Column("c", "bigint")])
 
     def test_clashes(self) -> None:
-        """Of names that Spark does not tell apart only the first becomes a column."""
+        """The first of several names that Spark does not tell apart becomes a column, the others do not."""
         self.assertEqual(
             widened([A], [{"New": "bigint"}, {"new": "string"}, {"A": "string"}]),
             [A, Column("New", "bigint")],
@@ -32,7 +32,7 @@ class WidenedTests(SynchronousTestCase):
         self.assertEqual([column.name for column in wider[MAX_FIELDS - 1 :]], ["x"])
 
     def test_all_or_none(self) -> None:
-        """Of a batch's new fields that have no room beside another's none becomes a column."""
+        """If a batch's new fields have no room beside another's, none of them becomes a column."""
         many = [Column(f"c{number}", "bigint") for number in range(MAX_FIELDS - 3)]
         wider = widened(
             many, [{"x": "bigint", "y": "bigint"}, {"p": "bigint", "q": "bigint"}, {"r": "bigint"}]
@@ -53,5 +53,5 @@ class MergedTests(SynchronousTestCase):
         self.assertEqual(drift, {"b": "double", "c": "string"})
 
     def test_exclusive(self) -> None:
-        """Of drifts that exclude each other the first counts."""
+        """The first of several drifts that exclude each other counts."""
         self.assertEqual(merged([A], [{"new": "bigint"}, {"NEW": "bigint"}]), {"new": "bigint"})

@@ -36,7 +36,7 @@ class TypeTests(SynchronousTestCase):
         self.assertEqual(columns_of(schema), columns)
 
     def test_refused(self) -> None:
-        """What is no type, or no end, is said; so is a name that comes twice, and a type without bottom."""
+        """A text that is no type or does not end, a name that comes twice, and endless nesting fail."""
         for text in (
             "",
             "a",

@@ -105,11 +105,11 @@ class ChainTests(CommitsCase):
         self.assertIn("000000000004.json is not the one that _kafkatx/head names", self.refused())
 
     def last_refused(self) -> str:
-        """What an ingestion says."""
+        """Return the error of an ingestion."""
         return str(self.assertRaises(TableDamaged, last_manifest, self.files))
 
     def test_head_missing(self) -> None:
-        """Without a head nobody knows whether the last commits are missing; the error tells the remedy."""
+        """Without a head the last commits may be missing; the error says what to do."""
         self.files.remove(HEAD)
         said = self.refused()
         path = said.rpartition("create the empty file ")[2].removesuffix(" there")

@@ -15,7 +15,7 @@ from kafkatx.spark.ingest.table.files import ArrowFiles, Files, LocalFiles, open
 
 
 class FilesContract:
-    """What commits stand on."""
+    """The contract of the files below a table."""
 
     files: Files
 
@@ -38,7 +38,7 @@ class FilesContract:
         )
 
     def test_not_there(self: Any) -> None:
-        """What is not there is FileNotFoundError, for reading and for moving."""
+        """Reading or moving a file that does not exist is FileNotFoundError."""
         self.files.create_dir("to")
         self.assertRaises(FileNotFoundError, self.files.read, "no")
         self.assertRaises(FileNotFoundError, self.files.move, "no", "to/x")
@@ -81,7 +81,7 @@ class LocalFilesTests(FilesContract, SynchronousTestCase):
         self.files = LocalFiles(str(self.path))
 
     def test_no_overwriting(self) -> None:
-        """Staged files have names of their own: one that is there is somebody's mistake."""
+        """Staged files have unique names: one that exists is an error."""
         self.write("a", b"1")
         self.assertRaises(FileExistsError, self.files.output, "a")
 
@@ -149,7 +149,7 @@ class OpenFilesTests(SynchronousTestCase):
         self.assertEqual(open_files("hdfs://name/x").uri("y"), "hdfs://name/x/y")
 
     def test_object_stores(self) -> None:
-        """What does not rename atomically is refused, and it is said why."""
+        """A file system without atomic renames is refused, with the reason."""
         for to in ("s3://bucket/x", "s3a://b/x", "gs://b/x", "abfss://c@a/x", "http://h/x"):
             error = self.assertRaises(SettingError, open_files, to)
             self.assertIn(f"{to}: files of a commit are renamed into place, which is not atomic", str(error))

@@ -124,13 +124,13 @@ class TimesTests(SynchronousTestCase):
 
 class FolderTests(SynchronousTestCase):
     def test_names(self) -> None:
-        """As Hive names them; null and empty text alike, as Spark has it."""
+        """Folders are named as Hive names them; null and empty text alike, as in Spark."""
         self.assertEqual(folder(("date", "hour"), ("2015-05-19", "07")), "date=2015-05-19/hour=07")
         self.assertEqual(folder(("a", "b"), (None, "")), f"a={NULL}/b={NULL}")
         self.assertEqual(folder((), ()), "")
 
     def test_escaped(self) -> None:
-        """What is of a meaning in a path is escaped, and nothing gets out of the folder."""
+        """Characters with a meaning in a path are escaped, and no name leaves the folder."""
         for text in ("../../etc", "a/b", "a=b", "100%", "tab\there", "{x,y}", "caf\u00e9 au lait"):
             name = folder(("a",), (text,))
             self.assertEqual(name.count("/"), 0)
@@ -142,7 +142,7 @@ class CheckTests(SynchronousTestCase):
     COLUMNS = (Column("t", "timestamp"), Column("n", "double"), Column("s", "string"))
 
     def refused(self, by: str, time: str) -> str:
-        """What the error says."""
+        """Return the error."""
         error = self.assertRaises(SettingError, check_columns, self.COLUMNS, by.split(","), time, True)
         return str(error)
 
@@ -154,13 +154,13 @@ class CheckTests(SynchronousTestCase):
         self.assertIn("time-column u: there is no such column", self.refused("hour", "u"))
 
     def test_allowed(self) -> None:
-        """What is there; what may still come; a time that nobody needs."""
+        """Known columns, columns that may still come, and an unused time column are allowed."""
         check_columns(self.COLUMNS, ("date", "s"), "t", True)
         check_columns(self.COLUMNS, ("x", "hour"), "later", False)
         check_columns(self.COLUMNS, ("s",), "n", True)
 
     def test_columns(self) -> None:
-        """What folders tell is not in files; it has the types that Spark takes them to have."""
+        """Columns of folders are not in files; they have the types that Spark infers."""
         columns = [*self.COLUMNS, Column("date", "string")]
         self.assertEqual([c.name for c in file_columns(columns, ("date", "s"))], ["t", "n", "date_"])
         self.assertEqual(

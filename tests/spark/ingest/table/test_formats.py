@@ -135,7 +135,7 @@ class AvroTests(SynchronousTestCase):
 
 class CheckTests(SynchronousTestCase):
     def test_codecs(self) -> None:
-        """What cannot be written is said before anything is read."""
+        """A format that cannot be written is refused before anything is read."""
         self.assertIn("zstd", str(self.assertRaises(SettingError, check_format, "avro", "zstd")))
         for name, compression in (("avro", "snappy"), ("parquet", "zstd"), ("json", "snappy")):
             check_format(name, compression)

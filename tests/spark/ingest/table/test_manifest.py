@@ -24,7 +24,7 @@ FULL = attrs.evolve(
 
 class ChecksumTests(SynchronousTestCase):
     def test_same(self) -> None:
-        """What is written is read."""
+        """A manifest is read as it was written."""
         self.assertEqual(parse_manifest(FULL.to_json(), "m"), FULL)
 
     def test_every_byte(self) -> None:

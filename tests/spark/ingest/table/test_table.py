@@ -26,7 +26,7 @@ EMPTY = Manifest(1, 0, "parquet", ("hour",), None, (Column("n", "int"),), {}, {}
 
 
 def write(table: Table, staging: str, records: Sequence[int], attempt: str = "a") -> list[StagedFile]:
-    """What tasks do: the records in files of two hours, odd ones apart, and every fifth a dead letter."""
+    """Write as tasks do: the records in files of two hours, odd ones apart, and every fifth a dead letter."""
     staged = []
     for folder, kind, mine in (
         ("/hour=00", DATA, [n for n in records if n % 2 == 0 and n % 5]),
@@ -49,7 +49,7 @@ def load(table: Table, upto: int = LOG) -> int:
     end = min(start + PER_COMMIT, upto)
     if start < end:
         staging = table.stage()
-        write(table, staging, [start], attempt="failed")  # an attempt whose end nobody heard of
+        write(table, staging, [start], attempt="failed")  # an attempt whose end was never reported
         staged = write(table, staging, range(start, end))
         table.commit(
             staging,
@@ -89,7 +89,7 @@ class StoppedTests(SynchronousTestCase):
     """A run that ends at any step; the next one goes on."""
 
     def steps(self) -> int:
-        """How many steps a whole run has."""
+        """Return the number of steps of a whole run."""
         files = MemoryFiles()
         ingest(files)
         return files.steps
@@ -111,7 +111,7 @@ class StoppedTests(SynchronousTestCase):
         return told
 
     def check(self, files: MemoryFiles, told: int, where: object) -> None:
-        """What is visible now, after recovery, and after the run that follows."""
+        """Check the visible rows now, after recovery, and after the run that follows."""
         seen = visible(files)
         self.assertEqual(seen - committed(files), Counter(), f"{where}: visible and not committed, or twice")
         Table(files).open(EMPTY)
@@ -164,7 +164,7 @@ class StoppedTests(SynchronousTestCase):
                 self.check(files, 0, (step, when))
 
     def load_or_discard(self, table: Table) -> None:
-        """As running does: what was staged is discarded if there is an error."""
+        """Load as an ingestion does: staged files are discarded on an error."""
         stage, staged = table.stage, []
 
         def noted() -> str:
@@ -256,11 +256,11 @@ class DamageTests(SynchronousTestCase):
         self.files = MemoryFiles()
 
     def refused(self) -> str:
-        """What the error says when the table is opened."""
+        """Return the error of opening the table."""
         return str(self.assertRaises(TableDamaged, Table(self.files).open, EMPTY))
 
     def test_foreign_directory(self) -> None:
-        """A directory with files of somebody else is refused, and nothing is written to it."""
+        """A directory with files of another program is refused, and nothing is written to it."""
         self.files.create_dir("src")
         self.assertIn("memory has 'src' but no _kafkatx/commits", self.refused())
         self.assertEqual(self.files.names(""), ["src"])
@@ -275,7 +275,7 @@ class DamageTests(SynchronousTestCase):
         self.assertIn("_dead_letters", self.refused())
 
     def test_new_disk(self) -> None:
-        """What a new file system and hidden files are made of does not count."""
+        """The files of a new file system, and hidden ones, do not count."""
         for name in ("lost+found", ".cache", "_SUCCESS"):
             self.files.create_dir(name)
         ingest(self.files)
@@ -311,7 +311,7 @@ class DamageTests(SynchronousTestCase):
         self.assertIn("000000000001.json is gone: was the directory deleted?", str(error))
 
     def test_staged_file_gone(self) -> None:
-        """What a task wrote is not what the driver sees: executors with other disks than the driver."""
+        """A staged file that the driver does not see means that executors have other disks."""
         table = Table(self.files)
         table.open(EMPTY)
         staging = table.stage()
@@ -352,7 +352,7 @@ class DamageTests(SynchronousTestCase):
         self.assertIn("is gone, and so is", self.refused())
 
     def stops_between(self, step: int) -> bool:
-        """Whether a run that stops there has published one file and not the other."""
+        """Return True if a run that stops there has published one file and not the other."""
         self.files.__init__()  # type: ignore[misc]
         self.files.stop_at = (step, "before")
         with contextlib.suppress(Stop):

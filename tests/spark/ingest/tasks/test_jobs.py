@@ -41,7 +41,7 @@ class JobsCase(SynchronousTestCase):
     """Work of two tasks, for a Spark and topics in memory."""
 
     def setUp(self) -> None:
-        """Have a Spark and topics in memory, and brokers that may be away for 10 s."""
+        """Make a Spark and topics in memory, and brokers that may be away for 10 s."""
         self.patch(retry, "PAUSE_S", 0)
         self.spark = FakeSpark()
         self.topics = FakeTopics()
@@ -109,7 +109,7 @@ class JobsTests(JobsCase):
         self.assertRaises(Stopped, self.run_jobs)
 
     def test_first_line(self) -> None:
-        """Of a page of stack traces the last cause is told."""
+        """The last cause on a page of stack traces is reported."""
         page = ValueError("Job aborted\n  at Foo.scala\nCaused by: java.io.IOException: No space\n  at Bar")
         self.assertEqual(_first_line(page), "Caused by: java.io.IOException: No space")
         self.assertEqual(

@@ -62,7 +62,7 @@ class StagedWriterTests(SynchronousTestCase):
         )
 
     def rows(self, writer: StagedWriter) -> Counter[tuple[str | None, int]]:
-        """What all files hold, after it was closed; what is told of them is checked."""
+        """Close the writer, check its report, and return the rows of all files."""
         found: Counter[tuple[str | None, int]] = Counter()
         staged = writer.close()
         self.assertEqual(self.open, 0)

@@ -227,7 +227,7 @@ class ClassicGroup:
         membership = self._membership
         if membership.sessions_ms <= now_ms:
             count = membership.expire(now_ms)
-            self._rebalance.members_left(count, "members fell silent", now_ms)
+            self._rebalance.members_left(count, "sessions of members have ended", now_ms)
             membership.sessions_ms = membership.roster.expires_ms
         self._rebalance.advance(now_ms)
         return self._outbox.take()

@@ -61,13 +61,6 @@ class _Node:
     not_before_s: float = 0.0
 
 
-def _next_batch(queue: PartitionQueue) -> ProducerBatch:
-    """Return the batch that the queue sends next."""
-    batch = queue.waiting[0] if queue.waiting else queue.open
-    assert batch is not None
-    return batch
-
-
 class Sender:
     """Sends the batches that are due, and wakes itself when the next one is.
 
@@ -205,7 +198,7 @@ class Sender:
         next_s = _NEVER
         for node_id, queues in by_node.items():
             if node_id < 0:
-                self._stall_warning.retried(_next_batch(queues[0]), "the partition has no leader", now)
+                self._stall_warning.retried(queues[0].next_batch(), "the partition has no leader", now)
                 self._find_leaders()
                 continue
             node = self._nodes.get(node_id) or self._nodes.setdefault(node_id, _Node(node_id))
@@ -225,7 +218,7 @@ class Sender:
             left: list[PartitionQueue] = []
             size = 0
             for at, queue in enumerate(queues):
-                next_batch = _next_batch(queue)
+                next_batch = queue.next_batch()
                 size += len(next_batch.data) or next_batch.size_bytes
                 if batches and size > self._config.request_bytes:
                     left = queues[at:] + left

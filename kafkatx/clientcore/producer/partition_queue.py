@@ -121,6 +121,12 @@ class PartitionQueue:
             return False
         return not (self._in_doubt or not self._known_to_broker or in_flight[0].sent_before)
 
+    def next_batch(self) -> ProducerBatch:
+        """Return the batch that is sent next; there must be one."""
+        batch = self.waiting[0] if self.waiting else self.open
+        assert batch is not None
+        return batch
+
     def take(self) -> ProducerBatch:
         """Take the next batch and encode it; :meth:`sendable` must be true.
 

@@ -113,7 +113,7 @@ class SameTests(Counting):
         self.assertEqual(self.slow, 0)
 
     def test_range(self) -> None:
-        """Of batches that the range cuts, the records within come; other batches do not."""
+        """A batch that the range cuts yields its records within; a batch outside yields none."""
         data = log_of(SAMPLE, SAMPLE, SAMPLE)
         for start in range(13):
             for end in range(start, 13):

@@ -81,7 +81,7 @@ class StartsTests(SynchronousTestCase):
         self.assertLess(sum(walked), 128)
 
     def test_looks_seldom_in_vain(self) -> None:
-        """Where each record has another length, equal lengths are looked for ever more seldom."""
+        """Equal lengths are looked for ever more seldom where each record has another length."""
         looked = []
 
         def one_length(*arguments: object) -> object:

@@ -32,7 +32,7 @@ class WidenedTests(SynchronousTestCase):
         self.assertEqual([column.name for column in wider[MAX_FIELDS - 1 :]], ["x"])
 
     def test_all_or_none(self) -> None:
-        """If a batch's new fields have no room beside another's, none of them becomes a column."""
+        """None of a batch's new fields becomes a column if they have no room beside another's."""
         many = [Column(f"c{number}", "bigint") for number in range(MAX_FIELDS - 3)]
         wider = widened(
             many, [{"x": "bigint", "y": "bigint"}, {"p": "bigint", "q": "bigint"}, {"r": "bigint"}]

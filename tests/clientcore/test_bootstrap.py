@@ -25,6 +25,6 @@ class BootstrapTests(SynchronousTestCase):
         self.assertRaises(SettingError, parse_bootstrap, " , ")
 
     def test_shown(self) -> None:
-        """An address is format_address as it can be typed again."""
+        """An address is formatted as it can be typed again."""
         for text in ("a:1", "[::1]:3"):
             self.assertEqual([format_address(address) for address in parse_bootstrap(text)], [text])

@@ -48,18 +48,18 @@ class LostRecords:
 
     def __init__(self) -> None:
         self._count = 0
-        self._next_batch: BaseException | None = None
+        self._first_error: BaseException | None = None
 
     def add(self, count: int, error: BaseException) -> None:
         """Count records that failed with *error*."""
         if count:
             self._count += count
-            self._next_batch = self._next_batch or error
+            self._first_error = self._first_error or error
 
     def take(self) -> RecordsLost | None:
         """Return the error for the records counted so far, and reset the count; None: there are none."""
-        count, first = self._count, self._next_batch
-        self._count, self._next_batch = 0, None
+        count, first = self._count, self._first_error
+        self._count, self._first_error = 0, None
         return None if first is None else RecordsLost(count, first)
 
 

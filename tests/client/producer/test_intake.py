@@ -272,7 +272,7 @@ class MemoryTests(ProducerTestCase):
 
 
 class UnlearnableTests(ProducerTestCase):
-    """Topics that cannot be wait_for_topics."""
+    """Topics whose metadata cannot be requested."""
 
     def test_names(self) -> None:
         """A name that no topic can have fails at once, and no broker is asked for it ever."""

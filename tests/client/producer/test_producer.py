@@ -290,7 +290,7 @@ class SendBatchTests(ProducerTestCase):
         self.assertEqual(found, {0, 1, 2})
 
     def test_cut(self) -> None:
-        """A list that the topic takes only in split_to_fit is told of once, with all its offsets."""
+        """A list that the topic accepts only in pieces has one result, with all its offsets."""
         self.log().max_bytes = 500
         producer = self.producer()
         values = [b"%03d" % i * 10 for i in range(100)]
@@ -309,7 +309,7 @@ class SendBatchTests(ProducerTestCase):
         self.assertEqual((metadata.base_offset, metadata.last_offset, metadata.records), (-1, -1, 2))
 
     def test_partly_refused(self) -> None:
-        """If one piece is refused the whole call fails, when all split_to_fit are settled."""
+        """If one piece is refused the whole call fails, when all pieces are settled."""
         producer = self.producer(max_request_size=1000)
         self.result(producer.send("one", b"0"))
         reply: Deferred[None] = Deferred()
@@ -438,13 +438,13 @@ class IdempotenceTests(ProducerTestCase):
             self.network.newest[ProduceRequest] = version
             taken: list[Any] = []
             self.patch(self, "append", lambda node, topic, part, fault, taken=taken: (
-                taken.append(bytes(part.records)), self.reject_records(part))[1])  # fmt: skip
+                taken.append(bytes(part.records)), self.refuse(part))[1])  # fmt: skip
             producer = self.producer()
             self.error(producer.send("one", b"v", b"k"))
             self.assertEqual(taken[0][16], magic)
             self.assertEqual([(r.key, r.value) for r in iter_any(taken[0])], [(b"k", b"v")])
 
-    def reject_records(self, part: Any) -> Any:
+    def refuse(self, part: Any) -> Any:
         """An answer that is final."""
         return type(self).append(self, 0, "", part, ErrorCode.INVALID_RECORD)
 
@@ -999,7 +999,7 @@ class HooksTests(ProducerTestCase):
         self.assertEqual(len(self.flushLoggedErrors(KeyError)), 1)
 
     def test_refused_by_callback(self) -> None:
-        """What they reject_records fails with what they raised; what cannot be enqueued is told of."""
+        """A call that they refuse fails with their exception, and after_enqueue hears of its records."""
         recorder = Recorder()
         producer = self.producer(callback_handler=recorder)
         self.assertIsInstance(self.error(producer.send("one", b"bad")), ValueError)

@@ -20,7 +20,7 @@ SET, DELETE, APPEND, SUBTRACT = Operation
 
 
 def alter(old: dict[str, str], *alterations: tuple[str, Operation, str | None]) -> dict[str, str]:
-    """What comes of alterations of a topic's configs; defaults are in effect."""
+    """Return the result of alterations of a topic's configs, with the defaults in effect."""
     given = [Alteration(*one) for one in alterations]
     return altered(old, given, topic.ALL_SETTINGS, lambda setting: setting.default)
 
@@ -34,7 +34,7 @@ class AlteredTests(SynchronousTestCase):
         return error
 
     def test_set_and_delete(self) -> None:
-        """What is named is set or goes; the rest stays; what is not there may be deleted, too."""
+        """Named configs are set or deleted, others stay; a missing one may be deleted, too."""
         old = {"retention.ms": "5", "segment.ms": "6", "flush.ms": "7"}
         new = alter(
             old, ("retention.ms", SET, "8"), ("segment.ms", DELETE, None), ("segment.bytes", DELETE, "x")
@@ -76,7 +76,7 @@ class AlteredTests(SynchronousTestCase):
 
 class BrokerConfigsTests(SynchronousTestCase):
     def refused(self, **configs: str) -> str:
-        """Why settings are refused; names with _ for a dot."""
+        """Return the message for rejected settings; names have _ for dots."""
         named = {name.replace("_", "."): value for name, value in configs.items()}
         error = self.assertRaises(RequestError, check_broker_configs, named)
         self.assertEqual(error.code, ErrorCode.INVALID_REQUEST)
@@ -111,7 +111,7 @@ class BrokerConfigsTests(SynchronousTestCase):
         self.assertIn("only Apache Kafka has this setting", self.refused(num_io_threads="8"))
 
     def test_usable(self) -> None:
-        """Of what is stored, that which this version can use; of the rest, what is wrong with it."""
+        """Stored settings that this version can use are returned, and an error for each of the others."""
         stored = {"log.roll.ms": "5", "of.the.future": "1", "log.retention.ms": "soon", "broker.id": "3"}
         usable, complaints = usable_broker_configs(stored)
         self.assertEqual(usable, {"log.roll.ms": "5"})

@@ -179,7 +179,7 @@ class ReloadedTests(SynchronousTestCase):
     """Settings of a running broker that are read again."""
 
     def reloaded(self, before: dict[str, str], after: dict[str, str], **brokers: str) -> Reloaded:
-        """What comes of reading *after* where a broker was started with *before*."""
+        """Return the result of reading *after* in a broker that was started with *before*."""
         named = {name.replace("_", "."): value for name, value in brokers.items()}
         running = BrokerConfig.load(None, before).with_dynamic(named, {})
         return running.reloaded(BrokerConfig.load(None, after))
@@ -204,7 +204,7 @@ class ReloadedTests(SynchronousTestCase):
         self.assertEqual(reloaded.config.get("broker.rack"), "a")
 
     def test_altered_while_running(self) -> None:
-        """What was altered while the broker ran goes before the file, now as at the start."""
+        """Settings that were altered while the broker ran take precedence over the file."""
         reloaded = self.reloaded({}, {"log.retention.ms": "5"}, log_retention_ms="9")
         self.assertEqual(reloaded.changed, ("log.retention.ms",))
         self.assertEqual(reloaded.config[cleanup.LOG_RETENTION_MS], 9)

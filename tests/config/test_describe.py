@@ -1,4 +1,4 @@
-"""What DescribeConfigs answers."""
+"""Tests of the entries of DescribeConfigs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class DescribeTopicTests(SynchronousTestCase):
         )
 
     def test_from_the_broker(self) -> None:
-        """What the broker sets is no default; its value is in the topic config's unit, as it is read."""
+        """A value that the broker sets is not a default; it is in the topic config's unit."""
         entry = self.entry("retention.ms")
         self.assertEqual((entry.value, entry.source, entry.is_default), ("180000", 4, False))
         self.assertEqual(self.entry("max.message.bytes").value, "5")
@@ -146,7 +146,7 @@ class DynamicTests(SynchronousTestCase):
         self.assertEqual((entry.value, entry.source), ("8", ConfigSource.DYNAMIC_DEFAULT_BROKER))
 
     def test_over_the_file(self) -> None:
-        """What was set at the start stands behind, and the default last."""
+        """Static values come after dynamic ones, and the default last."""
         config = CONFIG.with_dynamic({}, {"message.max.bytes": "6"})
         (entry,) = [entry for entry in describe_broker(config) if entry.name == "message.max.bytes"]
         self.assertEqual(
@@ -174,7 +174,7 @@ class DynamicTests(SynchronousTestCase):
         )
 
     def test_all_brokers(self) -> None:
-        """Of all brokers what was set for them, and nothing else; it can change."""
+        """The entry of all brokers has their dynamic settings only; they are not read-only."""
         entries = {entry.name: entry for entry in describe_all_brokers(self.config)}
         self.assertEqual(set(entries), {"log.retention.ms", "log.roll.ms"})
         self.assertEqual(

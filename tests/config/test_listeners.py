@@ -95,7 +95,7 @@ REFUSED: tuple[tuple[dict[str, str], str], ...] = (
 
 
 class ListenersTests(SynchronousTestCase):
-    """Where the broker listens, and where it says it does."""
+    """Tests of listeners and advertised addresses."""
 
     def test_parse(self) -> None:
         """A listener is NAME://host:port, with IPv6 addresses in brackets; all else is refused."""
@@ -146,7 +146,7 @@ class ListenersTests(SynchronousTestCase):
             self.assertEqual(BrokerConfig.load(None, values).advertised(ports), told, values)
 
     def test_refused(self) -> None:
-        """What cannot be listened on, or connected to, is refused with a word of what to do."""
+        """Addresses that cannot be used are rejected, and the message has the remedy."""
         for values, what in REFUSED:
             message = str(self.assertRaises(SettingError, BrokerConfig.load, None, values))
             self.assertIn(what, message)

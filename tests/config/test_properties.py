@@ -71,7 +71,7 @@ class PropertiesTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=200)
     @given(st.dictionaries(st.text(min_size=1), st.text(), max_size=5))
     def test_round_trip(self, values: dict[str, str]) -> None:
-        """What format_property() writes is read back as it was, whatever the characters."""
+        """A line of format_property() is read back unchanged, for any characters."""
         text = "\n".join(format_property(name, value) for name, value in values.items())
         self.assertEqual(parse_properties(text, "x"), values)
 

@@ -113,7 +113,7 @@ REFUSED: tuple[tuple[dict[str, str | None], str], ...] = (
 
 
 class LogConfigTests(SynchronousTestCase):
-    """What a log gets to know."""
+    """Tests of the settings of logs."""
 
     def test_defaults_agree(self) -> None:
         """With nothing set, a log has LogConfig's own defaults."""
@@ -155,7 +155,7 @@ class TableTests(SynchronousTestCase):
                 self.assertIn(setting.default, defaults, name)
 
     def test_ranges_agree(self) -> None:
-        """What a broker setting allows, the topic config of the same unit allows too."""
+        """A topic config allows all values of the broker setting with the same unit."""
         for name, sources in DEFAULT_FROM.items():
             for source in sources:
                 low = re.search(r"(-?\d+) or more", source.allowed)
@@ -193,7 +193,7 @@ class ValidateTests(SynchronousTestCase):
     """Configs that clients send."""
 
     def test_taken(self) -> None:
-        """What Kafka allows passes, also what kafkatx only keeps."""
+        """Configs that Kafka allows are accepted, including those that kafkatx only stores."""
         for configs in TAKEN:
             validate_topic_configs(configs)
 

@@ -87,6 +87,6 @@ class ApiTests(SynchronousTestCase):
             self.assertRaises(ValueError, lambda entry: entry.request, attrs.evolve(api.PRODUCE, **change))
 
     def test_immutable(self) -> None:
-        """Nobody can add to the table while it runs."""
+        """The table cannot be changed at run time."""
         with self.assertRaises(TypeError):
             APIS[999] = api.PRODUCE  # type: ignore[index]  # that is the point

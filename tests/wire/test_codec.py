@@ -51,7 +51,7 @@ class Cursor(Struct):
 
 
 class Everything(Message, key=32000, versions=(0, 3), flexible=2):
-    """What no message of today has, but the schema language knows."""
+    """A message with features of the schema that no real message uses."""
 
     small: int = field(INT8)
     unsigned: int = field(UINT16)
@@ -69,7 +69,7 @@ class Everything(Message, key=32000, versions=(0, 3), flexible=2):
 
 
 class RoundTripTests(SynchronousTestCase):
-    """What is encoded decodes to the same."""
+    """An encoded message decodes to the same message."""
 
     def test_every_version(self) -> None:
         """Every message in every version comes back as it was, and takes up its bytes exactly."""
@@ -84,7 +84,7 @@ class RoundTripTests(SynchronousTestCase):
         for_every_version(check)
 
     def test_sample_of_every_version(self) -> None:
-        """So does one that has something in every field."""
+        """A message with a value in every field does, too."""
         for cls, version in VERSIONS:
             message = sample(cls, version)
             self.assertEqual(decode(cls, version, encode(message, version)), message, f"{cls} {version}")
@@ -92,7 +92,7 @@ class RoundTripTests(SynchronousTestCase):
     @quick(60)
     @given(st.data())
     def test_every_type(self, data: st.DataObject) -> None:
-        """So do types and combinations that the messages of today do not use."""
+        """Types and combinations that real messages do not use do, too."""
         for version in Everything.VERSIONS:
             message = data.draw(messages(Everything, version))
             self.assertEqual(decode(Everything, version, encode(message, version)), message)
@@ -104,7 +104,7 @@ class RoundTripTests(SynchronousTestCase):
             self.assertEqual(decode(MetadataRequest, version, encode(request, version)), request)
 
     def test_absent_fields_take_defaults(self) -> None:
-        """What a version lacks is left out, and has its default after decoding."""
+        """A field that a version lacks is omitted, and has its default after decoding."""
         data = encode(FetchRequest(max_bytes=5, rack_id="rack", session_id=9), 2)
         back = decode(FetchRequest, 2, data)
         self.assertEqual((back.max_bytes, back.rack_id, back.session_id), (0x7FFFFFFF, "", 0))
@@ -164,7 +164,7 @@ class TaggedFieldTests(SynchronousTestCase):
     """Tagged fields, known and unknown."""
 
     def test_unknown_is_dropped(self) -> None:
-        """A tagged field that nobody here knows is passed over, and not sent again."""
+        """An unknown tagged field is skipped, and not encoded again."""
         plain = encode(ApiVersionsResponse(finalized_features_epoch=4), 3)
         section = b"\x03" + b"\x01\x08" + (4).to_bytes(8, "big") + b"\x63\x02??" + b"\xac\x02\x01!"
         data = plain[: plain.index(b"\x01\x01\x08")] + section
@@ -197,7 +197,7 @@ class TaggedFieldTests(SynchronousTestCase):
 
 
 class MalformedTests(SynchronousTestCase):
-    """Whatever the bytes: a message, or a ProtocolViolation."""
+    """Any bytes give a message or a ProtocolViolation."""
 
     def test_every_truncation(self) -> None:
         """A message cut anywhere is a violation."""

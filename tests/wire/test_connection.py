@@ -113,7 +113,7 @@ class VersionTests(SynchronousTestCase):
         self.connection = ClientConnection("me", 1000)
 
     def refused(self, api: Api, at_most: int | None = None) -> str:
-        """What the refusal of every version says."""
+        """Return the message of the error without a common version."""
         error = self.assertRaises(RequestError, self.connection.version_for, api, at_most)
         self.assertEqual(error.code, ErrorCode.UNSUPPORTED_VERSION)
         return str(error)

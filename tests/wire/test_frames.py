@@ -97,7 +97,7 @@ class FrameDecoderTests(SynchronousTestCase):
         self.assertRaises(ProtocolViolation, FrameDecoder(100).feed, b"\xff\xff\xff\xff")
 
     def test_frames_before_a_bad_one(self) -> None:
-        """What is complete before the bad size comes first; then the violation."""
+        """Complete frames before the bad size come first; then the violation is raised."""
         found, frames = [], FrameDecoder(100)
         with self.assertRaises(ProtocolViolation):
             for body in frames.feed(framed(b"one", b"two") + b"\x7f\xff\xff\xff"):

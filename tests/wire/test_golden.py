@@ -43,7 +43,7 @@ def read(frame: bytes) -> Message:
 
 
 class GoldenTests(SynchronousTestCase):
-    """What real clients send."""
+    """Bytes that real clients have sent."""
 
     def test_every_frame(self) -> None:
         """Each frame is the API and version that its name says, and is the same when encoded again."""

@@ -55,7 +55,7 @@ class RequestHeaderTests(SynchronousTestCase):
                 self.assertRaises(ProtocolViolation, split_request, data[:end])
 
     def test_unknown_api(self) -> None:
-        """Of an API or version that is not spoken, key, version and correlation id are read all the same."""
+        """Key, version and correlation id of an unsupported API or version can be read."""
         fixed = struct.pack(">hhi", 999, 3, 5)
         self.assertEqual(split_request(memoryview(fixed))[:4], (999, 3, 5, None))
         self.assertEqual(split_request(memoryview(fixed + b"\0"))[:4], (999, 3, 5, None))

@@ -28,7 +28,7 @@ class UvarintTests(SynchronousTestCase):
     @quick(200)
     @given(st.integers(0, 2**32 - 1), st.binary(max_size=3))
     def test_round_trip(self, value: int, before: bytes) -> None:
-        """What is written is read again, and the position is the one after it."""
+        """A written number is read again, with the position after it."""
         data = before + uvarint(value)
         self.assertEqual(read_uvarint(data + b"\xff", len(before)), (value, len(data)))
 

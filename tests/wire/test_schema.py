@@ -41,7 +41,7 @@ class StructTests(SynchronousTestCase):
         self.assertEqual((by_position.acks, by_position.timeout_ms), (1, 500))
 
     def test_defaults(self) -> None:
-        """A field nobody set has its own default, or its type's; nullable strings and tagged structs None."""
+        """An unset field has its default, or its type's; nullable strings and tagged structs have None."""
         outer = Outer()
         self.assertEqual(
             (outer.name, outer.maybe, outer.numbers, outer.nullable_numbers, outer.inner, outer.tagged),

@@ -30,7 +30,7 @@ class NetworkTests(SynchronousTestCase):
         self.assertRaises(SettingError, network.LISTENERS.parse, " ")
 
     def test_no_limit(self) -> None:
-        """Where -1 means no limit it is allowed, and nothing below."""
+        """Settings in which -1 means no limit accept -1 and nothing below."""
         for setting in (network.QUEUED_MAX_REQUEST_BYTES, network.CONNECTIONS_MAX_IDLE_MS):
             self.assertEqual(setting.parse("-1"), -1)
             self.assertRaises(SettingError, setting.parse, "-2")

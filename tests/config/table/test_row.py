@@ -81,7 +81,7 @@ class SettingTests(SynchronousTestCase):
             self.assertEqual((found, type(found)), (value, type(value)), f"{setting.name}={text}")
 
     def test_refused(self) -> None:
-        """What is not in the range is refused; the message has name, value and what is allowed."""
+        """A value outside of the range is rejected; the message has name, value and the range."""
         for setting, text in REFUSED:
             message = str(self.assertRaises(SettingError, setting.parse, text))
             self.assertEqual(message, f"{setting.name}={text}: the value must be {setting.allowed}")
@@ -130,7 +130,7 @@ class SettingTests(SynchronousTestCase):
         )
     )
     def test_shown_values_are_read_back(self, row: tuple[Setting[Any], Any]) -> None:
-        """What format_value() writes, the setting reads as it was."""
+        """The setting parses the text of format_value() to the same value."""
         setting, value = row
         self.assertEqual(setting.parse(format_value(value) or ""), value)
 

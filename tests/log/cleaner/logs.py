@@ -1,4 +1,4 @@
-"""What the tests of compaction share: keyed batches, a store that cleans where it is called."""
+"""Helpers of the compaction tests: keyed batches, and a store that cleans synchronously."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def records_of(log: Any) -> list[tuple[int, bytes | None, bytes | None]]:
 
 
 def last_values(log: Any) -> dict[bytes | None, bytes | None]:
-    """What a reader of the whole log ends up with for each key; without those whose last is a tombstone."""
+    """Return the last value of each key, without keys whose last record is a tombstone."""
     values: dict[bytes | None, bytes | None] = {}
     for _, key, value in records_of(log):
         values[key] = value

@@ -103,7 +103,7 @@ class CleanTests(SynchronousTestCase):
         return [(record.offset, record.value) for record in iter_any(data)]
 
     def test_last_of_each_key(self) -> None:
-        """Of each key the last record is left, in one segment made of the small ones; the old ones stay."""
+        """The last record of each key is retained, in one new segment; the old segments stay."""
         self.segment([(b"a", b"1"), (b"b", b"2")], [(b"a", b"3")])
         self.segment([(b"c", b"4")], [(b"a", b"5")])
         before = {name: self.read(name) for name in os.listdir(self.directory)}
@@ -238,7 +238,7 @@ class CleanTests(SynchronousTestCase):
             self.assertEqual([offset for offset, _ in self.content(cleaned[0])], offsets)
 
     def test_old_tombstones_at_first(self) -> None:
-        """As long as nothing is clean no tombstone of magic 1 goes."""
+        """Without a clean part no tombstone of magic 1 is removed."""
         self.segment([(b"a", None)], magic=1, modified_ms=1)
         cleaned, _ = self.run_pass()
         self.assertEqual([offset for offset, _ in self.content(cleaned[0])], [0])

@@ -53,7 +53,7 @@ class CleanerTests(SynchronousTestCase):
         return store
 
     def run_pass(self, files: Files, job: Pass, alive: Callable[[], None]) -> Iterator[Step]:
-        """As ``clean``."""
+        """Run ``clean``."""
         self.passes.append(job)
         for step in clean(files, job, alive):
             self.between()
@@ -136,7 +136,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual(self.names(".snapshot"), [f"{1:020d}.snapshot", f"{6:020d}.snapshot"])
 
     def test_dirtiest_first(self) -> None:
-        """Of several logs the one with the largest dirty part is cleaned first; others by and by."""
+        """The log with the largest dirty part is cleaned first, the others later."""
         self.log()
         self.assertTrue(self.clean())
         log = self.store.logs[TP]
@@ -157,7 +157,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertFalse(self.clean())
 
     def test_unflushed_after_a_crash(self) -> None:
-        """What recovery left unsynced is synced before it is cleaned."""
+        """Segments that recovery has left unsynced are synced before they are cleaned."""
         self.log()
         crash(self.store)
         self.store = self.open()
@@ -203,7 +203,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual(records_of(log), [(5, b"k", b"5" * 30)])
 
     def test_other_records_meanwhile(self) -> None:
-        """What was cut and written anew is not overwritten by what the pass made of its predecessors."""
+        """Segments that were truncated and written again are not replaced by the result of a pass."""
         log = self.log()
 
         def write_anew() -> None:
@@ -264,7 +264,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual(len(self.passes), 3)
 
     def test_rename_fails(self) -> None:
-        """Where the new files cannot be put in place the old segments hold."""
+        """The old segments stay if the new files cannot replace them."""
         log = self.log()
 
         def take_away() -> None:
@@ -276,7 +276,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual(len(records_of(log)), 6)
 
     def test_our_bug(self) -> None:
-        """Whatever goes wrong in a pass, the round ends and the broker goes on."""
+        """After any error in a pass the cleaner goes on, and so does the broker."""
         log = self.log()
 
         def fail() -> None:

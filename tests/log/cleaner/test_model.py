@@ -134,7 +134,7 @@ class CompactionMachine(RuleBasedStateMachine):
         self._check_compacted()
 
     def _check_compacted(self) -> None:
-        """Where all of the log is clean, but the active segment, each key is there once."""
+        """Each key occurs once if all of the log but the active segment is clean."""
         active = self.log.segments[-1].base_offset
         assert self.log.first_dirty_offset == active or active == self.log.segments[0].base_offset
         keys = [key for offset, key, _ in records_of(self.log) if offset < active]

@@ -36,12 +36,12 @@ class NameTests(SynchronousTestCase):
 
 
 class OffsetMapTests(SynchronousTestCase):
-    """What the map says of records."""
+    """Tests of the map's answers."""
 
     @FEW
     @given(st.lists(st.one_of(st.none(), st.binary(max_size=2), st.just(b"x" * 40)), max_size=30))
     def test_latest(self, keys: list[bytes | None]) -> None:
-        """Of each key the last record is the latest one, and no record without a key is."""
+        """Only the last record of each key is the latest; a record without a key never is."""
         offsets = [3 * number for number in range(len(keys))]
         names = names_of(keys)
         known = OffsetMap(1 << 20, 1.0)
@@ -72,7 +72,7 @@ class OffsetMapTests(SynchronousTestCase):
             self.assertEqual(known.may_hold(base, base + size - 1), holds or base < start)
 
     def test_room(self) -> None:
-        """So many keys fit as the memory and the load factor say; the first batch always does."""
+        """The number of keys is limited by memory and load factor; the first batch always fits."""
         known = OffsetMap(20 * ENTRY_BYTES, 0.5)
         self.assertTrue(known.has_room(1000))
         known.add([b"%d" % number for number in range(8)], list(range(8)))

@@ -29,7 +29,7 @@ class PassTests(SynchronousTestCase):
         self.assertRaises(attrs.exceptions.FrozenInstanceError, setattr, PASS, "name", "other")
 
     def test_result(self) -> None:
-        """So is its result."""
+        """The result of a pass is the same in another process."""
         fields = [0 for _ in attrs.fields(Finished)]
         finished = Finished(*fields)
         self.assertEqual(decode_step(encode_step(finished)), finished)

@@ -1,4 +1,4 @@
-"""Which log is cleaned, and how far."""
+"""Tests of the plan: the log to clean, and the range of offsets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOW = 1_000_000
 
 @attrs.define
 class FakeSegment:
-    """What the plan looks at."""
+    """A segment with the facts that the plan uses."""
 
     base_offset: int
     size: int
@@ -40,7 +40,7 @@ class FakeBatch:
 
 
 def planned(segments: list[FakeSegment], first_dirty: int, flushed: int = 10**6, **config: Any) -> Cleanable:
-    """What could be cleaned."""
+    """Return the range that can be cleaned."""
     some: Any = segments
     return cleanable(some, first_dirty, flushed, LogConfig(**config), NOW)
 
@@ -80,7 +80,7 @@ class CleanableTests(SynchronousTestCase):
         self.assertTrue(found.due(LogConfig(min_cleanable_dirty_ratio=0.59)))
 
     def test_log_start_has_passed(self) -> None:
-        """What was cleaned may be gone already."""
+        """The clean part may be deleted already."""
         self.assertEqual(planned(self.segments[1:], 5).first_dirty_offset, 10)
 
     def test_too_young(self) -> None:
@@ -91,12 +91,12 @@ class CleanableTests(SynchronousTestCase):
         self.assertEqual(planned(self.segments, 0, min_compaction_lag_ms=NOW - 900).end_offset, 30)
 
     def test_not_synced(self) -> None:
-        """What is not on the disk ends the range: recovery would take its gaps for damage."""
+        """Unsynced records end the range: recovery would take gaps in them for damage."""
         self.assertEqual(planned(self.segments, 0, flushed=29).end_offset, 20)
         self.assertEqual(planned(self.segments, 0, flushed=30).end_offset, 30)
 
     def test_overdue(self) -> None:
-        """What is older than max.compaction.lag.ms is cleaned at any ratio, but not what has no time."""
+        """Records older than max.compaction.lag.ms are cleaned at any ratio, unless they have no time."""
         config = LogConfig(max_compaction_lag_ms=1000, min_cleanable_dirty_ratio=1.0)
         for first_ms, due in ((NOW - 1001, True), (NOW - 1000, False), (-1, False)):
             self.segments[1].first_ms = first_ms

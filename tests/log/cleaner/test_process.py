@@ -51,7 +51,7 @@ def nothing() -> None:
 
 
 class ProcessTests(SynchronousTestCase):
-    """What goes to and fro, and how it ends."""
+    """Tests of the process: its messages, and its end."""
 
     def setUp(self) -> None:
         """A directory with a segment."""
@@ -97,7 +97,7 @@ class ProcessTests(SynchronousTestCase):
                 self.assertEqual(one.read(), other.read(), name)
 
     def test_failure(self) -> None:
-        """What is wrong with a segment is told by file and position."""
+        """The error of a segment has the file and the position."""
         job = some_pass(self.directory, self.job.sources[0].size - 1)
         with self.assertRaisesRegex(CorruptRecords, r"00\.log at 0: "):
             list(CleanerProcess().run(Files(), job, nothing))
@@ -115,7 +115,7 @@ class ProcessTests(SynchronousTestCase):
         steps.close()
 
     def test_closed(self) -> None:
-        """Who wants no more steps ends the process by closing the iterator."""
+        """Closing the iterator ends the process."""
         process = CleanerProcess()
         steps = process.run(Files(), self.job, nothing)
         next(steps)

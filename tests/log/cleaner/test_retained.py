@@ -1,4 +1,4 @@
-"""What compaction leaves of single batches."""
+"""Tests of the retained records of single batches."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rules(
 
 
 def judged(data: bytes | bytearray, by: Rules, legacy_tombstones: bool = True) -> Kept | None:
-    """What is retained of a batch."""
+    """Return the retained part of a batch."""
     view = memoryview(bytes(data))
     return retained(view, parse(view, 0, 0), by, legacy_tombstones)
 
@@ -144,7 +144,7 @@ class MagicTwoTests(SynchronousTestCase):
             self.assertEqual(header.max_timestamp, 40)
 
     def test_log_append_time(self) -> None:
-        """Where the broker's time counts it stays, whichever records go."""
+        """The broker's timestamp of a batch stays, whichever records are removed."""
         data = placed(keyed(PAIRS, timestamps=TIMES))
         header = parse_header(data)._replace(attributes=v2.TIMESTAMP_TYPE, max_timestamp=777)
         found, records = self.kept(v2.HEADER.pack(*header) + data[v2.HEADER_BYTES :], rules({b"b": 500}))
@@ -174,7 +174,7 @@ class MagicTwoTests(SynchronousTestCase):
         self.assertEqual(keys_of(view, parse(view, 0, 0)), ([b"a", b"b", b"a", b"c"], [100, 101, 102, 103]))
 
     def test_garbage(self) -> None:
-        """What cannot be decoded is an error, never taken for empty."""
+        """A batch that cannot be decoded is an error, not an empty batch."""
         data = placed(keyed(PAIRS))
         data[v2.COUNT_AT + 3] = 9
         self.assertRaises(CorruptRecords, judged, data, rules({}))
@@ -192,7 +192,7 @@ class LegacyTests(SynchronousTestCase):
         ]
 
     def test_wrapper(self) -> None:
-        """What is left of a wrapper is wrapped again, with the offsets and times it had."""
+        """The retained messages of a wrapper are wrapped again, with their offsets and times."""
         for magic in (0, 1):
             for codec in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
                 records = self.records(magic)

@@ -1,4 +1,4 @@
-"""Where records begin and end."""
+"""Tests of the positions of records."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SpansTests(SynchronousTestCase):
     @FEW
     @given(RECORDS, st.data(), st.integers(-(10**12), 10**12))
     def test_cut(self, records: Given, data: st.DataObject, shift_ms: int) -> None:
-        """What stays of a batch decodes to the same records, with another base timestamp, too."""
+        """Retained records decode to the same records, also with another base timestamp."""
         batch = built(records)
         payload = batch[HEADER_BYTES:]
         header = parse_header(batch)

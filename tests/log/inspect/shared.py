@@ -87,11 +87,11 @@ class LogCase(StoreCase, SynchronousTestCase):
         self.write(name, bytes(data))
 
     def faults(self, path: str | None = None, **options: Any) -> list[Fault]:
-        """What a check of the log dir, or of *path*, finds."""
+        """Return the faults of the log dir, or of *path*."""
         return list(Check(self.files, path or self.path, **options).faults())
 
     def reopened(self) -> tuple[list[tuple[int, bytes | None]], int]:
-        """What the log holds for a broker that opens it, and its end; the broker then crashes."""
+        """Return the content and the end of the log when a broker opens it; the broker then crashes."""
         store = self.make_store()
         self.result(store.open(lambda topic: SMALL))
         log = store.logs[TP]

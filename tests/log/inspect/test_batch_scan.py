@@ -29,14 +29,14 @@ def batches(count: int, size: int = 20) -> list[bytes]:
 
 class SurveyTests(SynchronousTestCase):
     def survey(self, data: bytes, base_offset: int = BASE) -> list[ScannedBatch | Damage]:
-        """What a walk over these bytes finds."""
+        """Return the items of a scan of these bytes."""
         path = self.mktemp()
         with open(path, "wb") as file:
             file.write(data)
         return list(BatchScan(Files(), Files().open(path, os.O_RDONLY), base_offset, len(data)))
 
     def outline(self, data: bytes) -> list[tuple[str, int, int]]:
-        """What was found as (what, position, size)."""
+        """Return the items as (kind, position, size)."""
         return [
             ("batch", item.batch.position, item.batch.size)
             if isinstance(item, ScannedBatch)
@@ -71,7 +71,7 @@ class SurveyTests(SynchronousTestCase):
             self.assertEqual((damage[0][1], sum(item[2] for item in damage)), (5 * size, 4 * size))
 
     def test_a_batch_within(self) -> None:
-        """What lies in a damaged record and looks like an older batch is not taken for the next one."""
+        """Bytes in a damaged record that look like an older batch are not taken for the next batch."""
         parts = batches(6)
         inner = build_values([parts[0]], 1, base_offset=BASE + 3)
         data = bytearray(b"".join((*parts[:3], inner, *parts[4:])))
@@ -138,7 +138,7 @@ class SurveyTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=150)
     @given(st.binary(max_size=400), st.integers(0, 4), st.integers(0, 90))
     def test_any_bytes(self, noise: bytes, before: int, cut: int) -> None:
-        """Whatever the bytes, what is found covers all of them once and in order."""
+        """The items of a scan cover any bytes once and in order."""
         parts = batches(6)
         data = b"".join(parts[:before]) + noise + b"".join(parts[before:])
         data = data[: len(data) - cut]

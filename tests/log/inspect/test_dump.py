@@ -118,7 +118,7 @@ class DumpTests(LogCase):
         self.assertEqual(rows[-1], ProducerRow(rows[-1].file, 1, 0, 14, 15, 14, 15, NOW_MS, -1, -1))
 
     def test_damage(self) -> None:
-        """What cannot be read is a row of its own, and the rest is read all the same."""
+        """A damaged part has its own row, and the rest is read."""
         self.fill()
         for name in ("leader-epoch-checkpoint", "00000000000000000016.snapshot"):
             self.write(name, b"nonsense")

@@ -53,7 +53,7 @@ class SoundTests(LogCase):
             self.assertEqual(self.faults(path), [], path)
 
     def test_no_log(self) -> None:
-        """What is no log is told so."""
+        """A path that is not part of a log is an error."""
         os.makedirs(self.path)
         self.assertRaises(NotALog, self.faults)
         path = os.path.join(self.path, "notes.txt")
@@ -147,7 +147,7 @@ class DamageTests(LogCase):
         self.assertEqual(self.faults(), [])
 
     def test_missing_segment(self) -> None:
-        """Where a segment is missing the next one begins wrongly; in a compacted log it may."""
+        """After a missing segment the next one has a wrong first offset, unless the log is compacted."""
         self.fill()
         os.unlink(self.file("00000000000000000008.log"))
         fault, *indexes = self.faults()
@@ -238,7 +238,7 @@ class InUseTests(LogCase):
         self.assertIsNone(Check(self.files, self.directory).held_by)
 
     def test_tail_is_growing(self) -> None:
-        """Wherever the file ends within its last batch, that is being written: noted, no fault."""
+        """A file that ends within its last batch is being written: a note, not a fault."""
         data = self.read(LAST)
         last = build_values([b"new"], 1, base_offset=20, leader_epoch=3)
         for end in range(1, len(last)):
@@ -257,7 +257,7 @@ class InUseTests(LogCase):
         self.assertEqual(self.faults(), [])
 
     def test_replaced(self) -> None:
-        """What is found in a segment while a broker puts another in its place is no fault."""
+        """A problem in a segment that a broker replaces meanwhile is not a fault."""
         self.spoil(FIRST, 300)
         self.assertEqual(len(self.faults()), 1)
         self.files = Replacing(self.file(FIRST))

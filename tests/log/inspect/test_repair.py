@@ -23,14 +23,14 @@ class RepairTests(LogCase):
         self.all, _ = self.reopened_copy()
 
     def reopened_copy(self) -> Any:
-        """What the log holds, without leaving a trace in it."""
+        """Return the content of the log without changing it."""
         kept = self.keep()
         content = self.reopened()
         self.restore(kept)
         return content
 
     def plans(self) -> list[Any]:
-        """What would be done."""
+        """Return the steps of the plans."""
         return list(plans(self.files, Check(self.files, self.path), lambda amount: None))
 
     def repair(self) -> list[Any]:
@@ -57,7 +57,7 @@ class RepairTests(LogCase):
         self.assertEqual(self.plans(), [])
 
     def test_each_batch(self) -> None:
-        """Wherever it is damaged, the log then ends there; the bytes that went lie beside it."""
+        """The repaired log ends at the damage, at any position; the cut-off bytes are kept beside it."""
         kept = self.keep()
         for name, base in ((FIRST, 0), (MIDDLE, 8), (LAST, 16)):
             size = len(self.read(name)) // (4 if name != LAST else 2)
@@ -147,7 +147,7 @@ class RepairTests(LogCase):
         self.check_mended(20)
 
     def test_twice(self) -> None:
-        """What an earlier repair has put aside is not overwritten."""
+        """Files that an earlier repair has put aside are not overwritten."""
         self.spoil(FIRST, 70)
         first = self.read(FIRST)
         self.repair()
@@ -170,7 +170,7 @@ class RepairTests(LogCase):
             self.restore(kept)
 
     def test_copy_fails(self) -> None:
-        """Where there is no room for the copy nothing is cut off."""
+        """Nothing is cut off if there is no space for the copy."""
         self.files = files = FailingFiles()
         self.spoil(MIDDLE, 70)
         before = self.read(MIDDLE)

@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import LogLevel, capturedLogs, formatEvent
 
 from kafkatx.broker.background import RECORD_DELAY_S, BackgroundTasks
+from kafkatx.broker.replica import deletions
 from kafkatx.errors import ErrorCode, RequestError
 from tests.broker.running import NOW_MS, BrokerTestCase
 
@@ -64,6 +65,19 @@ class BackgroundTasksTests(BrokerTestCase):
         (line,) = [formatEvent(event) for event in events if event["log_level"] == LogLevel.info]
         self.assertIn("retention of t-0 deleted 1 segments", line)
         self.assertIn("by retention.ms=1000; the log starts at offset 1 now", line)
+
+    def test_sum_of_a_round(self) -> None:
+        """A round that deletes from many partitions ends with the sum of those without a line."""
+        self.patch(deletions, "MAX_LINES", 1)
+        self.make_topic(partitions=3, retention_ms="1000")
+        for number in range(3):
+            self.fill(b"v", partition=number, timestamp_ms=NOW_MS)
+        self.now_ms += 1001
+        with capturedLogs() as events:
+            self.successResultOf(self.run_now(self.tasks.retain))
+        lines = [formatEvent(event) for event in events if event["log_level"] == LogLevel.info]
+        self.assertEqual(len(lines), 2)
+        self.assertIn("retention of 2 more partitions deleted 2 segments", lines[1])
 
     def run_now(self, task: Any) -> Deferred[None]:
         """Run a task in slices to its end."""

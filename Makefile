@@ -85,7 +85,7 @@ documents: install
 	$(BIN)/python -m kafkatx.config.documents etc/server.properties docs/settings.md
 	$(BIN)/python -m kafkatx.clientcore.documents docs/client-settings.md
 	$(BIN)/python -m kafkatx.wire.documents docs/protocol.md
-	$(BIN)/python -m kafkatx.group.classic.diagram docs/group-states.md
+	$(BIN)/python -m kafkatx.group.documents docs/group-states.md
 
 tests: install
 	@$(BIN)/python -m $(if $(TESTS),tests.run $(TESTS),tests.together)

@@ -16,7 +16,13 @@ from twisted.python.failure import Failure
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.requests.context import RequestContext, error_message
-from kafkatx.broker.requests.staging import ExclusiveResponse, Outcome, ResponseEncoder, ResponseT, Staging
+from kafkatx.broker.requests.pending_answers import (
+    ExclusiveResponse,
+    Outcome,
+    ResponseEncoder,
+    ResponseT,
+    Staging,
+)
 from kafkatx.broker.requests.unique_names import uniting
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.net.requests import Answer, ExclusiveReply, Peer, Reply

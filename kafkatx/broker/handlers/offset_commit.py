@@ -15,7 +15,7 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.coordinator.offset_commits import Change, Commit
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
-from kafkatx.broker.requests.staging import Outcome, Staging
+from kafkatx.broker.requests.pending_answers import Outcome, Staging
 from kafkatx.config.table import groups as g
 from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed

@@ -23,7 +23,7 @@ from kafkatx.broker.replica.staged_produce import (
     UnvalidatedProduce,
 )
 from kafkatx.broker.requests.context import RequestContext
-from kafkatx.broker.requests.staging import ExclusiveResponse, Outcome, Staging
+from kafkatx.broker.requests.pending_answers import ExclusiveResponse, Outcome, Staging
 from kafkatx.broker.requests.unique_names import partitions
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IAppended

@@ -13,9 +13,9 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.record_validation import RecordValidator
+from kafkatx.broker.requests.pending_answers import Staging
 from kafkatx.broker.requests.produce_reply import ProduceReply
 from kafkatx.broker.requests.quotation import quoted
-from kafkatx.broker.requests.staging import Staging
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.interfaces import IAppended
 from kafkatx.net.requests import Reply

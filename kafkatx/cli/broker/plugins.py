@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import interactive, print_rows, print_table
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 
 from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.kafka_names import Option
-from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import hint, interactive, print_rows, print_table, show, show_json
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from kafkatx.cli.options.cluster import (
 )
 from kafkatx.cli.options.entities import chosen, entity_options
 from kafkatx.cli.options.kafka_names import Commands, refused
-from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import say
 
 if TYPE_CHECKING:

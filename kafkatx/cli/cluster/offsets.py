@@ -10,7 +10,7 @@ import click
 
 from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.kafka_names import accepted, names_argument, refused
-from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.options.positions import EARLIEST, LATEST
 from kafkatx.cli.options.scope import parse_scope
 from kafkatx.cli.options.times import BadTime, parse_time

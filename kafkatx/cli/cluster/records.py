@@ -11,7 +11,7 @@ import click
 
 from kafkatx.cli.options.cluster import cluster_options, connect, group_options
 from kafkatx.cli.options.kafka_names import Commands, Option
-from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.options.scope import parse_scope, scope_options
 from kafkatx.cli.output.terminal import confirm, interactive, print_rows, print_table, say, show_json
 from kafkatx.errors import ErrorCode, RequestError

@@ -14,7 +14,7 @@ from kafkatx.cli.options.cluster import (
     pairs,
 )
 from kafkatx.cli.options.kafka_names import Commands, Option, accepted, names_argument, refused
-from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import confirm, say
 from kafkatx.errors import ErrorCode, RequestError
 

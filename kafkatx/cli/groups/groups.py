@@ -11,7 +11,7 @@ from kafkatx.cli.groups import rows as group_rows
 from kafkatx.cli.groups.reset import reset
 from kafkatx.cli.options.cluster import cluster_options, connect, group_options
 from kafkatx.cli.options.kafka_names import Commands, Option, accepted, names_argument, refused
-from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.options.scope import parse_scope, scope_options
 from kafkatx.cli.output.terminal import confirm, hint, interactive, print_rows, print_table, say, show_json
 from kafkatx.errors import RequestError

@@ -12,7 +12,7 @@ import click
 from kafkatx.cli.groups.rows import print_moves
 from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.kafka_names import accepted, names_argument, refused
-from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.options.scope import parse_scope, scope_options
 from kafkatx.cli.options.times import BadTime, parse_duration, parse_time
 from kafkatx.cli.output.terminal import interactive, say

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafkatx.cli.options.listing import json_option
+from kafkatx.cli.options.list_format import json_option
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import interactive, say, show, show_json
 

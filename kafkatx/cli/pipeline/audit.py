@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafkatx.cli.options.cluster import cluster_options, connect
-from kafkatx.cli.options.listing import listing_options
+from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.options.times import BadTime, parse_time
 from kafkatx.cli.output.progress import ProgressBar

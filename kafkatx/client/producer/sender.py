@@ -1,8 +1,7 @@
 """Sends an accumulator's batches to the brokers, and handles replies and timers.
 
 :mod:`kafkatx.clientcore.producer.accumulator` decides which batches are due and which are retried. There is
-    one
-Deferred per request here, and none per record.
+one Deferred per request here, and none per record.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The states of a classic group, and the table of all transitions between them. Pure.
 
 The states are those of Apache Kafka's ``ClassicGroupState``. A (state, event) pair that the table lacks is a
-bug, and raises. ``docs/group-states.md`` is generated from the table (:mod:`kafkatx.group.classic.diagram`).
+bug, and raises. ``docs/group-states.md`` is generated from the table (:mod:`kafkatx.group.documents`).
 """
 
 from __future__ import annotations

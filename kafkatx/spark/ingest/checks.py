@@ -10,7 +10,7 @@ from kafkatx.spark.ingest.options import IngestOptions
 from kafkatx.spark.ingest.table.commits import last_manifest
 from kafkatx.spark.ingest.table.files import open_files
 from kafkatx.spark.ingest.table.formats import check_format
-from kafkatx.spark.ingest.table_decoding import decoding_of
+from kafkatx.spark.ingest.table_decoder import decoding_of
 from kafkatx.spark.ingest.tasks.jobs import disk_error
 from kafkatx.spark.options.options import Assign, Subscribe, check_topic_names
 from kafkatx.spark.source.plan import assigned, connect

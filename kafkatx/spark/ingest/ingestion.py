@@ -23,7 +23,7 @@ from kafkatx.spark.ingest.table.files import open_files
 from kafkatx.spark.ingest.table.formats import check_format
 from kafkatx.spark.ingest.table.manifest import Manifest, StagedFile
 from kafkatx.spark.ingest.table.table import Table, placed
-from kafkatx.spark.ingest.table_decoding import decoding_of, open_table_decoding
+from kafkatx.spark.ingest.table_decoder import decoding_of, open_table_decoding
 from kafkatx.spark.ingest.tasks.jobs import Jobs, disk_error
 from kafkatx.spark.ingest.tasks.task import TaskResult, Work
 from kafkatx.spark.offsets import OffsetRange

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.staged_produce import OFFLINE, StagedForOne, StagedProduce
-from kafkatx.broker.requests.staging import ResponseEncoder
+from kafkatx.broker.requests.pending_answers import ResponseEncoder
 from kafkatx.errors import ErrorCode, ProtocolViolation
 from kafkatx.wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from tests.broker.running import CORRELATION_ID, BrokerTestCase

@@ -1,4 +1,4 @@
-"""Generator of the page about group states: ``python -m kafkatx.group.classic.diagram docs/group-states.md``.
+"""Generator of the page about group states: ``python -m kafkatx.group.documents docs/group-states.md``.
 
 It also writes the drawing on that page, ``group-states.svg``. Both are made from
 :data:`~kafkatx.group.classic.states.TRANSITIONS`. States are drawn in a column in the order of their

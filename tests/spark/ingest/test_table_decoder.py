@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
 from kafkatx.spark.ingest.table.columns import Column
-from kafkatx.spark.ingest.table_decoding import check_agrees, decoding_of
+from kafkatx.spark.ingest.table_decoder import check_agrees, decoding_of
 from tests.spark.ingest.table.test_table import EMPTY
 from tests.spark.ingest.test_plan import options
 

@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.group.classic.diagram import drawing, page
 from kafkatx.group.classic.states import TRANSITIONS, Event, State
+from kafkatx.group.documents import drawing, page
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.requests.staging import ResponseEncoder, Staging
+from kafkatx.broker.requests.pending_answers import ResponseEncoder, Staging
 from kafkatx.types import FileSlice
 from kafkatx.wire import codec
 from kafkatx.wire.headers import decode_response_header

@@ -1,0 +1,68 @@
+"""The layout of the code: small folders, small modules, nouns for names, and tests that mirror the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "kafkatx"
+
+MOST_MODULES = 12
+APART = {"broker/handlers", "wire/messages"}
+"""Folders with one module for each API."""
+
+MOST_LINES = 400
+LONGER: dict[str, str] = {}
+"""Longer modules, and why they are."""
+
+UNTESTED_LINES = 60
+"""A module of at most that many lines may be tested through its neighbours."""
+
+NOUNS = {"wait_warning.py"}
+"""Nouns that end in -ing."""
+
+
+def modules() -> Iterator[Path]:
+    """Yield the path of each module below the package, but for ``__init__`` and ``__main__``."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.name not in ("__init__.py", "__main__.py"):
+            yield path.relative_to(PACKAGE)
+
+
+def lines(path: Path) -> int:
+    """Count the lines of a module."""
+    return len((PACKAGE / path).read_text(encoding="utf-8").splitlines())
+
+
+class LayoutTests(SynchronousTestCase):
+    def test_folders(self) -> None:
+        """A folder has at most a dozen modules."""
+        found: dict[str, int] = {}
+        for path in modules():
+            folder = path.parent.as_posix()
+            found[folder] = found.get(folder, 0) + 1
+        large = {folder for folder, many in found.items() if many > MOST_MODULES}
+        self.assertEqual(large, APART)
+
+    def test_names(self) -> None:
+        """A module is named by a noun: no gerunds."""
+        gerunds = [str(path) for path in modules() if path.stem.endswith("ing") and path.name not in NOUNS]
+        self.assertEqual(gerunds, [])
+
+    def test_lines(self) -> None:
+        """A module has at most 400 lines, or a reason for more."""
+        long = [str(path) for path in modules() if lines(path) > MOST_LINES]
+        self.assertEqual(sorted(long), sorted(LONGER))
+
+    def test_tests(self) -> None:
+        """A module of some size has a test module at the same place below ``tests``."""
+        untested = [
+            str(path)
+            for path in modules()
+            if path.parts[:2] != ("wire", "messages") and lines(path) > UNTESTED_LINES
+            if not (ROOT / "tests" / path.parent / f"test_{path.name}").exists()
+        ]
+        self.assertEqual(untested, [])

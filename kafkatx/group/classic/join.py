@@ -16,10 +16,9 @@ from collections.abc import Callable
 from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import Client
 from kafkatx.group.classic.member import Member, protocols_of, rebalance_timeout_of
-from kafkatx.group.classic.membership import Membership
+from kafkatx.group.classic.membership import Membership, join_response, members_for_leader
 from kafkatx.group.classic.outbox import Outbox
 from kafkatx.group.classic.rebalance import Rebalance
-from kafkatx.group.classic.responses import join_response, members_for_leader
 from kafkatx.group.classic.states import State
 from kafkatx.group.classic.sync import response_error
 from kafkatx.group.settings import GroupSettings

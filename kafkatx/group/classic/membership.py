@@ -2,7 +2,8 @@
 
 :class:`Membership` holds the data that all parts of a group work on. It knows nothing about when a group
 rebalances: that is :class:`~kafkatx.group.classic.rebalance.Rebalance`. JoinGroup and SyncGroup are served by
-:mod:`~kafkatx.group.classic.join` and :mod:`~kafkatx.group.classic.sync`.
+:mod:`~kafkatx.group.classic.join` and :mod:`~kafkatx.group.classic.sync`; their successful responses are made
+here.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kafkatx.group.classic.roster import Roster
 from kafkatx.group.classic.states import Event, State, next_state
 from kafkatx.group.classic.subscription import topics_of
 from kafkatx.group.protocol import PROTOCOL_TYPE
-from kafkatx.wire.messages.join_group import JoinGroupResponse
+from kafkatx.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from kafkatx.wire.messages.sync_group import SyncGroupResponse
 
 
@@ -217,3 +218,45 @@ class Membership:
             members,
         )
         return Record(records.encode_key(self.group_id), records.encode_value(value))
+
+
+def join_response(
+    membership: Membership,
+    member: Member,
+    members: list[JoinGroupResponseMember],
+    leader: str | None = None,
+    skip: bool = False,
+) -> JoinGroupResponse:
+    """Return the response that tells a member its generation.
+
+    :param members: the members that the leader assigns partitions to; empty for the other members.
+    :param leader: the leader's id in the response, if not the current leader's.
+    :param skip: the leader must not assign (KIP-814).
+    """
+    return JoinGroupResponse(
+        generation_id=membership.generation,
+        protocol_type=membership.protocol_type,
+        protocol_name=membership.protocol_name,
+        leader=leader or membership.roster.leader or "",
+        skip_assignment=skip,
+        member_id=member.member_id,
+        members=members,
+    )
+
+
+def members_for_leader(membership: Membership) -> list[JoinGroupResponseMember]:
+    """Return all members with their metadata, for the leader's response."""
+    name = membership.protocol_name
+    return [
+        JoinGroupResponseMember(m.member_id, m.group_instance_id, m.metadata(name))
+        for m in membership.members.values()
+    ]
+
+
+def sync_response(membership: Membership, member: Member) -> SyncGroupResponse:
+    """Return the response with a member's assignment."""
+    return SyncGroupResponse(
+        protocol_type=membership.protocol_type,
+        protocol_name=membership.protocol_name,
+        assignment=member.assignment,
+    )

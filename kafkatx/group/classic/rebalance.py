@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import NEVER_MS
-from kafkatx.group.classic.membership import Membership
+from kafkatx.group.classic.membership import Membership, join_response, members_for_leader
 from kafkatx.group.classic.outbox import Outbox
-from kafkatx.group.classic.responses import join_response, members_for_leader
 from kafkatx.group.classic.states import Event, State
 from kafkatx.group.settings import GroupSettings
 from kafkatx.wire.messages.sync_group import SyncGroupResponse

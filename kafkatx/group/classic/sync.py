@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from kafkatx.errors import ErrorCode
 from kafkatx.group.classic.member import Member
-from kafkatx.group.classic.membership import Membership
+from kafkatx.group.classic.membership import Membership, sync_response
 from kafkatx.group.classic.outbox import Outbox
 from kafkatx.group.classic.rebalance import Rebalance
-from kafkatx.group.classic.responses import sync_response
 from kafkatx.group.classic.states import Event, State
 from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

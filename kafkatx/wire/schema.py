@@ -38,7 +38,7 @@ class Fixed:
     name: str
     letter: str
     size: int
-    default: Any = 0
+    default: object = 0
 
 
 @attrs.frozen
@@ -47,7 +47,7 @@ class Sized:
 
     name: str
     length_letter: str
-    default: Any
+    default: object
 
 
 @attrs.frozen

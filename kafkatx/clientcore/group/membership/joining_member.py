@@ -124,8 +124,10 @@ class JoiningMember(MemberState):
             assignments = lead.assign(counts)
         except KafkaTXError as error:
             self._fail(error)
-        else:
-            self._sync(assignments)
+            return
+        lead.changed_while_away = lead.skip_assignment and self._assigned_counts not in (None, lead.counts)
+        self._assigned_counts = lead.counts
+        self._sync(assignments)
 
     def _sync(self, assignments: list[SyncGroupRequestAssignment]) -> None:
         assert self._assignor is not None
@@ -160,6 +162,8 @@ class JoiningMember(MemberState):
         if self._accept_topics(assigned):
             self._last_assignment = (assigned, self.generation)
             self._new_assignment = assigned
+            if self._group_leader is not None and self._group_leader.changed_while_away:
+                self._join_reason = "cached metadata has changed"
         else:
             self._join_reason = "received assignment does not match the current subscription"
 

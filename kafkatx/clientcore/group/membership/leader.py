@@ -27,6 +27,7 @@ class GroupLeader:
     :ivar unreadable: ids of members with malformed subscriptions.
     :ivar skip_assignment: the group keeps its assignment (KIP-814).
     :ivar counts: partition counts of the topics at the assignment; None before it.
+    :ivar changed_while_away: the group keeps an assignment that this member made with other counts.
     """
 
     assignor: Assignor
@@ -34,6 +35,7 @@ class GroupLeader:
     unreadable: list[str]
     skip_assignment: bool
     counts: Mapping[str, int] | None = None
+    changed_while_away: bool = False
 
     @classmethod
     def of(cls, assignor: Assignor, joined: Iterable[JoinGroupResponseMember], skip: bool) -> GroupLeader:

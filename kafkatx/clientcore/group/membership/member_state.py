@@ -5,7 +5,7 @@ The base of :class:`~kafkatx.clientcore.group.membership.machine.MemberMachine`;
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kafkatx.clientcore.group.assignors import Assignor
 from kafkatx.clientcore.group.membership.actions import (
@@ -58,6 +58,8 @@ class MemberState:
         self._new_assignment: Partitions | None = None
         """An assignment that the application has not been told of yet."""
         self._group_leader: GroupLeader | None = None
+        self._assigned_counts: Mapping[str, int] | None = None
+        """The partition counts of the last assignment that this member made as the leader."""
         self._join_reason: str | None = None
         """Why to (re)join; None if there is no need to."""
         self._notifying: NotifyApplication | None = None

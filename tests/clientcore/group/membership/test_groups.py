@@ -168,6 +168,21 @@ class StaticTests(SynchronousTestCase):
         world.pass_ms(SETTLED_MS)
         self.assertEqual(world.shared, {"m0": 0, "m1": 3, "m2": 3})
 
+    def test_topic_grows_while_the_leader_is_away(self) -> None:
+        """A static leader that was slow while its topic grew has the new partitions assigned."""
+        world = World({"t": 4})
+        leader = world.member("t", group_instance_id="one")
+        world.member("t", group_instance_id="two").poll(waiting=True)
+        world.pass_ms(SETTLED_MS)
+        leader.poll()
+        world.pass_ms(POLL_MS)
+        self.assertEqual(leader.machine.owned, frozenset())
+        world.topics["t"] = 6
+        world.tell_topics()
+        leader.poll(waiting=True)
+        world.pass_ms(SETTLED_MS)
+        self.assertTrue(world.whole("t"), world.shared)
+
     def test_fenced(self) -> None:
         """The first of two members with the same instance id is fenced by its next heartbeat, and fails."""
         world = World({"t": 4})

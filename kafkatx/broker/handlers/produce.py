@@ -39,6 +39,7 @@ from kafkatx.wire.messages.produce import (
 )
 
 ALL = -1
+BUFFERS = (memoryview, bytes)  # a tuple made once: a union of types would be made with each request
 ZSTD_SINCE = 7
 MAGIC_AT, MAGIC_2 = 16, 2
 CODEC_AT, CODEC_BITS, ZSTD = 22, 7, 4
@@ -84,7 +85,7 @@ def _answer_one(
     partition, records = broker.topics.find(topic, data.index), data.records
     if (
         partition is not None
-        and isinstance(records, memoryview | bytes)
+        and isinstance(records, BUFFERS)
         and _refused(partition, data, request.acks, version) is None
     ):
         done = partition.log.append(
@@ -134,7 +135,7 @@ class _PartitionAppends:
         refused = _refused(partition, data, self._acks, self._version)
         if refused is not None:
             return refused
-        assert isinstance(records, memoryview | bytes)  # as every decoder gives them
+        assert isinstance(records, BUFFERS)  # as every decoder gives them
         one_batch = self._version >= ONE_BATCH_SINCE
         done = partition.log.append(records, partition.leader_epoch, self._now_ms, one_batch, self.validated)
         return self.take(partition, data, records, done)

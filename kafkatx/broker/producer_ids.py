@@ -1,4 +1,7 @@
-"""Producer ids for idempotent producers, reserved from the cluster's metadata in blocks."""
+"""Producer ids for idempotent producers, reserved from the cluster's metadata in blocks.
+
+The handler of InitProducerId takes them; nothing here does I/O but through :class:`ICoordinator`.
+"""
 
 from __future__ import annotations
 

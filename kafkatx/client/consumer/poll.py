@@ -1,4 +1,8 @@
-"""Polling: the application's calls for records, one at a time."""
+"""Polling: the application's calls for records, one at a time. Touches timers only.
+
+:class:`~kafkatx.client.consumer.fetcher.Fetcher` fills the buffer that records come from;
+:mod:`~kafkatx.client.consumer.processor` polls by itself and calls a function for each record.
+"""
 
 from __future__ import annotations
 

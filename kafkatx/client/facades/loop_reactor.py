@@ -1,4 +1,8 @@
-"""The reactor of asyncio clients: Twisted's asyncio reactor over the loop that runs already."""
+"""The reactor of asyncio clients: Twisted's asyncio reactor over the loop that runs already.
+
+:mod:`kafkatx.client.aio` acquires it for each client; :mod:`~kafkatx.client.facades.reactor_thread` is its
+counterpart for programs that block.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The methods that the facades for asyncio and for threads forward alike."""
+"""The methods that the facades for asyncio and for threads forward alike.
+
+:mod:`~kafkatx.client.facades.forwarder` says how a call reaches the Twisted client;
+:mod:`kafkatx.client.aio` and :mod:`kafkatx.client.threads` add what differs. Nothing here does I/O.
+"""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from kafkatx.interfaces.storage import (
     IRetentionPolicy,
     ISegmentFacts,
 )
+from kafkatx.interfaces.tree import ITree
 from kafkatx.interfaces.workers import Worker, Workers
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "IRetentionPolicy",
     "IRowDecoder",
     "ISegmentFacts",
+    "ITree",
     "Worker",
     "Workers",
 ]

@@ -19,6 +19,7 @@ from kafkatx.interfaces import (
     coordination,
     serialization,
     storage,
+    tree,
 )
 from kafkatx.interfaces.storage import NEEDS_VALIDATION
 from kafkatx.log.batch_log import BatchLog
@@ -69,6 +70,6 @@ class DocumentedTests(SynchronousTestCase):
 
     def test_exported(self) -> None:
         """Every interface of the package's modules is exported."""
-        modules = (client, coordination, serialization, storage)
+        modules = (client, coordination, serialization, storage, tree)
         names = {name for module in modules for name in vars(module) if re.match("I[A-Z][a-z]", name)}
         self.assertEqual(names - {"Interface"}, {one.__name__ for one in every_interface()})

@@ -16,14 +16,14 @@ _HEAD = """\
 # Client settings
 
 The settings of `kafkatx.client` have Kafka's names, with dots (`bootstrap.servers`) or underscores
-(`bootstrap_servers`). Values are text, as in a properties file, or Python objects. An unknown name is an
-error that suggests the nearest one. Types and defaults are those of the Java client 4.0; exceptions are
-noted.
+(`bootstrap_servers`). A value is text, as in a properties file, or a Python object. An unknown name is an
+error that suggests the nearest known name. Types and defaults are those of Kafka's Java client 4.0, unless
+this page says otherwise.
 
 This page is generated from the tables of settings by `make documents`.
 """
 
-_OTHER_DEFAULTS = "These settings of every client have another default here: "
+_OTHER_DEFAULTS = "This client has other defaults for these settings of every client: "
 
 
 def page() -> str:
@@ -37,7 +37,11 @@ def page() -> str:
         parts += _sections(table.SECTIONS)
     parts += ["## Accepted and ignored\n", f"{common.KEPT.doc}\n"]
     kept = {row.name: row for each in (common, *KINDS.values()) for row in each.KEPT.settings}
-    parts += [settings_table(kept.values()), "## Refused\n", "Ignoring these would be wrong:\n"]
+    parts += [
+        settings_table(kept.values()),
+        "## Refused\n",
+        "The client rejects these settings; ignoring them would be wrong:\n",
+    ]
     parts += [f"- `{name}{'*' if name.endswith('.') else ''}`: {why}" for name, why in REFUSED.items()]
     return "\n".join(parts) + "\n"
 

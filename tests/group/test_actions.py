@@ -1,4 +1,4 @@
-"""Both kinds of group provide what the broker uses, and actions carry what they are made with."""
+"""Both kinds of group provide the interface that the broker uses, and actions keep their contents."""
 
 from __future__ import annotations
 

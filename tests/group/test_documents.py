@@ -1,4 +1,4 @@
-"""The page about the states is what the table says."""
+"""The documentation of the states agrees with the table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DiagramTests(SynchronousTestCase):
         self.assertEqual(len({arrow.get("d") for arrow in arrows}), len(events))
 
     def test_another_table(self) -> None:
-        """Drawing and page follow the table: with an entry less, an arrow and a row less."""
+        """Drawing and page follow the table: one entry less is one arrow and one row less."""
         table = {**TRANSITIONS, State.STABLE: {Event.REBALANCE: State.PREPARING_REBALANCE}}
         self.assertEqual(drawing(table).count('class="arrow"'), drawing().count('class="arrow"') - 1)
         self.assertIn("| Stable | `UNLOADED` | Dead |", page())

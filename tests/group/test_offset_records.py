@@ -1,4 +1,4 @@
-"""Committed offsets as bytes: golden ones, written down by the format that Apache Kafka defines."""
+"""Committed offsets as bytes: golden bytes by the format that Apache Kafka defines."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ class KeyTests(SynchronousTestCase):
     @quick
     @given(texts, texts, int32s)
     def test_as_the_schema(self, group: str, topic: str, partition: int) -> None:
-        """What is packed by hand is what the schema says, and is read back."""
+        """The packed bytes equal those of the schema's encoder, and are read back."""
         encoded = encode_key(group, topic, partition)
         self.assertEqual(encoded, b"\0\1" + codec.encode(OffsetCommitKey(group, topic, partition), 1))
         self.assertEqual(decode_key(encoded), (group, topic, partition))
 
     def test_damaged(self) -> None:
-        """A key that ends anywhere too early, or goes on, is refused; so is one of another kind."""
+        """A truncated key, one with bytes behind it, and one of another kind are rejected."""
         for end in range(len(KEY)):
             self.assertRaises(UnreadableOffset, decode_key, KEY[:end])
         for key in (KEY + b"\0", b"\0\2" + KEY[2:], KEY.replace(b"topic", b"\xff\xff\xff\xff\xff")):
             self.assertRaises(UnreadableOffset, decode_key, key)
 
     def test_tombstone(self) -> None:
-        """An offset is taken away by its key without a value."""
+        """An offset is deleted by its key without a value."""
         self.assertEqual(tombstone("group", "topic", 7), (KEY, None))
 
 
@@ -90,7 +90,7 @@ class ValueTests(SynchronousTestCase):
     @quick
     @given(int64s, int32s, texts, int64s)
     def test_as_the_schema(self, offset: int, epoch: int, metadata: str, commit_ms: int) -> None:
-        """What is packed by hand is what the schema says, and is read back."""
+        """The packed bytes equal those of the schema's encoder, and are read back."""
         committed = Committed(offset, epoch, metadata, commit_ms)
         encoded = encode_value(committed)
         value = OffsetCommitValue(offset, epoch, metadata, commit_ms)
@@ -98,7 +98,7 @@ class ValueTests(SynchronousTestCase):
         self.assertEqual(decode_value(encoded), committed)
 
     def test_damaged(self) -> None:
-        """A value that ends anywhere too early, or goes on, is refused."""
+        """A truncated value, and one with bytes behind it, are rejected."""
         for value in VALUES.values():
             for end in range(len(value)):
                 self.assertRaises(UnreadableOffset, decode_value, value[:end])

@@ -1,4 +1,4 @@
-"""The offsets in memory: what is asked for, what is replayed, and what expires."""
+"""Committed offsets in memory: lookups, replay and expiry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OffsetsTests(SynchronousTestCase):
     @quick
     @given(changes, st.booleans())
     def test_model(self, asked: list[tuple[str, str, int, int | None]], replayed: bool) -> None:
-        """Set, deleted or replayed in any order, it holds what a plain dict holds, and nothing empty."""
+        """The offsets equal a dict's after any changes or replay, and no empty entries are left."""
         offsets, model = Offsets(), {}
         for group, topic, partition, offset in asked:
             committed = None if offset is None else Committed(offset)
@@ -58,7 +58,7 @@ class OffsetsTests(SynchronousTestCase):
         self.assertEqual(set(offsets.groups()), {group for group, _, _ in model})
 
     def test_unknown(self) -> None:
-        """What was never committed is None, or nothing, and asking leaves nothing behind."""
+        """An offset that was never committed is None, and a lookup adds no entry."""
         offsets = Offsets()
         offsets.set("g", "t", 0, Committed(5))
         for group, topic, partition in (("other", "t", 0), ("g", "other", 0), ("g", "t", 1)):
@@ -68,7 +68,7 @@ class OffsetsTests(SynchronousTestCase):
         self.assertEqual(offsets.of("g"), {"t": {0: Committed(5)}})
 
     def test_by_topic(self) -> None:
-        """The groups that have offsets of a topic, and the tombstones of a group."""
+        """The groups that have offsets of a topic, and the tombstones of a group, are found."""
         offsets = Offsets()
         for group, topic, partition in (("g", "t", 0), ("g", "t", 2), ("h", "t", 1), ("g", "u", 0)):
             offsets.set(group, topic, partition, Committed(5))
@@ -98,50 +98,50 @@ class FakeGroup:
         self._topics = topics
 
     def subscribes(self, topic: str) -> bool:
-        """Whether it was made so."""
+        """Return True if the group was made with a subscription to *topic*."""
         return topic in self._topics
 
 
 class ExpiryTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """An offset of topic ``old`` at the end of its retention, and one of ``new`` just before it."""
+        """Make an offset of topic ``old`` at the end of its retention, and one of ``new`` just before it."""
         self.offsets = Offsets()
         self.offsets.set("g", "old", 0, Committed(1, commit_timestamp_ms=NOW_MS - RETENTION_MS))
         self.offsets.set("g", "new", 0, Committed(1, commit_timestamp_ms=NOW_MS - RETENTION_MS + 1))
 
     def expired(self, *group: Any) -> list[str]:
-        """The topics whose offsets expire now."""
+        """Return the topics whose offsets expire now."""
         found = self.offsets.expired(FakeGroup(*group), NOW_MS, RETENTION_MS)  # type: ignore[arg-type]
         return [topic for topic, _ in found]
 
     def test_simple_group(self) -> None:
-        """Offsets that were committed without a group go so long after the commit."""
+        """Offsets that were committed without a group expire a retention time after the commit."""
         self.assertEqual(self.expired("classic", "Empty", "", -1), ["old"])
 
     def test_empty_group(self) -> None:
-        """All offsets of a group go so long after it lost its last member, whenever they were committed."""
+        """All offsets of a group expire a retention time after its last member left, whenever committed."""
         self.assertEqual(self.expired("classic", "Empty", "consumer", NOW_MS - RETENTION_MS), ["old", "new"])
         self.assertEqual(self.expired("classic", "Empty", "consumer", NOW_MS - RETENTION_MS + 1), [])
         self.assertEqual(self.expired("consumer", "Empty", "consumer", NOW_MS - RETENTION_MS + 1), [])
 
     def test_empty_since_nobody_knows_when(self) -> None:
-        """A group whose record of before 2.1 has no time for it: the commit counts."""
+        """The commit time counts for a group whose record, from before 2.1, has no time."""
         self.assertEqual(self.expired("classic", "Empty", "consumer", -1), ["old"])
 
     def test_members(self) -> None:
-        """Of consumers, offsets of topics that nobody subscribes to go so long after the commit."""
+        """Offsets of topics without subscribers expire a retention time after the commit."""
         for kind in ("classic", "consumer"):
             self.assertEqual(self.expired(kind, "Stable", "consumer", -1), ["old"])
             self.assertEqual(self.expired(kind, "Stable", "consumer", -1, "old", "new"), [])
 
     def test_not_known(self) -> None:
-        """During a rebalance, and of members that are no consumers, nothing goes."""
+        """No offsets expire during a rebalance, or if the members are no consumers."""
         for state in ("PreparingRebalance", "CompletingRebalance"):
             self.assertEqual(self.expired("classic", state, "consumer", -1), [])
         self.assertEqual(self.expired("classic", "Stable", "connect", -1), [])
 
     def test_expire_timestamp(self) -> None:
-        """An offset with a time of its own goes then, however old the commit, and however long kept."""
+        """An offset with an expire timestamp expires then, regardless of commit time and retention."""
         for expire_ms, expected in ((NOW_MS, ["mine"]), (NOW_MS + 1, [])):
             self.offsets = Offsets()
             self.offsets.set("g", "mine", 0, Committed(1, -1, "", 0, expire_ms))

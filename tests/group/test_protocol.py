@@ -22,12 +22,12 @@ SUBSCRIPTIONS = (
     "000200000002000174000175ffffffff0000000100017400000002000000000000000200000004",
     "000300000002000174000175ffffffff0000000100017400000002000000000000000200000004000172",
 )
-# Partitions 0 and 1 of t, behind the version.
+# Partitions 0 and 1 of t, after the version.
 ASSIGNMENT = "00000001000174000000020000000000000001ffffffff"
 
 
 def subscription(version: int) -> ConsumerProtocolSubscription:
-    """What stands in SUBSCRIPTIONS."""
+    """Return the decoded form of SUBSCRIPTIONS."""
     return ConsumerProtocolSubscription(
         ["t", "u"],
         b"\t" if version == 0 else None,
@@ -39,20 +39,20 @@ def subscription(version: int) -> ConsumerProtocolSubscription:
 
 class SubscriptionTests(SynchronousTestCase):
     def test_golden(self) -> None:
-        """Every version is read and written as Kafka has it."""
+        """Every version is read and written as Kafka does."""
         for version, text in enumerate(SUBSCRIPTIONS):
             data = bytes.fromhex(text)
             self.assertEqual(parse_subscription(data), subscription(version), version)
             self.assertEqual(encode_subscription(subscription(version), version), data, version)
 
     def test_newer(self) -> None:
-        """Of a version to come what is known is read."""
+        """The known fields of a later version are read."""
         data = b"\0\x09" + bytes.fromhex(SUBSCRIPTIONS[3])[2:] + b"more"
         self.assertEqual(parse_subscription(data), subscription(3))
         self.assertEqual(version_of(data), 3)
 
     def test_malformed(self) -> None:
-        """Bytes that end at any place, and a version below 0, are a violation and nothing else."""
+        """Truncated bytes, and a version below 0, are a violation."""
         for text in SUBSCRIPTIONS:
             data = bytes.fromhex(text)
             for size in range(len(data)):
@@ -62,7 +62,7 @@ class SubscriptionTests(SynchronousTestCase):
 
 class AssignmentTests(SynchronousTestCase):
     def test_golden(self) -> None:
-        """Every version is read and written as Kafka has it, partitions in order."""
+        """Every version is read and written as Kafka does, partitions in order."""
         for version in range(4):
             data = bytes((0, version)) + bytes.fromhex(ASSIGNMENT)
             self.assertEqual(encode_assignment([("t", {1, 0})], version), data)
@@ -71,7 +71,7 @@ class AssignmentTests(SynchronousTestCase):
             self.assertIsNone(parsed.user_data)
 
     def test_malformed(self) -> None:
-        """Bytes that end at any place are a violation."""
+        """Truncated bytes are a violation."""
         data = b"\0\0" + bytes.fromhex(ASSIGNMENT)
         for size in range(len(data)):
             self.assertRaises(ProtocolViolation, parse_assignment, data[:size])

@@ -1,4 +1,4 @@
-"""A classic group, and one who asks it and does what it wants: for tests."""
+"""A classic group, and a driver that sends it requests and performs its actions, for tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RANGE = (("range", b"r"),)
 
 
 def subscription(*topics: str, version: int = 1, user_data: bytes = b"", rest: bytes = b"") -> bytes:
-    """The metadata of a consumer: what it subscribes to, and what later versions add."""
+    """Return the metadata of a consumer: its subscription, and the fields that later versions add."""
     names = b"".join(struct.pack(">h", len(t)) + t.encode() for t in topics)
     return (
         struct.pack(">hi", version, len(topics))
@@ -36,7 +36,7 @@ def subscription(*topics: str, version: int = 1, user_data: bytes = b"", rest: b
 
 
 class GroupDriver:
-    """Asks a group, does at once what it wants, and keeps what it answered.
+    """Sends requests to a group, performs its actions at once, and keeps its answers.
 
     Every answer is encoded and decoded in the version of its request, and a second one to the same token is
     an error. Tokens are small integers.
@@ -58,18 +58,18 @@ class GroupDriver:
         self.told: list[LogLine] = []
 
     def new_member_id(self, prefix: str) -> str:
-        """``prefix-1``, ``prefix-2``, ..."""
+        """Return ``prefix-1``, ``prefix-2``, ..."""
         self._ids += 1
         return f"{prefix}-{self._ids}"
 
     def wall_ms(self) -> int:
-        """The wall clock: it goes with the time, from elsewhere."""
+        """Return the time of the wall clock, which differs from the group's clock by a constant."""
         return WALL_MS + self.now_ms
 
-    # Doing what the group wants
+    # Performing the group's actions
 
     def perform(self, actions: Sequence[Action]) -> None:
-        """Do it."""
+        """Perform the actions of the group."""
         for action in actions:
             if isinstance(action, Answer):
                 self._answered(action.token, action.response)
@@ -89,13 +89,13 @@ class GroupDriver:
         self.answers[token] = decode(type(response), version, encode(response, version))
 
     def end_store(self) -> None:
-        """The oldest store that is held is done."""
+        """Complete the oldest store that is held."""
         self.held -= 1
         error = self.errors.pop(0) if self.errors else ErrorCode.NONE
         self.perform(self.group.stored(error, self.now_ms))
 
     def pass_ms(self, ms: int) -> None:
-        """Let time pass, and call the group whenever it wants."""
+        """Advance the time, and call the group at each of its deadlines."""
         end_ms = self.now_ms + ms
         while self.group.deadline_ms <= end_ms:
             self.now_ms = max(self.now_ms, self.group.deadline_ms)
@@ -103,7 +103,7 @@ class GroupDriver:
             assert self.group.deadline_ms > self.now_ms
         self.now_ms = end_ms
 
-    # Asking
+    # Sending requests
 
     def _token(self, version: int) -> int:
         token = len(self.versions)
@@ -179,39 +179,39 @@ class GroupDriver:
         return self.answers[token]
 
     def commit(self, member_id: str = "", generation: int = -1, instance: str | None = None) -> ErrorCode:
-        """Ask whether offsets may be committed so."""
+        """Return the error with which the group answers a commit of offsets."""
         return self.group.check_commit(member_id, instance, generation, 8, self.now_ms)
 
-    # What came of it
+    # Reading answers
 
     def error(self, token: int) -> ErrorCode:
-        """The error of an answer."""
+        """Return the error of an answer."""
         return ErrorCode(self.answers[token].error_code)
 
     def member(self, token: int) -> str:
-        """The member id of a JoinGroup's answer."""
+        """Return the member id of a JoinGroup's answer."""
         member_id: str = self.answers[token].member_id
         return member_id
 
     @property
     def unused(self) -> bool:
-        """Whether nothing is left in the group that would have to be remembered."""
+        """True if the group holds no members, no deadline and no time since when it is empty."""
         group = self.group
         return not group.has_members and group.empty_since_ms < 0 and group.deadline_ms == NEVER_MS
 
     def waits(self, token: int) -> bool:
-        """Whether it is not answered yet."""
+        """Return True if the request is not answered yet."""
         return token not in self.answers
 
     def stable(self, count: int, **options: Any) -> list[str]:
-        """Have so many new members join, assign ``part of ID`` to each, and all sync; return their ids."""
+        """Join *count* new members, assign ``part of ID`` to each, and sync all; return their ids."""
         version = options.pop("version", 3)
         tokens = [self.join(version=version, **options) for _ in range(count)]
         self.pass_ms(SETTINGS.initial_rebalance_delay_ms * 2)
         return self.settle([self.member(token) for token in tokens])
 
     def settle(self, members: Sequence[str]) -> list[str]:
-        """Have the members sync, and the leader assign ``part of ID`` to each."""
+        """Sync the members; the leader assigns ``part of ID`` to each."""
         parts = {member: f"part of {member}".encode() for member in self.group.members}
         name = self.group.protocol_name
         for member in members:

@@ -1,4 +1,4 @@
-"""Heartbeats, leaving, commits, what a group shows of itself, and how it begins and ends."""
+"""Heartbeats, leaving, commits, descriptions, loading and unloading of a classic group."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tests.group.classic.driver import (
 
 class HeartbeatTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A group without members."""
+        """Make a group without members."""
         self.driver = GroupDriver()
 
     def test_each_state(self) -> None:
-        """27 in the join phase only; NONE in the sync phase and when stable."""
+        """A heartbeat answers 27 in the join phase only, and NONE in the sync phase and when stable."""
         driver = self.driver
         self.assertIs(driver.heartbeat("a"), ErrorCode.UNKNOWN_MEMBER_ID)
         token = driver.join(version=3)
@@ -43,7 +43,7 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertIs(driver.heartbeat(member), ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def test_generation(self) -> None:
-        """Another generation than the present one is ILLEGAL_GENERATION, and no sign of life."""
+        """A generation other than the present one is ILLEGAL_GENERATION, and no sign of life."""
         (member,) = self.driver.stable(1)
         self.driver.pass_ms(SESSION_MS - 1)
         for generation in (-1, 0, 2):
@@ -52,7 +52,7 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertEqual(self.driver.group.state, "Empty")
 
     def test_sign_of_life(self) -> None:
-        """As long as heartbeats come the session does not end: when stable, and before the sync."""
+        """Heartbeats keep the session alive, both when the group is stable and before the sync."""
         (member,) = self.driver.stable(1)
         for _ in range(5):
             self.driver.pass_ms(SESSION_MS - 1)
@@ -65,7 +65,7 @@ class HeartbeatTests(SynchronousTestCase):
 
 class LeaveTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A stable group of three."""
+        """Make a stable group of three."""
         self.driver = GroupDriver()
         self.a, self.b, self.c = self.driver.stable(3)
 
@@ -76,14 +76,14 @@ class LeaveTests(SynchronousTestCase):
         self.assertEqual((self.driver.group.state, self.driver.group.generation), ("Empty", 2))
 
     def test_unknown(self) -> None:
-        """Before version 3 the error is the answer's; from then on it is the member's."""
+        """An unknown member is reported in the answer before version 3, and in the member's result since."""
         self.assertEqual(self.driver.leave("x", version=2).error_code, ErrorCode.UNKNOWN_MEMBER_ID)
         left = self.driver.leave("x", version=3)
         self.assertEqual((left.error_code, left.members[0].error_code), (0, ErrorCode.UNKNOWN_MEMBER_ID))
         self.assertEqual(self.driver.group.state, "Stable")
 
     def test_many(self) -> None:
-        """Many leave at once, each with its own result, and the rest rebalance once (KIP-345)."""
+        """Several members leave at once, each with its own result, and the rest rebalance once (KIP-345)."""
         left = self.driver.leave(self.a, "x", self.b, self.b)
         codes = [member.error_code for member in left.members]
         unknown = ErrorCode.UNKNOWN_MEMBER_ID
@@ -93,12 +93,12 @@ class LeaveTests(SynchronousTestCase):
         self.assertEqual(self.driver.answers[token].generation_id, 2)
 
     def test_nobody(self) -> None:
-        """A request that names nobody changes nothing."""
+        """A request that names no members changes nothing."""
         self.assertEqual(self.driver.leave(version=3).members, [])
         self.assertEqual(self.driver.group.state, "Stable")
 
     def test_reason(self) -> None:
-        """The reason that a client gives (KIP-800) is told."""
+        """The reason that a client gives (KIP-800) is logged."""
         self.driver.leave(MemberIdentity(self.a, None, "the consumer is being closed"))
         told = [line.values["reason"] for line in self.driver.told if "removed" in line.text]
         self.assertEqual(told, ["it has left: the consumer is being closed"])
@@ -115,7 +115,7 @@ class LeaveTests(SynchronousTestCase):
         self.assertEqual([m.group_instance_id for m in driver.group.members.values()], ["j"])
 
     def test_by_another_instance(self) -> None:
-        """A member id with another's instance removes nobody."""
+        """A member id with the instance id of another member removes no member."""
         driver = GroupDriver()
         tokens = [driver.join(instance=name) for name in ("i", "j")]
         driver.pass_ms(6000)
@@ -125,7 +125,7 @@ class LeaveTests(SynchronousTestCase):
         self.assertEqual((driver.group.state, len(driver.group.members)), ("Stable", 2))
 
     def test_given_id(self) -> None:
-        """Whoever was only given an id may leave: it is not waited for any more, and nobody rebalances."""
+        """A pending member may leave: the group stops waiting for it, and does not rebalance."""
         driver = self.driver
         given = driver.member(driver.join(version=4))
         self.assertEqual(driver.leave(given).members[0].error_code, 0)
@@ -137,19 +137,19 @@ class LeaveTests(SynchronousTestCase):
         self.assertEqual(driver.answers[tokens[0]].generation_id, 2)
 
     def test_the_last_that_was_waited_for(self) -> None:
-        """If the last leaves that the join phase waits for, it ends."""
+        """The join phase ends when the last member leaves that it waits for."""
         tokens = [self.driver.join(member) for member in (self.a, self.b)]
         self.driver.leave(self.c)
         self.assertEqual([self.driver.answers[token].generation_id for token in tokens], [2, 2])
 
     def test_leader_leaves(self) -> None:
-        """If the leader leaves another leads the next generation."""
+        """Another member leads the next generation after the leader left."""
         self.driver.leave(self.a)
         tokens = [self.driver.join(member) for member in (self.b, self.c)]
         self.assertEqual({self.driver.answers[token].leader for token in tokens}, {self.b})
 
     def test_dead_group(self) -> None:
-        """A group that ended sends its clients to look for the coordinator."""
+        """A dead group sends its clients to look for the coordinator."""
         self.driver.perform(self.driver.group.unload(ErrorCode.NOT_COORDINATOR, self.driver.now_ms))
         left = self.driver.leave(self.a)
         self.assertEqual((left.error_code, left.members), (ErrorCode.COORDINATOR_NOT_AVAILABLE, []))
@@ -157,17 +157,17 @@ class LeaveTests(SynchronousTestCase):
 
 class CommitTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A group without members."""
+        """Make a group without members."""
         self.driver = GroupDriver()
 
     def test_without_members(self) -> None:
-        """Without a generation an empty group takes offsets, of anybody; with one nobody is a member."""
+        """An empty group accepts commits from any member id without a generation, and none with one."""
         for member in ("", "a"):
             self.assertIs(self.driver.commit(member), ErrorCode.NONE)
         self.assertIs(self.driver.commit("a", 1), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_of_a_stranger(self) -> None:
-        """A group with members takes offsets of its members only, and of the present generation only."""
+        """A group with members accepts commits of its members only, and of the present generation only."""
         (member,) = self.driver.stable(1)
         self.assertIs(self.driver.commit(), ErrorCode.UNKNOWN_MEMBER_ID)
         self.assertIs(self.driver.commit("x", 1), ErrorCode.UNKNOWN_MEMBER_ID)
@@ -195,7 +195,7 @@ class CommitTests(SynchronousTestCase):
             self.assertIs(self.driver.commit(member, 1), ErrorCode.NONE)
 
     def test_dead_group(self) -> None:
-        """A group that ended takes no offsets, and gives none."""
+        """A dead group accepts no commits, and returns no offsets."""
         self.assertIs(self.driver.group.check_fetch("a", 1, NOW_MS), ErrorCode.NONE)
         self.driver.perform(self.driver.group.unload(ErrorCode.NOT_COORDINATOR, NOW_MS))
         self.assertIs(self.driver.commit(), ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -204,11 +204,11 @@ class CommitTests(SynchronousTestCase):
 
 class ShownTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A group without members."""
+        """Make a group without members."""
         self.driver = GroupDriver()
 
     def test_group(self) -> None:
-        """The machine is what the broker asks of a group; mypy holds it to that."""
+        """The group provides the interface that the broker uses; mypy checks the types."""
         group: Group = self.driver.group
         self.assertEqual((group.group_id, group.kind, group.state), ("g", "classic", "Empty"))
         self.assertEqual((group.has_members, group.empty_since_ms, group.protocol_type), (False, -1, ""))
@@ -250,7 +250,7 @@ class ShownTests(SynchronousTestCase):
         driver = self.driver
         self.assertFalse(driver.group.subscribes("a"))
         tokens = [driver.join(version=3, protocols=[("range", subscription(topic))]) for topic in "ab"]
-        self.assertTrue(driver.group.subscribes("c"))  # nobody can tell yet
+        self.assertTrue(driver.group.subscribes("c"))  # the subscriptions are not known yet
         driver.pass_ms(6000)
         self.assertEqual([driver.group.subscribes(topic) for topic in "abc"], [True, True, False])
         driver.settle([driver.member(token) for token in tokens])
@@ -261,7 +261,7 @@ class ShownTests(SynchronousTestCase):
         self.assertFalse(driver.group.subscribes("b"))
 
     def test_subscribes_to_who_knows_what(self) -> None:
-        """A group whose metadata is no subscription may be reading any topic, while it has members."""
+        """A group whose metadata is no subscription is subscribed to every topic while it has members."""
         looks_like_one = {"protocol_type": "connect", "protocols": [("range", subscription("a"))]}
         for options in (looks_like_one, {"protocols": [("range", b"\0")]}):
             driver = GroupDriver()
@@ -271,7 +271,7 @@ class ShownTests(SynchronousTestCase):
             self.assertFalse(driver.group.subscribes("t"))
 
     def test_subscribes_after_coming_back(self) -> None:
-        """A static member that comes back with another subscription reads those topics."""
+        """A static member that comes back with another subscription is subscribed to those topics."""
         driver = self.driver
         token = driver.join(instance="i", protocols=[("range", subscription("a"))])
         driver.pass_ms(3000)
@@ -280,7 +280,7 @@ class ShownTests(SynchronousTestCase):
         self.assertEqual([driver.group.subscribes(topic) for topic in "ab"], [False, True])
 
     def test_empty_since(self) -> None:
-        """A group that has lost its members tells since when, on the wall clock."""
+        """A group that has lost its members reports since when, on the wall clock."""
         driver = self.driver
         members = driver.stable(1)
         self.assertEqual(driver.group.empty_since_ms, -1)
@@ -291,7 +291,7 @@ class ShownTests(SynchronousTestCase):
         self.assertEqual(driver.group.empty_since_ms, since_ms)
 
     def test_tombstones(self) -> None:
-        """One record takes the group out: its key, and no value."""
+        """The tombstone of a group is one record: its key without a value."""
         (tombstone,) = self.driver.group.tombstones()
         self.assertIsNone(tombstone.value)
         self.assertEqual(decode_key(tombstone.key), "g")
@@ -300,7 +300,7 @@ class ShownTests(SynchronousTestCase):
 
 class LoadedTests(SynchronousTestCase):
     def loaded(self, record: Record, settings: GroupSettings = SETTINGS) -> GroupDriver:
-        """A group that begins with what a record says."""
+        """Return a group that is loaded from a record."""
         driver = GroupDriver(settings)
         driver.group.replay(record.value or b"", driver.now_ms)
         driver.pass_ms(1000)
@@ -308,7 +308,7 @@ class LoadedTests(SynchronousTestCase):
         return driver
 
     def test_stable(self) -> None:
-        """The members of a loaded group go on as if nothing had happened."""
+        """The members of a loaded group continue without a rebalance."""
         before = GroupDriver()
         tokens = [before.join(instance="i"), before.join(version=3)]
         before.pass_ms(6000)
@@ -326,7 +326,7 @@ class LoadedTests(SynchronousTestCase):
         self.assertEqual(group.record().key, before.group.record().key)
 
     def test_leader(self) -> None:
-        """Who led leads on, though it does not stand first in the record."""
+        """A leader that is not the first member of the record is the leader after loading."""
         before = GroupDriver()
         tokens = [before.join(instance=name) for name in ("i", "j")]
         before.pass_ms(6000)
@@ -336,7 +336,7 @@ class LoadedTests(SynchronousTestCase):
         self.assertEqual(driver.group.leader, before.member(token))
 
     def test_sessions(self) -> None:
-        """Sessions begin when all is loaded; who does not come back is removed then."""
+        """Sessions begin when loading ends; members that do not come back are removed when they end."""
         before = GroupDriver()
         before.stable(2)
         driver = self.loaded(before.records[-1])
@@ -346,7 +346,7 @@ class LoadedTests(SynchronousTestCase):
         self.assertEqual((driver.group.state, driver.group.generation), ("Empty", 2))
 
     def test_empty(self) -> None:
-        """A loaded group without members goes on counting its generations, and is as long empty as it was."""
+        """A loaded group without members keeps its generation and the time since when it is empty."""
         before = GroupDriver()
         before.leave(*before.stable(2))
         driver = self.loaded(before.records[-1])
@@ -359,13 +359,13 @@ class LoadedTests(SynchronousTestCase):
         self.assertEqual(driver.group.generation, 3)
 
     def test_never_had_a_member(self) -> None:
-        """A group that never had a member is empty since never: offsets count from their commit."""
+        """A group that never had a member does not tell since when it is empty; commit times count."""
         driver = GroupDriver()
         driver.group.replay(encode_value(GroupMetadataValue("", 0, None, None, WALL_MS, [])), NOW_MS)
         self.assertEqual((driver.group.state, driver.group.empty_since_ms), ("Empty", -1))
 
     def test_last_record_counts(self) -> None:
-        """Of many records the last one says what the group is."""
+        """The last of several records determines the loaded group."""
         before = GroupDriver()
         members = before.stable(2)
         before.leave(*members)
@@ -378,7 +378,7 @@ class LoadedTests(SynchronousTestCase):
         self.assertEqual((driver.group.state, set(driver.group.members)), ("Stable", set(members)))
 
     def test_too_large(self) -> None:
-        """A group that is larger than group.max.size by now rebalances; the last to come is turned away."""
+        """A loaded group above group.max.size rebalances, and the last member to join is refused."""
         before = GroupDriver()
         a, b = before.stable(2)
         driver = self.loaded(before.records[-1], attrs.evolve(SETTINGS, max_size=1))
@@ -388,7 +388,7 @@ class LoadedTests(SynchronousTestCase):
         self.assertEqual(driver.answers[token].leader, b)
 
     def test_upgrade_of_a_loaded_member(self) -> None:
-        """The record has the chosen protocol only: who offers more than that begins a rebalance."""
+        """A loaded member that offers more than the recorded protocol begins a rebalance."""
         before = GroupDriver()
         a, b = before.stable(2, protocols=[("range", b"r"), ("sticky", b"s")])
         driver = self.loaded(before.records[-1])
@@ -397,7 +397,7 @@ class LoadedTests(SynchronousTestCase):
         self.assertEqual({driver.answers[token].generation_id for token in tokens}, {2})
 
     def test_damaged(self) -> None:
-        """A record that is none raises, and leaves the group as it was."""
+        """A malformed record raises an error, and leaves the group as it was."""
         driver = GroupDriver()
         for value in (b"", b"\0", b"\0\7", b"\0\3\0"):
             with self.assertRaises(ProtocolViolation):
@@ -436,7 +436,7 @@ class ConvertedTests(SynchronousTestCase):
         self.assertEqual({driver.answers[token].generation_id for token in tokens}, {8})
 
     def test_of_silent_members(self) -> None:
-        """Members that never come are removed when their sessions end."""
+        """Members that never join are removed when their sessions end."""
         driver = GroupDriver()
         members = [Member("a", None, "c", "/h", REBALANCE_MS, SESSION_MS, (("range", b""),))]
         driver.group = ClassicGroup.from_members(
@@ -448,7 +448,7 @@ class ConvertedTests(SynchronousTestCase):
 
 class UnloadTests(SynchronousTestCase):
     def test_all_who_wait(self) -> None:
-        """All who wait are answered, nobody is a member any more, and nothing is due."""
+        """Unloading answers all waiting requests, removes all members, and leaves no deadline."""
         driver = GroupDriver()
         (a,) = driver.stable(1)
         joins = [driver.join(a), driver.join(version=3)]
@@ -459,7 +459,7 @@ class UnloadTests(SynchronousTestCase):
         self.assertEqual(driver.group.deadline_ms, NEVER_MS)
 
     def test_conversion(self) -> None:
-        """At a conversion who waits for an assignment is told to join again."""
+        """A conversion tells members that wait for an assignment to join again."""
         driver = GroupDriver()
         tokens = [driver.join(version=3) for _ in range(2)]
         driver.pass_ms(6000)
@@ -468,7 +468,7 @@ class UnloadTests(SynchronousTestCase):
         self.assertIs(driver.error(waiting), ErrorCode.REBALANCE_IN_PROGRESS)
 
     def test_while_storing(self) -> None:
-        """A store that ends when the group has ended changes nothing."""
+        """A store that ends after the group is dead changes nothing."""
         driver = GroupDriver()
         token = driver.join(version=3)
         driver.pass_ms(3000)

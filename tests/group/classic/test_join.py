@@ -1,4 +1,4 @@
-"""Who may join a group, and what joining does to it."""
+"""JoinGroup: which members may join, and how joining changes the group."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ BOTH = (("range", b"r"), ("sticky", b"s"))
 
 class RefusedTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A group without members."""
+        """Make a group without members."""
         self.driver = GroupDriver()
 
     def assert_refused(self, token: int, error: ErrorCode) -> None:
-        """The answer was this error, with no generation."""
+        """Assert that the answer has this error and no generation."""
         self.assertIs(self.driver.error(token), error)
         self.assertEqual(
             (self.driver.answers[token].generation_id, self.driver.answers[token].members), (-1, [])
@@ -35,14 +35,14 @@ class RefusedTests(SynchronousTestCase):
             self.assertTrue(self.driver.waits(self.driver.join(version=3, session_ms=session_ms)))
 
     def test_no_protocol(self) -> None:
-        """Without a protocol type, or without a protocol, nobody can join an empty group."""
+        """A member without a protocol type or without protocols cannot join an empty group."""
         for token in (self.driver.join(protocol_type=""), self.driver.join(protocols=[])):
             self.assert_refused(token, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         self.assertTrue(self.driver.unused)
         self.assertEqual(self.driver.group.protocol_type, "")
 
     def test_another_type(self) -> None:
-        """The protocol type of a group with members is theirs; when all have left any may come."""
+        """A member of another protocol type is refused while the group has members, and accepted after."""
         (member,) = self.driver.stable(1)
         token = self.driver.join(protocol_type="connect")
         self.assert_refused(token, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -51,7 +51,7 @@ class RefusedTests(SynchronousTestCase):
         self.assertEqual(self.driver.group.protocol_type, "connect")
 
     def test_nothing_in_common(self) -> None:
-        """One of the protocols must be offered by all members, whether a member comes or joins again."""
+        """A member that shares no protocol with all others is refused, whether it is new or joins again."""
         _, b = self.driver.stable(2)
         token = self.driver.join(version=3, protocols=[("sticky", b""), ("roundrobin", b"")])
         self.assert_refused(token, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -61,14 +61,14 @@ class RefusedTests(SynchronousTestCase):
         self.assertEqual(self.driver.group.state, "Stable")
 
     def test_unknown_member(self) -> None:
-        """An id that is no member's is unknown: in an empty group, and in one with members."""
+        """A member id that the group does not know is refused, with and without other members."""
         self.assert_refused(self.driver.join("c-99"), ErrorCode.UNKNOWN_MEMBER_ID)
         self.driver.stable(1)
         self.assert_refused(self.driver.join("c-99"), ErrorCode.UNKNOWN_MEMBER_ID)
         self.assertEqual(self.driver.group.state, "Stable")
 
     def test_dead_group(self) -> None:
-        """A group that ended sends its clients to look for the coordinator."""
+        """A dead group sends its clients to look for the coordinator."""
         self.driver.perform(self.driver.group.unload(ErrorCode.NOT_COORDINATOR, self.driver.now_ms))
         self.assert_refused(self.driver.join(version=3), ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
@@ -89,7 +89,7 @@ class MemberIdRequiredTests(SynchronousTestCase):
             self.assertEqual(driver.answers[again].leader, "my-client-1")
 
     def test_before_version_4(self) -> None:
-        """Before that it is a member at once, and learns its id with the generation."""
+        """A member before version 4 is added at once, and learns its id with the generation."""
         for version in range(4):
             driver = GroupDriver()
             token = driver.join(version=version, client="my-client")
@@ -105,7 +105,7 @@ class MemberIdRequiredTests(SynchronousTestCase):
         self.assertEqual(driver.member(token), "i-1")
 
     def test_given_id_with_an_instance(self) -> None:
-        """An id that was given to a dynamic member is not a static member's."""
+        """A static member cannot join with an id that was given to a dynamic member."""
         driver = GroupDriver()
         given = driver.member(driver.join(version=5))
         token = driver.join(given, instance="i")
@@ -113,7 +113,7 @@ class MemberIdRequiredTests(SynchronousTestCase):
         self.assertEqual(len(driver.group.members), 0)
 
     def test_given_ids_are_no_members(self) -> None:
-        """Ids that were given out are not members: they neither lead nor are sent to the leader."""
+        """Pending members neither lead nor are sent to the leader."""
         driver = GroupDriver()
         token = driver.join(version=3)
         driver.join(version=4)
@@ -123,12 +123,12 @@ class MemberIdRequiredTests(SynchronousTestCase):
 
 class GroupMaxSizeTests(SynchronousTestCase):
     def full(self, count: int = 2) -> tuple[GroupDriver, list[str]]:
-        """A stable group that can have so many members, and has them."""
+        """Return a stable group of *count* members, which is its limit."""
         driver = GroupDriver(attrs.evolve(SETTINGS, max_size=count))
         return driver, driver.stable(count)
 
     def test_full(self) -> None:
-        """A full group takes nobody new; its members may join again."""
+        """A full group accepts no new member; its members may join again."""
         driver, (a, b) = self.full()
         token = driver.join(version=3)
         self.assertIs(driver.error(token), ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -141,7 +141,7 @@ class GroupMaxSizeTests(SynchronousTestCase):
         self.assertIs(driver.error(driver.join(version=3)), ErrorCode.GROUP_MAX_SIZE_REACHED)
 
     def test_join_phase(self) -> None:
-        """In the join phase those count who have joined; a member that joins once more is not one more."""
+        """The join phase counts the members that have joined; a member that joins twice counts once."""
         driver, (a, b) = self.full()
         driver.join(a)
         new = driver.join(version=3)
@@ -154,7 +154,7 @@ class GroupMaxSizeTests(SynchronousTestCase):
         self.assertEqual(driver.answers[again].generation_id, 2)
 
     def test_given_id(self) -> None:
-        """An id that was given before the group was full is forgotten when it comes too late."""
+        """A pending member that joins after the group became full is refused, and its id is forgotten."""
         driver = GroupDriver(attrs.evolve(SETTINGS, max_size=1))
         given = driver.member(driver.join(version=4))
         (a,) = driver.stable(1)
@@ -163,7 +163,7 @@ class GroupMaxSizeTests(SynchronousTestCase):
         self.assertEqual(driver.answers[token].generation_id, 2)
 
     def test_static_member_comes_back(self) -> None:
-        """A static member that comes back to a full group takes its own place, whatever the state."""
+        """A static member that comes back to a full group takes its own place, in every state."""
         driver = GroupDriver(attrs.evolve(SETTINGS, max_size=1))
         driver.join(instance="i")
         token = driver.join(instance="i")
@@ -176,12 +176,12 @@ class GroupMaxSizeTests(SynchronousTestCase):
 
 class JoinAgainTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A stable group of a leader and a follower."""
+        """Make a stable group of a leader and a follower."""
         self.driver = GroupDriver()
         self.leader, self.follower = self.driver.stable(2)
 
     def test_follower(self) -> None:
-        """A follower that joins again unchanged is told its generation; nobody rebalances."""
+        """A follower that joins again unchanged gets its generation, and the group does not rebalance."""
         token = self.driver.join(self.follower)
         joined = self.driver.answers[token]
         self.assertEqual((joined.error_code, joined.generation_id, joined.members), (0, 1, []))
@@ -189,7 +189,7 @@ class JoinAgainTests(SynchronousTestCase):
         self.assertEqual(self.driver.group.state, "Stable")
 
     def test_changed_follower(self) -> None:
-        """One that has changed begins a rebalance; so does another order of the same protocols."""
+        """A follower whose protocols, or their order, have changed begins a rebalance."""
         driver = self.driver
         self.assertTrue(driver.waits(driver.join(self.follower, protocols=BOTH)))
         self.assertEqual(driver.group.state, "PreparingRebalance")
@@ -203,7 +203,7 @@ class JoinAgainTests(SynchronousTestCase):
         self.assertIs(self.driver.heartbeat(self.follower), ErrorCode.REBALANCE_IN_PROGRESS)
 
     def test_before_the_sync(self) -> None:
-        """Who missed the answer of the join phase is told again: the leader with the list of members."""
+        """A member that joins again before it synced gets the same answer, the leader with the members."""
         driver = self.driver
         driver.join(self.leader)
         driver.join(self.follower)
@@ -215,7 +215,7 @@ class JoinAgainTests(SynchronousTestCase):
         self.assertEqual(driver.group.state, "CompletingRebalance")
 
     def test_changed_before_the_sync(self) -> None:
-        """Who has changed before it synced begins another rebalance; who waits for its part learns of it."""
+        """A member that joins changed before the sync begins a rebalance, and waiting SyncGroups get 27."""
         driver = self.driver
         driver.join(self.leader)
         driver.join(self.follower)
@@ -225,7 +225,7 @@ class JoinAgainTests(SynchronousTestCase):
         self.assertEqual(driver.group.state, "PreparingRebalance")
 
     def test_asks_again(self) -> None:
-        """A member whose JoinGroup waits and comes again is answered there; the earlier one gets 27."""
+        """A second JoinGroup of a waiting member is the one that is answered; the first gets 27."""
         driver = self.driver
         first, second = driver.join(self.leader), driver.join(self.leader)
         self.assertIs(driver.error(first), ErrorCode.REBALANCE_IN_PROGRESS)
@@ -234,7 +234,7 @@ class JoinAgainTests(SynchronousTestCase):
         self.assertEqual(driver.answers[second].generation_id, 2)
 
     def test_changed_time_outs(self) -> None:
-        """Time-outs are those that a member named last."""
+        """The time-outs are those of the member's last JoinGroup."""
         driver = self.driver
         driver.join(self.follower, protocols=BOTH, session_ms=20_000, rebalance_ms=90_000)
         member = driver.group.members[self.follower]
@@ -247,7 +247,7 @@ class JoinAgainTests(SynchronousTestCase):
         self.assertEqual(len(driver.group.members), 2)
 
     def test_reason(self) -> None:
-        """What a client says of its reason (KIP-800) is told when the rebalance ends."""
+        """The reason of a client (KIP-800) is logged when the rebalance ends."""
         driver = self.driver
         driver.join(self.leader, reason="need to revoke partitions")
         driver.join(self.follower)
@@ -257,7 +257,7 @@ class JoinAgainTests(SynchronousTestCase):
         )
 
     def test_new_member(self) -> None:
-        """A new member begins a rebalance; all three are in the next generation."""
+        """A new member begins a rebalance, and all three are in the next generation."""
         driver = self.driver
         new = driver.join(version=3)
         driver.join(self.leader)
@@ -268,7 +268,7 @@ class JoinAgainTests(SynchronousTestCase):
 
 class ProtocolTests(SynchronousTestCase):
     def test_votes(self) -> None:
-        """The protocol is what most members like best of what all offer; the metadata is of that one."""
+        """The protocol is the one with most votes among those that all offer, and so is the metadata."""
         driver = GroupDriver()
         tokens = [driver.join(version=3, protocols=offer) for offer in (BOTH, BOTH[::-1], BOTH[::-1])]
         driver.pass_ms(6000)
@@ -277,7 +277,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual([m.metadata for m in joined.members], [b"s"] * 3)
 
     def test_upgrade(self) -> None:
-        """Members move to another protocol one after the other: it is chosen once all offer it."""
+        """A protocol to which members move one after the other is chosen once all offer it."""
         driver = GroupDriver()
         a, b = driver.stable(2)
         self.assertEqual(driver.group.protocol_name, "range")
@@ -290,7 +290,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(driver.group.protocol_name, "sticky")
 
     def test_same_name_twice(self) -> None:
-        """A protocol that one member offers twice is not offered by two."""
+        """A protocol that one member offers twice counts as offered by one member."""
         driver = GroupDriver()
         driver.join(version=3, protocols=[("range", b"1"), ("range", b"2")])
         token = driver.join(version=3, protocols=[("sticky", b"")])
@@ -300,7 +300,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(driver.group.state, "Stable")
 
     def test_every_version(self) -> None:
-        """Join, sync and the answers of both do in every version; type and name are told from 7 and 5 on."""
+        """JoinGroup and SyncGroup work in every version; type and name are answered from 7 and 5 on."""
         for version in range(10):
             driver = GroupDriver()
             token = driver.join(version=version)
@@ -314,7 +314,7 @@ class ProtocolTests(SynchronousTestCase):
             self.assertEqual(driver.answers[synced].assignment, b"part")
 
     def test_metadata_of_a_buffer(self) -> None:
-        """Metadata that is a slice of a request's buffer is copied: the buffer will hold the next request."""
+        """Metadata that is a slice of a request's buffer is copied, since the buffer is reused."""
         driver = GroupDriver()
         buffer = bytearray(b"metadata")
         protocol = JoinGroupRequestProtocol("range", memoryview(buffer))  # type: ignore[arg-type]
@@ -328,10 +328,10 @@ class ProtocolTests(SynchronousTestCase):
 
 class CooperativeTests(SynchronousTestCase):
     def test_two_rebalances_in_a_row(self) -> None:
-        """Cooperative members tell what they own, give partitions up, and join at once again (KIP-429).
+        """Cooperative members send their owned partitions, revoke some, and join again at once (KIP-429).
 
-        To the group it is two rebalances: what is owned passes through to the leader, and the members that
-        joined again before everybody had synced get all of the next generation.
+        The group rebalances twice: owned partitions are passed on to the leader, and members that joined
+        again before all had synced get the members of the next generation.
         """
         driver = GroupDriver()
         (a,) = driver.stable(1, protocols=[("cooperative-sticky", subscription("t"))])
@@ -357,7 +357,7 @@ class CooperativeTests(SynchronousTestCase):
 
 class ManyTests(SynchronousTestCase):
     def test_a_hundred_members(self) -> None:
-        """A rebalance of a hundred members ends with the last of them."""
+        """A rebalance of a hundred members ends when the last of them joins."""
         driver = GroupDriver()
         members = driver.stable(100)
         tokens = [driver.join(member, protocols=RANGE) for member in members]

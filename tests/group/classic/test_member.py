@@ -24,20 +24,20 @@ class MemberTests(SynchronousTestCase):
         self.assertEqual(member().expires_ms, 500)
 
     def test_waiting(self) -> None:
-        """The session does not end while a request waits: the member cannot send heartbeats then."""
+        """A session does not end while a request waits, since the member cannot send heartbeats then."""
         for name in ("join_token", "sync_token"):
             one = member()
             setattr(one, name, "token")
             self.assertEqual(one.expires_ms, NEVER_MS)
 
     def test_new_and_waiting(self) -> None:
-        """That of a new member does: its client may have given up."""
+        """The session of a new member ends even while it waits, since its client may have given up."""
         one = member()
         one.is_new, one.join_token = True, "token"
         self.assertEqual(one.expires_ms, 500)
 
     def test_metadata(self) -> None:
-        """Metadata is that of the protocol; empty for one that is not offered, and for none."""
+        """Metadata is that of the protocol, and empty for a protocol that is not offered and for None."""
         self.assertEqual([member().metadata(name) for name in ("sticky", "other", None)], [b"s", b"", b""])
 
     def test_vote(self) -> None:
@@ -46,18 +46,18 @@ class MemberTests(SynchronousTestCase):
         self.assertEqual(member().vote({"sticky"}), "sticky")
 
     def test_held_bytes(self) -> None:
-        """More metadata takes more memory, by its size."""
+        """Larger metadata increases the held bytes by its size."""
         larger = member(protocols=(("range", b"r" * 1001), ("sticky", b"s")))
         self.assertEqual(larger.held_bytes - member().held_bytes, 1000)
 
 
 class RequestTests(SynchronousTestCase):
     def test_protocols(self) -> None:
-        """The order is the request's; of two protocols with one name the last counts."""
+        """Protocols keep the request's order; of two with one name the last counts."""
         offered = [JoinGroupRequestProtocol(n, m) for n, m in (("a", b"1"), ("b", b"2"), ("a", b"3"))]
         request = JoinGroupRequest("g", 10_000, -1, "", None, "consumer", offered)
         self.assertEqual(protocols_of(request), (("a", b"3"), ("b", b"2")))
 
     def test_rebalance_timeout(self) -> None:
-        """Without a rebalance time-out it is the session time-out."""
+        """A member without a rebalance time-out uses its session time-out."""
         self.assertEqual([rebalance_timeout_of(ms, 7) for ms in (-1, 0, 5)], [7, 7, 5])

@@ -31,7 +31,7 @@ class MembershipTests(SynchronousTestCase):
         self.membership.reset([self.a, self.b], "consumer", 7, NOW_MS)
 
     def test_reset(self) -> None:
-        """With members the group is stable, and their sessions begin; without it is empty."""
+        """A reset group with members is stable and their sessions begin; without members it is empty."""
         self.assertEqual((self.membership.state, self.membership.generation), (State.STABLE, 7))
         self.assertEqual((self.a.deadline_ms, self.b.deadline_ms), (NOW_MS + 100, NOW_MS + 300))
         self.assertEqual((self.membership.sessions_ms, self.membership.assigned_bytes), (NOW_MS + 100, 8))
@@ -39,7 +39,7 @@ class MembershipTests(SynchronousTestCase):
         self.assertEqual((self.membership.state, self.membership.sessions_ms), (State.EMPTY, NEVER_MS))
 
     def test_check_member(self) -> None:
-        """Dynamic members are known by their ids; static ones are fenced if the id is another's."""
+        """Dynamic members are checked by their ids; static ones are fenced if the id is another's."""
         check = self.membership.check_member
         self.assertEqual(check("a", None), ErrorCode.NONE)
         self.assertEqual(check("b", "i"), ErrorCode.NONE)
@@ -48,7 +48,7 @@ class MembershipTests(SynchronousTestCase):
         self.assertEqual(check("a", "other"), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_dead(self) -> None:
-        """A dead group has moved elsewhere."""
+        """A dead group answers that the coordinator has moved."""
         self.membership.move(Event.UNLOADED)
         self.assertEqual(self.membership.check_member("a", None), ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
@@ -60,12 +60,12 @@ class MembershipTests(SynchronousTestCase):
         self.assertEqual(check("c", None, 6), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_heartbeats_do_not_move_the_check(self) -> None:
-        """A heartbeat moves the member's deadline, and not the time of the next look at all sessions."""
+        """A heartbeat moves the member's deadline, but not the time of the next check of all sessions."""
         self.membership.touch(self.a, NOW_MS + 50)
         self.assertEqual((self.a.deadline_ms, self.membership.sessions_ms), (NOW_MS + 150, NOW_MS + 100))
 
     def test_expire(self) -> None:
-        """Only members whose sessions have ended are removed, with a line in the log; so are pending ids."""
+        """Only members and pending ids whose sessions have ended are removed, with a line in the log."""
         self.membership.roster.expect("p", NOW_MS + 100)
         self.assertEqual(self.membership.expire(NOW_MS + 99), 0)
         self.assertEqual(self.membership.expire(NOW_MS + 100), 1)
@@ -76,7 +76,7 @@ class MembershipTests(SynchronousTestCase):
         self.assertEqual(line.values["member"], "a")
 
     def test_remove_answers(self) -> None:
-        """Waiting requests of a removed member are answered so that it joins anew, without an id."""
+        """Waiting requests of a removed member are answered so that it joins again, without an id."""
         self.a.join_token, self.a.sync_token = "join", "sync"
         self.membership.remove(self.a, "test")
         answers = [action for action in self.outbox.take() if isinstance(action, Answer)]
@@ -95,7 +95,7 @@ class MembershipTests(SynchronousTestCase):
         self.assertIsNone(self.membership.subscribed)
 
     def test_record(self) -> None:
-        """The record has the members with their assignments, or with those that are about to be made."""
+        """The record has the members with their assignments, or with those that are being stored."""
         self.membership.select_protocol()
         record = self.membership.record()
         value = decode_value(record.value or b"")
@@ -105,7 +105,7 @@ class MembershipTests(SynchronousTestCase):
         self.assertEqual([m.assignment for m in value.members], [b"", b"new"])
 
     def test_move(self) -> None:
-        """A change of state is stamped with the wall clock; one that the table lacks raises."""
+        """A change of state is stamped with the wall clock; one that the table lacks raises an error."""
         self.membership.move(Event.REBALANCE)
         self.assertEqual(
             (self.membership.state, self.membership.state_since_ms), (State.PREPARING_REBALANCE, WALL_MS)

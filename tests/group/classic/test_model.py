@@ -1,4 +1,4 @@
-"""Random members, silence, stores that fail or take long, and time, against what must always hold."""
+"""Random members, silence, failing and slow stores, and time, checked against invariants."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ERRORS = (ErrorCode.NONE, ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCo
 
 @attrs.define
 class Consumer:
-    """A client as it behaves: it joins until it is in, syncs, and does what errors tell it."""
+    """A client model: it joins until it is a member, syncs, and follows error codes."""
 
     instance: str | None
     protocols: tuple[tuple[str, bytes], ...]
@@ -52,7 +52,7 @@ class Consumer:
     part: bytes | None = None
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget the member's state."""
         self.generation, self.part, self.must_sync, self.leads = -1, None, False, False
 
 
@@ -68,17 +68,17 @@ class GroupMachine(RuleBasedStateMachine):
 
     @initialize(kinds=st.lists(KINDS, max_size=5), rounds=st.integers(0, 5))
     def begin(self, kinds: list[Any], rounds: int) -> None:
-        """Some consumers are there from the beginning, and have come so far."""
+        """Begin with some consumers, after some rounds of requests."""
         for kind in kinds:
             self.comes(kind)
         for _ in range(rounds):
             self.all_act(3000, -1)
 
-    # What consumers do
+    # Consumers' actions
 
     @rule(kind=KINDS)
     def comes(self, kind: Any) -> None:
-        """A new consumer: it may stand for an instance that is there already."""
+        """Add a consumer, possibly with the instance id of another."""
         if len(self.consumers) < 8:
             self.consumers.append(Consumer(*kind))
             self.step(self.consumers[-1])
@@ -86,13 +86,13 @@ class GroupMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.consumers)
     @rule(data=st.data())
     def acts(self, data: st.DataObject) -> None:
-        """A consumer does what it has to do next."""
+        """Take the next step of one consumer."""
         self.step(data.draw(st.sampled_from(self.consumers)))
 
     @precondition(lambda self: self.consumers)
     @rule(ms=st.sampled_from([0, 1000, 3000]), lazy=st.integers(-1, 3))
     def all_act(self, ms: int, lazy: int) -> None:
-        """Time passes, and all but one of them do what they have to do next."""
+        """Advance the time, and take the next step of all consumers but one."""
         self.driver.pass_ms(ms)
         for at, consumer in enumerate(list(self.consumers)):
             if at != lazy and consumer in self.consumers:
@@ -101,7 +101,7 @@ class GroupMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.consumers)
     @rule(data=st.data(), offer=st.sampled_from(PROTOCOLS))
     def joins_anew(self, data: st.DataObject, offer: Any) -> None:
-        """A consumer's subscription changes, or its request timed out: it joins, whatever it waits for."""
+        """Join with a new subscription, or after a time-out, even while a request waits."""
         consumer = data.draw(st.sampled_from(self.consumers))
         consumer.protocols = offer
         self.send_join(consumer)
@@ -109,7 +109,7 @@ class GroupMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.consumers)
     @rule(data=st.data(), politely=st.booleans())
     def goes(self, data: st.DataObject, politely: bool) -> None:
-        """A consumer leaves, or is never heard of again."""
+        """Remove a consumer, with or without LeaveGroup."""
         consumer = data.draw(st.sampled_from(self.consumers))
         self.consumers.remove(consumer)
         if politely and (consumer.member_id or consumer.instance):
@@ -118,7 +118,7 @@ class GroupMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.driver.group.members)
     @rule(data=st.data())
     def strange_request(self, data: st.DataObject) -> None:
-        """Somebody asks in another's name, or of another generation."""
+        """Send requests with a random member id and generation."""
         member_id = data.draw(st.sampled_from(["x", *self.driver.group.members]))
         generation = data.draw(st.integers(-1, self.driver.group.generation + 1))
         parts = None if generation == self.generation else {member_id: b"strange"}
@@ -126,28 +126,28 @@ class GroupMachine(RuleBasedStateMachine):
         self.driver.heartbeat(member_id, generation)
         self.driver.commit(member_id, generation)
 
-    # The world
+    # The environment
 
     @rule(ms=st.sampled_from([1, 3000, 7999, 25_000]))
     def time_passes(self, ms: int) -> None:
-        """Time passes."""
+        """Advance the time."""
         self.driver.pass_ms(ms)
 
     @rule(errors=st.lists(st.sampled_from(ERRORS), max_size=2), holds=st.booleans())
     def disk(self, errors: list[ErrorCode], holds: bool) -> None:
-        """From now on stores end so, and at once or later."""
+        """Set the errors of the next stores, and whether stores are held."""
         self.driver.errors, self.driver.holds = errors, holds
 
     @precondition(lambda self: self.driver.held)
     @rule()
     def store_ends(self) -> None:
-        """A store ends."""
+        """Complete a store."""
         self.driver.end_store()
 
-    # How a consumer behaves
+    # The client model
 
     def step(self, consumer: Consumer) -> None:
-        """Read the answer that has come, or ask what is to be asked."""
+        """Read the answer that has come, or send the next request."""
         if consumer.token is not None:
             if not self.driver.waits(consumer.token):
                 self.read(consumer, self.driver.answers[consumer.token])
@@ -161,7 +161,7 @@ class GroupMachine(RuleBasedStateMachine):
             self.send_join(consumer)
 
     def send_join(self, consumer: Consumer) -> None:
-        """Join with what it knows of itself."""
+        """Send a JoinGroup with the consumer's own ids."""
         consumer.reset()
         consumer.token = self.driver.join(
             consumer.member_id,
@@ -173,7 +173,7 @@ class GroupMachine(RuleBasedStateMachine):
         )
 
     def send_sync(self, consumer: Consumer) -> None:
-        """Sync; a leader assigns to each member what only that member gets."""
+        """Send a SyncGroup; a leader assigns to each member a part that only that member gets."""
         name = f"{consumer.generation} "
         parts = {m: f"{name}{m}".encode() for m in consumer.others} if consumer.leads else None
         consumer.must_sync = False
@@ -186,7 +186,7 @@ class GroupMachine(RuleBasedStateMachine):
         )
 
     def read(self, consumer: Consumer, answer: Any) -> None:
-        """Take an answer in."""
+        """Apply an answer."""
         consumer.token = None
         if answer.error_code:
             if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -201,7 +201,7 @@ class GroupMachine(RuleBasedStateMachine):
             consumer.part = answer.assignment
 
     def obey(self, consumer: Consumer, error: ErrorCode) -> None:
-        """Do what an error tells: most of them to join anew, some as somebody new, one to go for good."""
+        """Follow an error: join again, join as a new member, or stop."""
         if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
             consumer.member_id = ""
         if error in (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.GROUP_MAX_SIZE_REACHED):
@@ -210,11 +210,11 @@ class GroupMachine(RuleBasedStateMachine):
         elif error:
             consumer.reset()
 
-    # What must always hold
+    # Invariants
 
     @invariant()
     def one_part_per_member_and_generation(self) -> None:
-        """A member has one part of a generation, it was and no two members have the same."""
+        """Check that a member has one part per generation, and that no two members have the same."""
         for consumer in self.consumers:
             if consumer.part:
                 key = (consumer.generation, consumer.member_id)
@@ -229,7 +229,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def told_is_stored(self) -> None:
-        """Whatever part a member was told stands in a record."""
+        """Check that every assignment that was answered is in a record."""
         stored = {
             member.assignment
             for record in self.driver.records
@@ -240,7 +240,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def generations_never_go_back(self) -> None:
-        """Nor do they in the records."""
+        """Check that generations never decrease, in memory and in the records."""
         assert self.driver.group.generation >= self.generation
         self.generation = self.driver.group.generation
         generations = [decode_value(record.value or b"").generation for record in self.driver.records]
@@ -248,7 +248,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def roster_is_consistent(self) -> None:
-        """Leader, instances, votes and who has yet to sync are those of the members, and of nobody else."""
+        """Check that leader, instances, votes and unsynced members agree with the members."""
         group, roster = self.driver.group, self.driver.group._membership.roster
         assert (group.leader in roster.members) == bool(roster.members)
         static = {m.group_instance_id: m.member_id for m in roster.members.values() if m.is_static}
@@ -265,7 +265,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_waiting_token_is_held_once(self) -> None:
-        """What is not answered yet is held by exactly one member: nothing is forgotten, nothing kept."""
+        """Check that each unanswered token is held by exactly one member."""
         tokens = [
             token
             for member in self.driver.group.members.values()
@@ -275,7 +275,7 @@ class GroupMachine(RuleBasedStateMachine):
         assert Counter(tokens) == Counter(token for token in self.driver.versions if self.driver.waits(token))
 
     def teardown(self) -> None:
-        """When the world is well and nobody new comes, those who live are soon one stable group."""
+        """Check that without failures or new consumers, those left soon form one stable group."""
         driver = self.driver
         driver.errors, driver.holds = [], False
         while driver.held:
@@ -301,7 +301,7 @@ class GroupMachine(RuleBasedStateMachine):
 
 class ModelTests(SynchronousTestCase):
     def test_model(self) -> None:
-        """All of it, many times over."""
+        """The invariants hold in every random run."""
         run_state_machine_as_test(
             GroupMachine,
             settings=settings(

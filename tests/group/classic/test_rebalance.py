@@ -1,4 +1,4 @@
-"""When a generation begins and ends: delays, time-outs, sessions. Times are integers, in ms."""
+"""The beginning and end of generations: delays, time-outs, sessions. Times are integers, in ms."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class InitialDelayTests(SynchronousTestCase):
         self.assertEqual(driver.group.state, "CompletingRebalance")
 
     def test_growing(self) -> None:
-        """Each delay in which somebody came is followed by another."""
+        """A delay during which a member joined is followed by another delay."""
         driver = GroupDriver()
         tokens = [driver.join(version=3)]
         for at in (2000, 2500):  # the first in the first delay, the second 4500 after the beginning
             driver.pass_ms(at)
             tokens.append(driver.join(version=3))
-        driver.pass_ms(1500)  # 6000: the second delay is over, and somebody came in it
+        driver.pass_ms(1500)  # 6000: the second delay is over, and a member joined during it
         self.assertTrue(all(map(driver.waits, tokens)))
         driver.pass_ms(2999)
         self.assertTrue(all(map(driver.waits, tokens)))
@@ -42,7 +42,7 @@ class InitialDelayTests(SynchronousTestCase):
         self.assertEqual(driver.group.generation, 1)
 
     def test_growing_for_ever(self) -> None:
-        """However many come, the delay lasts no longer than the rebalance time-out."""
+        """The delays together last no longer than the rebalance time-out, however many members join."""
         driver = GroupDriver()
         first = driver.join(version=3, rebalance_ms=8000)
         for _ in range(7):
@@ -55,14 +55,14 @@ class InitialDelayTests(SynchronousTestCase):
         self.assertEqual(len(driver.group.members), 8)
 
     def test_no_delay(self) -> None:
-        """With a delay of 0 the first member is a generation at once."""
+        """The first member forms a generation at once if the delay is 0."""
         driver = GroupDriver(attrs.evolve(SETTINGS, initial_rebalance_delay_ms=0))
         token = driver.join(version=3)
         self.assertEqual(driver.answers[token].generation_id, 1)
         self.assertEqual(driver.group.state, "CompletingRebalance")
 
     def test_everyone_leaves(self) -> None:
-        """If all leave before the delay is over the group is empty at once, and nothing is due."""
+        """The group is empty at once, without a deadline, if all members leave before the delay is over."""
         driver = GroupDriver()
         token = driver.join(version=3)
         member = next(iter(driver.group.members))
@@ -72,7 +72,7 @@ class InitialDelayTests(SynchronousTestCase):
         self.assertEqual(driver.group.deadline_ms, NEVER_MS)
 
     def test_one_of_two_leaves(self) -> None:
-        """If one leaves, the other waits on: somebody may come yet."""
+        """The remaining member waits until the delay is over if another leaves."""
         driver = GroupDriver()
         driver.join(version=3)
         stays = driver.join(version=3)
@@ -84,7 +84,7 @@ class InitialDelayTests(SynchronousTestCase):
 
 class JoinPhaseTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A group without members."""
+        """Make a group without members."""
         self.driver = GroupDriver()
 
     def test_all_join_again(self) -> None:
@@ -101,7 +101,7 @@ class JoinPhaseTests(SynchronousTestCase):
             self.assertEqual((driver.answers[token].generation_id, driver.answers[token].leader), (2, leader))
 
     def test_time_out(self) -> None:
-        """Who does not join again within the rebalance time-out is removed, heartbeats or not."""
+        """A member that does not join again within the rebalance time-out is removed despite heartbeats."""
         driver = self.driver
         a, b = driver.stable(2)
         token = driver.join(a)
@@ -117,7 +117,7 @@ class JoinPhaseTests(SynchronousTestCase):
         self.assertEqual([t.values["member"] for t in driver.told if t.warn], [b])
 
     def test_longest_time_out(self) -> None:
-        """The group waits as long as its most patient member asks (JoinGroup v1+)."""
+        """The group waits for the longest rebalance time-out of its members (JoinGroup v1+)."""
         driver = self.driver
         tokens = [driver.join(version=3, rebalance_ms=ms) for ms in (20_000, 30_000)]
         driver.pass_ms(6000)
@@ -132,7 +132,7 @@ class JoinPhaseTests(SynchronousTestCase):
         self.assertFalse(driver.waits(token))
 
     def test_time_out_of_version_0(self) -> None:
-        """JoinGroup v0 has no rebalance time-out: it is the session time-out."""
+        """JoinGroup v0 uses the session time-out as the rebalance time-out."""
         driver = self.driver
         token = driver.join(version=0, session_ms=7000, rebalance_ms=1)
         self.assertEqual(next(iter(driver.group.members.values())).rebalance_timeout_ms, 7000)
@@ -140,7 +140,7 @@ class JoinPhaseTests(SynchronousTestCase):
         self.assertFalse(driver.waits(token))
 
     def test_leader_is_gone(self) -> None:
-        """If the leader does not join again the first who did leads."""
+        """The first member that joined again leads if the leader did not."""
         driver = self.driver
         _, b, c = driver.stable(3)
         driver.join(c, protocols=[("range", b"new")])
@@ -150,7 +150,7 @@ class JoinPhaseTests(SynchronousTestCase):
         self.assertEqual([m.metadata for m in driver.answers[token].members], [b"r", b"new"])
 
     def test_new_member_waits_too_long(self) -> None:
-        """A new member that was not answered for five minutes is removed; its client joins anew."""
+        """A new member that was not answered for five minutes is removed, and its client joins again."""
         driver = self.driver
         (old,) = driver.stable(1, rebalance_ms=2 * NEW_MEMBER_JOIN_TIMEOUT_MS)
         token = driver.join(version=3)
@@ -164,7 +164,7 @@ class JoinPhaseTests(SynchronousTestCase):
         self.assertEqual(list(driver.group.members), [old])
 
     def test_waiting_is_no_silence(self) -> None:
-        """A member's session does not end while its JoinGroup waits, and begins anew when it is answered."""
+        """A session does not end while a JoinGroup waits, and begins again when it is answered."""
         driver = self.driver
         a, b = driver.stable(2)
         token = driver.join(a)
@@ -179,7 +179,7 @@ class JoinPhaseTests(SynchronousTestCase):
         self.assertEqual(set(driver.group.members), {a, b})
 
     def test_static_members_stay(self) -> None:
-        """A static member that does not join again is a member of the new generation too (KIP-345)."""
+        """A static member that does not join again remains a member of the new generation (KIP-345)."""
         driver = self.driver
         tokens = [driver.join(instance=name, session_ms=300_000) for name in ("i", "j")]
         driver.pass_ms(6000)
@@ -190,7 +190,7 @@ class JoinPhaseTests(SynchronousTestCase):
         self.assertEqual(set(driver.group.members), {i, j})
 
     def test_only_absent_static_members(self) -> None:
-        """If only static members are left, and none joins, the group waits until their sessions end."""
+        """A group whose only members are absent static ones waits until their sessions end."""
         driver = self.driver
         tokens = [driver.join(instance=name, session_ms=150_000) for name in ("i", "j")]
         driver.pass_ms(6000)
@@ -204,7 +204,7 @@ class JoinPhaseTests(SynchronousTestCase):
         self.assertEqual((driver.group.state, driver.group.generation), ("Empty", 2))
 
     def test_who_was_given_an_id_is_waited_for(self) -> None:
-        """A rebalance waits for whoever was told to join with an id, at most as long as a session."""
+        """A rebalance waits for a pending member, but no longer than a session time-out."""
         driver = self.driver
         (a,) = driver.stable(1)
         driver.join(version=4)
@@ -217,21 +217,21 @@ class JoinPhaseTests(SynchronousTestCase):
 
 class SyncPhaseTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two members have joined, and have not synced."""
+        """Make a group of two members that have joined and not synced."""
         self.driver = GroupDriver()
         self.tokens = [self.driver.join(version=3, session_ms=20_000, rebalance_ms=30_000) for _ in range(2)]
         self.driver.pass_ms(6000)
         self.a, self.b = map(self.driver.member, self.tokens)
 
     def pass_with_heartbeats(self, *members: str) -> None:
-        """Let 25 s pass in which these members live."""
+        """Advance the time by 25 s, with heartbeats of these members."""
         for _ in range(5):
             self.driver.pass_ms(5000)
             for member in members:
                 self.assertIs(self.driver.heartbeat(member), ErrorCode.NONE)
 
     def test_leader_does_not_sync(self) -> None:
-        """A leader that does not sync within the rebalance time-out is removed; who waited joins again."""
+        """A leader that does not sync within the rebalance time-out is removed; waiters join again."""
         token = self.driver.sync(self.b)
         self.pass_with_heartbeats(self.a)
         self.driver.pass_ms(4999)
@@ -242,7 +242,7 @@ class SyncPhaseTests(SynchronousTestCase):
         self.assertEqual(self.driver.group.state, "PreparingRebalance")
 
     def test_follower_does_not_sync(self) -> None:
-        """A follower that does not sync is removed, though the group is stable by then (KAFKA-12890)."""
+        """A follower that does not sync is removed even from a stable group (KAFKA-12890)."""
         self.driver.settle([self.a])
         self.assertEqual(self.driver.group.state, "Stable")
         self.pass_with_heartbeats(self.a, self.b)
@@ -251,14 +251,14 @@ class SyncPhaseTests(SynchronousTestCase):
         self.assertEqual(self.driver.group.state, "PreparingRebalance")
 
     def test_all_sync(self) -> None:
-        """If all have synced nothing ends with the rebalance time-out."""
+        """The end of the rebalance time-out changes nothing if all members have synced."""
         self.driver.settle([self.a, self.b])
         self.pass_with_heartbeats(self.a, self.b)
         self.pass_with_heartbeats(self.a, self.b)
         self.assertEqual((self.driver.group.state, self.driver.group.generation), ("Stable", 1))
 
     def test_waiting_is_no_silence(self) -> None:
-        """The session of a member whose SyncGroup waits does not end, and begins anew when it is answered."""
+        """A session does not end while a SyncGroup waits, and begins again when it is answered."""
         self.driver.sync(self.b)
         self.pass_with_heartbeats(self.a)
         self.assertIn(self.b, self.driver.group.members)
@@ -271,7 +271,7 @@ class SyncPhaseTests(SynchronousTestCase):
 
 class SessionTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A group without members."""
+        """Make a group without members."""
         self.driver = GroupDriver()
 
     def test_silent_member(self) -> None:
@@ -290,7 +290,7 @@ class SessionTests(SynchronousTestCase):
         )
 
     def test_silent_in_the_join_phase(self) -> None:
-        """Silent members are not waited for longer than their sessions last."""
+        """A rebalance waits for silent members no longer than their sessions."""
         driver = self.driver
         a, b = driver.stable(2)
         token = driver.join(a)
@@ -299,7 +299,7 @@ class SessionTests(SynchronousTestCase):
         self.assertNotIn(b, driver.group.members)
 
     def test_silent_in_the_sync_phase(self) -> None:
-        """A member that falls silent before it syncs is removed; who waits for an assignment joins again."""
+        """A member that is silent before it syncs is removed; members waiting for assignments join again."""
         driver = self.driver
         tokens = [driver.join(version=3) for _ in range(2)]
         driver.pass_ms(6000)
@@ -310,7 +310,7 @@ class SessionTests(SynchronousTestCase):
         self.assertEqual(list(driver.group.members), [b])
 
     def test_all_silent(self) -> None:
-        """When the last session ends the group is empty; it is stored, with its generation, and told of."""
+        """The group becomes empty when the last session ends, which is stored and logged."""
         driver = self.driver
         driver.stable(2)
         driver.pass_ms(SESSION_MS)
@@ -324,7 +324,7 @@ class SessionTests(SynchronousTestCase):
         self.assertEqual(driver.group.deadline_ms, NEVER_MS)
 
     def test_empty_generation_is_not_stored(self) -> None:
-        """That the empty generation cannot be stored changes nothing: nobody is in it."""
+        """The group becomes empty even if the empty generation cannot be stored."""
         driver = self.driver
         driver.stable(1)
         driver.errors = [ErrorCode.COORDINATOR_NOT_AVAILABLE]
@@ -334,7 +334,7 @@ class SessionTests(SynchronousTestCase):
         self.assertEqual(driver.group.generation, 3)
 
     def test_given_id_ends(self) -> None:
-        """An id that nobody joined with is forgotten when the session would end, and is unknown then."""
+        """A pending id that no member joined with is forgotten after a session time-out."""
         driver = self.driver
         given = driver.member(driver.join(version=4))
         self.assertFalse(driver.unused)
@@ -343,7 +343,7 @@ class SessionTests(SynchronousTestCase):
         self.assertIs(driver.error(driver.join(given)), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_given_id_ends_in_a_stable_group(self) -> None:
-        """That an id was given and not used is no reason to rebalance."""
+        """A pending id that expires unused does not begin a rebalance."""
         driver = self.driver
         (a,) = driver.stable(1)
         driver.join(version=4)
@@ -353,7 +353,7 @@ class SessionTests(SynchronousTestCase):
         self.assertEqual((driver.group.state, driver.group.generation), ("Stable", 1))
 
     def test_heartbeat_moves_no_deadline(self) -> None:
-        """A heartbeat leaves ``deadline_ms`` as it is; when that has come nothing is due, and it moves."""
+        """A heartbeat leaves ``deadline_ms`` as it is; at that time nothing expires, and it moves."""
         driver = self.driver
         (a,) = driver.stable(1)
         due_ms = driver.group.deadline_ms
@@ -364,6 +364,6 @@ class SessionTests(SynchronousTestCase):
         self.assertEqual(driver.group.deadline_ms, driver.now_ms + SESSION_MS)
 
     def test_nothing_is_due_at_first(self) -> None:
-        """A group without members wants nothing, ever."""
+        """A group without members has no deadline."""
         self.assertEqual(self.driver.group.deadline_ms, NEVER_MS)
         self.assertEqual(self.driver.group.advance(NOW_MS), [])

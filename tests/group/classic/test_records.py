@@ -19,17 +19,17 @@ from tests.group.classic.driver import WALL_MS, GroupDriver
 
 
 def string(text: str | None) -> bytes:
-    """A string, or null, as versions before 4 write it."""
+    """Return a string, or null, as versions before 4 write it."""
     return b"\xff\xff" if text is None else struct.pack(">h", len(text)) + text.encode()
 
 
 def blob(data: bytes) -> bytes:
-    """Bytes as versions before 4 write them."""
+    """Return bytes as versions before 4 write them."""
     return struct.pack(">i", len(data)) + data
 
 
 def value_of(version: int) -> tuple[bytes, GroupMetadataValue]:
-    """A value written by hand from ``GroupMetadataValue.json``, and what it says."""
+    """Return a value written by hand from ``GroupMetadataValue.json``, and its decoded form."""
     fields = [
         struct.pack(">h", version),
         string("consumer"),
@@ -62,18 +62,18 @@ def value_of(version: int) -> tuple[bytes, GroupMetadataValue]:
 
 class RecordTests(SynchronousTestCase):
     def test_key(self) -> None:
-        """The key is version 2 and the group."""
+        """The key consists of version 2 and the group."""
         self.assertEqual(encode_key("my-group"), b"\0\2\0\x08my-group")
         self.assertEqual(decode_key(b"\0\2\0\x08my-group"), "my-group")
 
     def test_other_keys(self) -> None:
-        """Keys of other versions are of other records."""
+        """Keys of other versions are not keys of group metadata."""
         for key in (b"\0\1\0\1g", b"\0\3\0\1g", b"", b"\0", b"\0\2\0\5g", b"\0\2\0\1gg"):
             with self.assertRaises(ProtocolViolation):
                 decode_key(key)
 
     def test_values(self) -> None:
-        """Every version is read and written as Apache Kafka's definition says."""
+        """Every version is read and written as Apache Kafka's schema defines it."""
         for version in range(4):
             data, value = value_of(version)
             self.assertEqual(decode_value(data), value)
@@ -86,7 +86,7 @@ class RecordTests(SynchronousTestCase):
         self.assertEqual(decode_value(compact), GroupMetadataValue("consumer", 5, None, None, -1, []))
 
     def test_written_version(self) -> None:
-        """Version 3 is written: the record of a stable group, byte by byte."""
+        """The record of a stable group is written in version 3, checked byte by byte."""
         driver = GroupDriver()
         token = driver.join(instance="i", client="client")
         driver.pass_ms(3000)
@@ -101,7 +101,7 @@ class RecordTests(SynchronousTestCase):
         self.assertEqual(driver.records[-1].key, b"\0\2\0\1g")
 
     def test_bad_values(self) -> None:
-        """Unknown versions, and values that are cut short, are told from good ones."""
+        """Unknown versions and truncated values are rejected."""
         data, _ = value_of(3)
         for cut in range(len(data)):
             with self.assertRaises(ProtocolViolation):
@@ -113,7 +113,7 @@ class RecordTests(SynchronousTestCase):
                 decode_value(struct.pack(">h", version) + data[2:])
 
     def test_rebalance_timeout(self) -> None:
-        """A member of version 0, which has none, waits as long as its session lasts."""
+        """A member of version 0, which has no rebalance time-out, gets its session time-out."""
         driver = GroupDriver()
         for version, rebalance_ms in ((0, 10_000), (1, 300_000)):
             driver.group.replay(value_of(version)[0], driver.now_ms)

@@ -1,4 +1,4 @@
-"""Who is in a group, and what its members agree on."""
+"""The members of a classic group, and the protocols that all of them offer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kafkatx.group.classic.roster import Roster
 
 
 def member(member_id: str, *names: str, instance: str | None = None, rebalance_ms: int = 1) -> Member:
-    """A member that offers protocols of these names."""
+    """Return a member that offers protocols of these names."""
     protocols = tuple((name, member_id.encode()) for name in names)
     return Member(member_id, instance, "c", "/h", rebalance_ms, 1, protocols)
 
 
 class ProtocolTests(SynchronousTestCase):
     def test_votes(self) -> None:
-        """Of what all offer, it is what most like best."""
+        """The selected protocol has most votes among those that all members offer."""
         roster = Roster(
             [member("a", "x", "range"), member("b", "sticky", "range"), member("c", "range", "sticky")]
         )
@@ -27,12 +27,12 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(roster.select_protocol(), "sticky")
 
     def test_draw(self) -> None:
-        """On a draw it is the vote of the one who came first."""
+        """The vote of the first member decides a draw."""
         roster = Roster([member("a", "range", "sticky"), member("b", "sticky", "range")])
         self.assertEqual(roster.select_protocol(), "range")
 
     def test_offered_by_all(self) -> None:
-        """A protocol counts while every member offers it, whoever comes, goes or changes."""
+        """A protocol is available only while all members offer it, whatever members change."""
         a, b = member("a", "range", "sticky"), member("b", "sticky")
         roster = Roster([a, b])
         self.assertFalse(roster.offered_by_all("range"))
@@ -46,7 +46,7 @@ class ProtocolTests(SynchronousTestCase):
 
 class LeaderTests(SynchronousTestCase):
     def test_first_leads(self) -> None:
-        """The first member leads; when it goes, the next; without members nobody."""
+        """The first member leads, then the next one; a roster without members has no leader."""
         roster = Roster([member("a", "x"), member("b", "x"), member("c", "x")])
         self.assertEqual(roster.leader, "a")
         roster.remove(roster.members["b"])
@@ -57,7 +57,7 @@ class LeaderTests(SynchronousTestCase):
         self.assertIsNone(roster.leader)
 
     def test_elect(self) -> None:
-        """A leader who has not joined gives way to one who has; if nobody has, it stays."""
+        """A leader that has not joined is replaced by a member that has, if there is one."""
         a, b = member("a", "x"), member("b", "x")
         roster = Roster([a, b])
         self.assertFalse(roster.elect())
@@ -67,7 +67,7 @@ class LeaderTests(SynchronousTestCase):
         self.assertEqual(roster.leader, "b")
 
     def test_elect_keeps_the_leader(self) -> None:
-        """A leader who has joined leads on."""
+        """A leader that has joined remains the leader."""
         a, b = member("a", "x"), member("b", "x")
         roster = Roster([a, b])
         a.join_token = b.join_token = 1
@@ -77,7 +77,7 @@ class LeaderTests(SynchronousTestCase):
 
 class InstanceTests(SynchronousTestCase):
     def test_replace(self) -> None:
-        """The new member takes the instance, and leads if the old one led."""
+        """The new member takes over the instance id, and the leadership if the old one led."""
         old, new = member("a", "x", instance="i"), member("b", "x", instance="i")
         roster = Roster([old, member("c", "x")])
         roster.replace(old, new)
@@ -86,14 +86,14 @@ class InstanceTests(SynchronousTestCase):
         self.assertEqual(set(roster.members), {"b", "c"})
 
     def test_replace_a_follower(self) -> None:
-        """Who replaces a follower follows."""
+        """A member that replaces a follower is a follower."""
         old, new = member("a", "x", instance="i"), member("b", "x", instance="i")
         roster = Roster([member("c", "x"), old])
         roster.replace(old, new)
         self.assertEqual(roster.leader, "c")
 
     def test_instance(self) -> None:
-        """No instance id is not the empty instance id."""
+        """A missing instance id differs from the empty instance id."""
         roster = Roster([member("a", "x", instance="")])
         self.assertIsNone(roster.instance(None))
         self.assertIsNotNone(roster.instance(""))
@@ -104,13 +104,13 @@ class InstanceTests(SynchronousTestCase):
 
 class TimeTests(SynchronousTestCase):
     def test_rebalance_timeout(self) -> None:
-        """The group waits as long as the most patient member asks."""
+        """The rebalance time-out is the longest of all members."""
         roster = Roster([member("a", "x", rebalance_ms=5), member("b", "x", rebalance_ms=7)])
         self.assertEqual(roster.rebalance_timeout_ms, 7)
         self.assertEqual(Roster().rebalance_timeout_ms, 0)
 
     def test_expires(self) -> None:
-        """The first session or given id that ends counts; who waits, and is not new, has no end."""
+        """The earliest end of a session or pending id counts; a waiting member that is not new has none."""
         a, b = member("a", "x"), member("b", "x")
         a.deadline_ms, b.deadline_ms = 5, 7
         roster = Roster([a, b])
@@ -124,7 +124,7 @@ class TimeTests(SynchronousTestCase):
         self.assertEqual(Roster().expires_ms, NEVER_MS)
 
     def test_joined(self) -> None:
-        """All have joined when every member waits, and nobody who was given an id is missing."""
+        """All have joined when every member waits and no pending id is left."""
         a, b = member("a", "x"), member("b", "x")
         roster = Roster([a, b])
         a.join_token = 1

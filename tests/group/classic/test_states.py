@@ -26,13 +26,13 @@ class TableTests(SynchronousTestCase):
         self.assertEqual(found, PREVIOUS)
 
     def test_next_state(self) -> None:
-        """Every entry of the table leads where it says."""
+        """Every entry of the table leads to the state that it names."""
         for state, events in TRANSITIONS.items():
             for event, following in events.items():
                 self.assertIs(next_state(state, event), following)
 
     def test_missing_entry(self) -> None:
-        """What the table does not have is an error that names both."""
+        """A missing entry raises an error that names state and event."""
         for state in State:
             for event in set(Event) - set(TRANSITIONS[state]):
                 with self.assertRaises(RuntimeError) as caught:

@@ -1,4 +1,4 @@
-"""Static membership (KIP-345): whoever has an instance id comes back to its place."""
+"""Static membership (KIP-345): a member with an instance id that comes back keeps its place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.group.classic.driver import REBALANCE_MS, SESSION_MS, GroupDriver
 
 class ComesBackTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A stable group of two static members; i leads."""
+        """Make a stable group of two static members; i leads."""
         self.driver = GroupDriver()
         tokens = [self.driver.join(instance=name) for name in ("i", "j")]
         self.driver.pass_ms(6000)
@@ -33,13 +33,13 @@ class ComesBackTests(SynchronousTestCase):
         self.assertEqual(driver.group.members[joined.member_id].client_id, "new")
 
     def test_other_metadata(self) -> None:
-        """No rebalance either with other metadata, as in Apache Kafka: the chosen protocol counts."""
+        """A static member that comes back with other metadata begins no rebalance, as in Apache Kafka."""
         token = self.driver.join(instance="j", protocols=[("range", b"other")])
         self.assertIs(self.driver.error(token), ErrorCode.NONE)
         self.assertEqual(self.driver.group.state, "Stable")
 
     def test_old_self_is_fenced(self) -> None:
-        """Whatever the old member asks is answered FENCED_INSTANCE_ID (82)."""
+        """Every request with the replaced member id is answered FENCED_INSTANCE_ID (82)."""
         driver = self.driver
         driver.join(instance="j")
         fenced = ErrorCode.FENCED_INSTANCE_ID
@@ -53,7 +53,7 @@ class ComesBackTests(SynchronousTestCase):
         self.assertEqual(len(driver.group.members), 2)
 
     def test_stored(self) -> None:
-        """The new member id is stored before the member is told: after a restart it is known."""
+        """The new member id is stored before the JoinGroup is answered, and known after a restart."""
         driver = self.driver
         driver.holds = True
         token = driver.join(instance="j")
@@ -65,7 +65,7 @@ class ComesBackTests(SynchronousTestCase):
         self.assertEqual(parts[driver.member(token)], f"part of {self.j}".encode())
 
     def test_not_stored(self) -> None:
-        """If it cannot be stored the old member is one again, and the new one is told why."""
+        """The old member is restored, and the new one refused, if the new id cannot be stored."""
         driver = self.driver
         driver.errors = [ErrorCode.KAFKA_STORAGE_ERROR]
         token = driver.join(instance="i")
@@ -89,7 +89,7 @@ class ComesBackTests(SynchronousTestCase):
         self.assertEqual(self.driver.group.state, "Stable")
 
     def test_leader_before_version_9(self) -> None:
-        """Before version 9 its old id is said to lead, so that it does not assign; yet it leads."""
+        """A leader that comes back before version 9 gets its old id as leader, so that it does not assign."""
         token = self.driver.join(instance="i", version=8)
         joined = self.driver.answers[token]
         self.assertEqual((joined.leader, joined.members, joined.skip_assignment), (self.i, [], False))
@@ -98,12 +98,12 @@ class ComesBackTests(SynchronousTestCase):
         self.assertEqual(self.driver.group.state, "PreparingRebalance")
 
     def test_follower_does_not_skip(self) -> None:
-        """A follower that comes back is no leader that would have to skip anything."""
+        """A follower that comes back is not told to skip the assignment."""
         joined = self.driver.answers[self.driver.join(instance="j", version=9)]
         self.assertEqual((joined.skip_assignment, joined.members), (False, []))
 
     def test_another_choice(self) -> None:
-        """If its protocols change the choice of the group there is a rebalance."""
+        """A static member whose protocols change the group's choice begins a rebalance."""
         driver = self.driver
         both = [("sticky", b""), ("range", b"")]
         for member in (self.i, self.j):
@@ -115,7 +115,7 @@ class ComesBackTests(SynchronousTestCase):
         self.assertEqual(driver.group.state, "PreparingRebalance")
 
     def test_in_the_join_phase(self) -> None:
-        """Whoever comes back while its old self waits takes part in its place; the old one is fenced."""
+        """A static member that comes back in the join phase takes part, and its old id is fenced."""
         driver = self.driver
         old = driver.join(self.j, instance="j", protocols=[("range", b"new")])
         new = driver.join(instance="j")
@@ -126,7 +126,7 @@ class ComesBackTests(SynchronousTestCase):
         self.assertEqual(set(driver.group.members), {self.i, driver.member(new)})
 
     def test_in_the_sync_phase(self) -> None:
-        """In the sync phase it begins a rebalance: the leader would assign to the old id."""
+        """A static member that comes back in the sync phase begins a rebalance, as its old id is replaced."""
         driver = self.driver
         driver.join(self.i, instance="i")
         driver.join(self.j, instance="j")
@@ -137,7 +137,7 @@ class ComesBackTests(SynchronousTestCase):
         self.assertEqual(driver.group.state, "PreparingRebalance")
 
     def test_session(self) -> None:
-        """A static member is away until its session ends; then it is removed as any other."""
+        """A static member that is away is removed when its session ends."""
         driver = self.driver
         driver.pass_ms(SESSION_MS - 1)
         driver.heartbeat(self.i, instance="i")
@@ -148,7 +148,7 @@ class ComesBackTests(SynchronousTestCase):
         self.assertIs(driver.error(token), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_session_of_the_new_self(self) -> None:
-        """Who came back has a session of its own."""
+        """A static member that came back has a session of its own."""
         driver = self.driver
         driver.pass_ms(SESSION_MS - 1)
         driver.heartbeat(self.i)
@@ -160,22 +160,22 @@ class ComesBackTests(SynchronousTestCase):
         self.assertNotIn(new, driver.group.members)
 
     def test_unknown_instance(self) -> None:
-        """A member id with an instance that is not there is unknown."""
+        """A member id with an unknown instance id is unknown."""
         token = self.driver.join(self.j, instance="k")
         self.assertIs(self.driver.error(token), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_new_instance(self) -> None:
-        """A static member that was never there is a new member: the group rebalances."""
+        """A static member with a new instance id makes the group rebalance."""
         token = self.driver.join(instance="k")
         self.assertTrue(self.driver.waits(token))
         self.assertEqual(self.driver.group.state, "PreparingRebalance")
 
 
 class WhileStoringTests(SynchronousTestCase):
-    """What happens before the new id of a static member is stored."""
+    """Events before the new id of a static member is stored."""
 
     def setUp(self) -> None:
-        """A stable group of a static and a dynamic member; the static one has come back."""
+        """Make a stable group of a static and a dynamic member; the static one has come back."""
         self.driver = GroupDriver()
         tokens = [self.driver.join(instance="i"), self.driver.join(version=3)]
         self.driver.pass_ms(6000)
@@ -184,7 +184,7 @@ class WhileStoringTests(SynchronousTestCase):
         self.token = self.driver.join(instance="i")
 
     def test_comes_back_again(self) -> None:
-        """If it comes back once more the first is fenced; the second is told when its id is stored."""
+        """The first of two returns is fenced, and the second is answered when its id is stored."""
         second = self.driver.join(instance="i")
         self.assertIs(self.driver.error(self.token), ErrorCode.FENCED_INSTANCE_ID)
         self.driver.end_store()
@@ -193,7 +193,7 @@ class WhileStoringTests(SynchronousTestCase):
         self.assertIs(self.driver.error(second), ErrorCode.NONE)
 
     def test_comes_back_again_and_fails(self) -> None:
-        """That the first of two could not be stored changes nothing for the second."""
+        """The second of two returns succeeds even if the first could not be stored."""
         second = self.driver.join(instance="i")
         self.driver.errors = [ErrorCode.KAFKA_STORAGE_ERROR]
         self.driver.end_store()
@@ -202,7 +202,7 @@ class WhileStoringTests(SynchronousTestCase):
         self.assertEqual(set(self.driver.group.members), {self.other, self.driver.member(second)})
 
     def test_sessions(self) -> None:
-        """However long the store takes, a session begins when the member is told, whoever it is then."""
+        """A session begins when the member is answered, however long the store takes."""
         for error in (ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR):
             self.setUp()
             driver = self.driver
@@ -218,21 +218,21 @@ class WhileStoringTests(SynchronousTestCase):
             self.assertEqual(list(driver.group.members), [self.other])
 
     def test_is_removed(self) -> None:
-        """If it is removed it is told that, and the store changes nothing."""
+        """A member that is removed during the store is told so, and the store changes nothing."""
         self.driver.leave(MemberIdentity("", "i"))
         self.assertIs(self.driver.error(self.token), ErrorCode.UNKNOWN_MEMBER_ID)
         self.driver.end_store()
         self.assertEqual(list(self.driver.group.members), [self.other])
 
     def test_rebalance(self) -> None:
-        """If a rebalance begins its JoinGroup counts, and is answered at the end of the join phase."""
+        """A rebalance counts the waiting JoinGroup, and answers it at the end of the join phase."""
         self.driver.join(self.other, protocols=[("range", b"new")])
         self.assertEqual(self.driver.answers[self.token].generation_id, 2)
         self.driver.end_store()
         self.assertEqual(self.driver.group.state, "CompletingRebalance")
 
     def test_rebalance_and_failure(self) -> None:
-        """If a rebalance has begun that the store failed changes nothing: the next one stores it."""
+        """A failed store is ignored once a rebalance has begun, since the next generation is stored."""
         self.driver.join(version=3)
         self.driver.errors = [ErrorCode.KAFKA_STORAGE_ERROR]
         self.driver.end_store()
@@ -241,7 +241,7 @@ class WhileStoringTests(SynchronousTestCase):
         self.assertEqual(self.driver.answers[self.token].generation_id, 2)
 
     def test_not_synced(self) -> None:
-        """If its old self had not synced the new one has to, or is removed with the rebalance time-out."""
+        """A new member whose old self had not synced is removed at the rebalance time-out unless it syncs."""
         for syncs in (True, False):
             driver = GroupDriver()
             tokens = [driver.join(instance=name, session_ms=90_000) for name in ("i", "j")]

@@ -1,4 +1,4 @@
-"""What can be read of a consumer's subscription."""
+"""The topics of a consumer's subscription."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.group.classic.driver import subscription
 
 class SubscriptionTests(SynchronousTestCase):
     def test_union(self) -> None:
-        """The topics of all members together."""
+        """The result is the union of the topics of all members."""
         data = [subscription("a", "b"), subscription("b", "c", version=0)]
         self.assertEqual(topics_of(data), frozenset("abc"))
         self.assertEqual(topics_of([]), frozenset())
 
     def test_later_versions(self) -> None:
-        """What later versions add behind is passed over."""
+        """Fields that later versions append are ignored."""
         owned = b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\1" + b"\0\0\0\7"
         data = subscription("a", version=9, user_data=b"xyz", rest=owned)
         self.assertEqual(topics_of([data]), frozenset("a"))
@@ -30,7 +30,7 @@ class SubscriptionTests(SynchronousTestCase):
         self.assertEqual(topics_of([data]), frozenset({"orders", "payments"}))
 
     def test_damaged(self) -> None:
-        """If the metadata of one member cannot be read nobody can tell."""
+        """Unreadable metadata of one member makes the topics unknown."""
         whole = subscription("topic")
         for cut in range(13):
             self.assertIsNone(topics_of([subscription("a"), whole[:cut]]), cut)
@@ -40,5 +40,5 @@ class SubscriptionTests(SynchronousTestCase):
 
     @given(st.binary(max_size=40))
     def test_anything(self, data: bytes) -> None:
-        """Whatever a client sends costs nothing but the answer that it cannot be read."""
+        """Arbitrary bytes give topics or None, and never an error."""
         self.assertIsInstance(topics_of([data]), frozenset | type(None))

@@ -11,7 +11,7 @@ from tests.group.classic.driver import REBALANCE_MS, SESSION_MS, GroupDriver
 
 class SyncTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two members have joined, and have not synced."""
+        """Make a group of two members that have joined and not synced."""
         self.driver = GroupDriver()
         tokens = [self.driver.join(version=3) for _ in range(2)]
         self.driver.pass_ms(6000)
@@ -33,7 +33,7 @@ class SyncTests(SynchronousTestCase):
         self.assertEqual(driver.told[-1].values["members"], 2)
 
     def test_late_follower(self) -> None:
-        """Who syncs when the group is stable gets its part at once, as often as it asks."""
+        """A member that syncs with a stable group gets its part at once, every time."""
         self.driver.sync(self.leader, self.parts)
         for _ in range(2):
             token = self.driver.sync(self.follower)
@@ -53,20 +53,20 @@ class SyncTests(SynchronousTestCase):
         self.assertFalse(any(map(driver.waits, tokens)))
 
     def test_left_out(self) -> None:
-        """A member that the leader left out gets nothing; one that it made up changes nothing."""
+        """A member that the leader omits gets nothing; an unknown member in the assignment is ignored."""
         driver = self.driver
         driver.sync(self.leader, {self.leader: b"one", "nobody": b"three"})
         self.assertEqual(driver.answers[driver.sync(self.follower)].assignment, b"")
         self.assertEqual(set(driver.group.members), {self.leader, self.follower})
 
     def test_only_the_leader_assigns(self) -> None:
-        """What a follower sends as an assignment is not looked at."""
+        """An assignment that a follower sends is ignored."""
         token = self.driver.sync(self.follower, self.parts)
         self.assertTrue(self.driver.waits(token))
         self.assertEqual(self.driver.records, [])
 
     def test_store_fails(self) -> None:
-        """If the assignment cannot be stored all learn of it, nobody has a part, and the group rebalances."""
+        """A failed store is reported to all members, clears their assignments, and begins a rebalance."""
         driver = self.driver
         driver.errors = [ErrorCode.NOT_ENOUGH_REPLICAS]
         tokens = [driver.sync(self.follower), driver.sync(self.leader, self.parts)]
@@ -77,14 +77,14 @@ class SyncTests(SynchronousTestCase):
         self.assertEqual([driver.answers[token].generation_id for token in again], [2, 2])
 
     def test_store_fails_and_nobody_comes(self) -> None:
-        """After a failed store members who do not join again are removed."""
+        """Members that do not join again after a failed store are removed."""
         self.driver.errors = [ErrorCode.KAFKA_STORAGE_ERROR]
         self.driver.sync(self.leader, self.parts)
         self.driver.pass_ms(REBALANCE_MS)
         self.assertEqual(self.driver.group.state, "Empty")
 
     def test_errors_of_the_store(self) -> None:
-        """What members are told is what Apache Kafka tells them (appendGroupMetadataErrorToResponseError)."""
+        """Errors of the store are translated as in Apache Kafka (appendGroupMetadataErrorToResponseError)."""
         told = {
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
             ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -103,7 +103,7 @@ class SyncTests(SynchronousTestCase):
                 self.driver.join(member)
 
     def test_rebalance_while_storing(self) -> None:
-        """If a rebalance begins before the assignment is stored nobody ever gets it."""
+        """An assignment is discarded if a rebalance begins before it is stored."""
         driver = self.driver
         driver.holds = True
         tokens = [driver.sync(self.follower), driver.sync(self.leader, self.parts)]
@@ -114,7 +114,7 @@ class SyncTests(SynchronousTestCase):
         self.assertEqual({m.assignment for m in driver.group.members.values()}, {b""})
 
     def test_next_generation_while_storing(self) -> None:
-        """The store of one generation hands nothing out in the next."""
+        """The store of one generation hands out no assignments in the next."""
         driver = self.driver
         driver.holds = True
         driver.sync(self.leader, self.parts)
@@ -128,7 +128,7 @@ class SyncTests(SynchronousTestCase):
         self.assertEqual(driver.group.state, "CompletingRebalance")
 
     def test_asks_again(self) -> None:
-        """A member that syncs again while it waits is answered by the later request; the earlier gets 27."""
+        """A second SyncGroup of a waiting member is the one that is answered; the first gets 27."""
         driver = self.driver
         first, second = driver.sync(self.follower), driver.sync(self.follower)
         self.assertIs(driver.error(first), ErrorCode.REBALANCE_IN_PROGRESS)
@@ -142,7 +142,7 @@ class SyncTests(SynchronousTestCase):
         self.assertIs(self.driver.error(token), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_old_parts(self) -> None:
-        """Who rebalances before it has synced has no part any more, of whichever generation."""
+        """A member that rebalances before it has synced loses its assignment of any generation."""
         driver = self.driver
         driver.settle([self.leader, self.follower])
         for member in (self.leader, self.follower):
@@ -161,7 +161,7 @@ class SyncTests(SynchronousTestCase):
         self.assertEqual(list(driver.group.members), [self.follower])
 
     def test_left_before_it_synced(self) -> None:
-        """Whoever left before it synced is not looked for when the time to sync is over."""
+        """A member that left before it synced is not expected when the time to sync is over."""
         driver = self.driver
         driver.join(self.leader, protocols=[("range", b"new")])
         driver.leave(self.follower)
@@ -177,7 +177,7 @@ class SyncTests(SynchronousTestCase):
         self.assertIs(self.driver.error(self.driver.sync(self.leader)), ErrorCode.REBALANCE_IN_PROGRESS)
 
     def test_bad_requests(self) -> None:
-        """Not a member, another generation, another protocol: each with Kafka's own code."""
+        """Another member, generation or protocol is refused, each with Kafka's own code."""
         driver, leader = self.driver, self.leader
         expected = {
             driver.sync("nobody"): ErrorCode.UNKNOWN_MEMBER_ID,
@@ -192,10 +192,10 @@ class SyncTests(SynchronousTestCase):
         }
         self.assertEqual({token: driver.error(token) for token in expected}, expected)
         self.assertEqual(driver.records, [])
-        for version in range(5):  # has no protocol in it yet
+        for version in range(5):  # these versions have no protocol
             self.assertTrue(driver.waits(driver.sync(self.follower, version=version)))
 
     def test_empty_group(self) -> None:
-        """A group without members knows nobody."""
+        """A group without members refuses every member id."""
         driver = GroupDriver()
         self.assertIs(driver.error(driver.sync("a")), ErrorCode.UNKNOWN_MEMBER_ID)

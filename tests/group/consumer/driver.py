@@ -1,4 +1,4 @@
-"""A group machine with a log, a clock and topics that the test moves: what the broker does, as calls."""
+"""A consumer group with a log, a clock and topics that the test controls, called as the broker does."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ Flat = set[tuple[str, int]]
 
 
 def topic(name: str, partitions: int, number: int = 0) -> Topic:
-    """A topic; its id is that of its name, and of *number* if it was created again."""
+    """Return a topic; its id follows from its name, and from *number* if it was created again."""
     state = PartitionState(0, 0, (0,), (0,))
     return Topic(name, uuid.uuid5(uuid.NAMESPACE_OID, f"{name}{number}"), (state,) * partitions)
 
 
 def cluster(*topics: Topic) -> ClusterState:
-    """A cluster that has these topics."""
+    """Return a cluster that has these topics."""
     return ClusterState(
         "c",
         0,
@@ -53,7 +53,7 @@ def cluster(*topics: Topic) -> ClusterState:
 
 
 class GroupTestCase(SynchronousTestCase):
-    """``self.group`` is asked; what it stores stands in ``self.log``."""
+    """Sends requests to ``self.group``; records that the group stores are in ``self.log``."""
 
     def setUp(self) -> None:
         """Make a group, and a topic ``t`` with 6 partitions."""
@@ -72,7 +72,7 @@ class GroupTestCase(SynchronousTestCase):
         self.group: Any = self.new_group()
 
     def new_group(self) -> ConsumerGroup:
-        """A group without members."""
+        """Return a group without members."""
         return ConsumerGroup(
             "g",
             lambda: self.settings,
@@ -82,18 +82,18 @@ class GroupTestCase(SynchronousTestCase):
         )
 
     def new_member_id(self, prefix: str) -> str:
-        """Ids that count."""
+        """Return ids that count up."""
         self._ids += 1
         return f"{prefix}-{self._ids}"
 
     def new_classic(self) -> ClassicGroup:
-        """A classic group without members."""
+        """Return a classic group without members."""
         return ClassicGroup("g", self.settings, self.new_member_id, lambda: WALL_MS + self.now_ms)
 
-    # --- as the broker
+    # --- the broker's part
 
     def perform(self, group: Any, actions: list[Action]) -> None:
-        """Do what a machine wants."""
+        """Perform the actions of a group."""
         todo = list(actions)
         while todo:
             action = todo.pop(0)
@@ -122,20 +122,20 @@ class GroupTestCase(SynchronousTestCase):
         return self.store_error
 
     def release(self) -> None:
-        """What is being written is written."""
+        """Complete the stores that are held."""
         self.holding = False
         held, self.held = self.held, []
         for group in held:
             self.perform(group, group.stored(self.store_error, self.now_ms))
 
     def ask(self, call: Callable[[object], list[Action]]) -> Any:
-        """Ask; gives the response, or None if there is none yet."""
+        """Send a request; return the response, or None if there is none yet."""
         self.last_token = token = object()
         self.perform(self.group, call(token))
         return self.answers.get(token)
 
     def pass_time(self, milliseconds: int) -> None:
-        """Let time pass, with the calls that the machine has asked for."""
+        """Advance the time, and call the group at each of its deadlines."""
         end_ms = self.now_ms + milliseconds
         while self.group.deadline_ms <= end_ms:
             self.now_ms = max(self.now_ms, self.group.deadline_ms)
@@ -144,7 +144,7 @@ class GroupTestCase(SynchronousTestCase):
         self.now_ms = end_ms
 
     def restart(self) -> None:
-        """Another broker: only the log is left."""
+        """Replace the group by a new one that is loaded from the log."""
         self.group = self.new_group()
         for key, value in self.log.items():
             version = int.from_bytes(key[:2], "big")
@@ -155,11 +155,11 @@ class GroupTestCase(SynchronousTestCase):
         self.assertEqual(self.group.loaded(self.now_ms), [])
 
     def kinds(self) -> dict[Kind, int]:
-        """How many records of each kind the log holds; tombstones do not count."""
+        """Return the number of records of each kind in the log, without tombstones."""
         found = [int.from_bytes(key[:2], "big") for key, value in self.log.items() if value is not None]
         return {Kind(number): found.count(number) for number in sorted(set(found))}
 
-    # --- as a member
+    # --- the member's part
 
     def send(
         self,
@@ -170,7 +170,7 @@ class GroupTestCase(SynchronousTestCase):
         version: int = 1,
         **fields: Any,
     ) -> Any:
-        """Send a heartbeat; gives the response."""
+        """Send a heartbeat; return the response."""
         listed = None if owned is None else self.listed(owned)
         request = ConsumerGroupHeartbeatRequest(
             "g", member_id, epoch, subscribed_topic_names=topics, topic_partitions=listed, **fields
@@ -180,27 +180,27 @@ class GroupTestCase(SynchronousTestCase):
         )
 
     def join(self, member_id: str = "a", topics: list[str] | None = None, **fields: Any) -> Any:
-        """Join, by default the topic t."""
+        """Join, by default with a subscription to the topic t."""
         wanted = ["t"] if topics is None and "subscribed_topic_regex" not in fields else topics
         fields.setdefault("rebalance_timeout_ms", REBALANCE_MS)
         return self.send(member_id, 0, wanted, set(), **fields)
 
     def joined(self, member_id: str = "a", topics: list[str] | None = None, **fields: Any) -> int:
-        """Join, and give the epoch."""
+        """Join; return the epoch."""
         response = self.join(member_id, topics, **fields)
         self.assertEqual((response.error_code, response.member_id), (0, member_id))
         epoch: int = response.member_epoch
         return epoch
 
     def refused(self, code: ErrorCode, response: ConsumerGroupHeartbeatResponse) -> str:
-        """The response is this error; gives its message."""
+        """Assert that the response has this error; return its message."""
         self.assertEqual(ErrorCode(response.error_code), code)
         self.assertIsNone(response.assignment)
         assert response.error_message is not None
         return response.error_message
 
     def listed(self, owned: Flat) -> list[TopicPartitions]:
-        """Partitions as a member lists them."""
+        """Return partitions as a member lists them."""
         topics = self.cluster.topics
         return [
             TopicPartitions(topics[name].topic_id, sorted(number for one, number in owned if one == name))
@@ -208,25 +208,25 @@ class GroupTestCase(SynchronousTestCase):
         ]
 
     def assigned(self, response: ConsumerGroupHeartbeatResponse) -> Flat:
-        """What a response assigns, which it must."""
+        """Return the assignment of a response, which must have one."""
         assert response.assignment is not None
         names = self.cluster.topic_names
         listed = response.assignment.topic_partitions
         return {(names[one.topic_id], number) for one in listed for number in one.partitions}
 
     def described(self, member_id: str = "a") -> Any:
-        """A member as ConsumerGroupDescribe shows it."""
+        """Return a member as ConsumerGroupDescribe shows it."""
         (found,) = (one for one in self.group.consumer_describe().members if one.member_id == member_id)
         return found
 
 
 def t(*numbers: int) -> Flat:
-    """Partitions of the topic t."""
+    """Return partitions of the topic t."""
     return {("t", number) for number in numbers}
 
 
 class MixedTestCase(GroupTestCase):
-    """Members of the classic protocol, too."""
+    """Adds members of the classic protocol."""
 
     def classic_join(
         self,
@@ -238,7 +238,7 @@ class MixedTestCase(GroupTestCase):
         metadata: bytes | None = None,
         **fields: Any,
     ) -> Any:
-        """Send a JoinGroup; gives the response, or None while it waits."""
+        """Send a JoinGroup; return the response, or None while it waits."""
         listed = [
             protocol.TopicPartitions(name, sorted(number for one, number in owned or () if one == name))
             for name in sorted({name for name, _ in owned or ()})
@@ -255,13 +255,13 @@ class MixedTestCase(GroupTestCase):
         return self.ask(lambda token: self.group.join(request, version, CLIENT, token, self.now_ms))
 
     def send_join(self, member_id: str = "", **fields: Any) -> object:
-        """Send a JoinGroup; gives its token, to look for the answer when it may be there."""
+        """Send a JoinGroup; return its token, by which its answer is found later."""
         self.last_token = None
         self.classic_join(member_id, **fields)
         return self.last_token
 
     def classic_joined(self, **fields: Any) -> tuple[str, int]:
-        """Join as a new member, id and all; gives the id and the generation."""
+        """Join as a new member without an id; return the id and the generation."""
         required = self.classic_join(**fields)
         if required.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             required = self.classic_join(required.member_id, **fields)
@@ -269,29 +269,29 @@ class MixedTestCase(GroupTestCase):
         return required.member_id, required.generation_id
 
     def sync(self, member_id: str, generation: int, assignments: Any = (), **fields: Any) -> Any:
-        """Send a SyncGroup; gives the response, or None while it waits."""
+        """Send a SyncGroup; return the response, or None while it waits."""
         request = SyncGroupRequest("g", generation, member_id, assignments=list(assignments), **fields)
         version = 5 if "protocol_type" in fields else 4
         return self.ask(lambda token: self.group.sync(request, version, token, self.now_ms))
 
     def synced(self, member_id: str, generation: int) -> Flat:
-        """What a member has, by a SyncGroup."""
+        """Return the partitions of a member, read by a SyncGroup."""
         response = self.sync(member_id, generation)
         self.assertEqual(ErrorCode(response.error_code), 0)
         return self.read(response.assignment)
 
     def read(self, data: bytes) -> Flat:
-        """The partitions of an assignment."""
+        """Return the partitions of an assignment."""
         listed = parse_assignment(bytes(data)).assigned_partitions
         return {(one.topic, number) for one in listed for number in one.partitions}
 
     def beat(self, member_id: str, generation: int, instance_id: str | None = None) -> ErrorCode:
-        """Send a Heartbeat; gives its error."""
+        """Send a Heartbeat; return its error."""
         request = HeartbeatRequest("g", generation, member_id, instance_id)
         response = self.ask(lambda token: self.group.heartbeat(request, 4, token, self.now_ms))
         return ErrorCode(response.error_code)
 
     def leave(self, *who: MemberIdentity, version: int = 5, member_id: str = "") -> Any:
-        """Send a LeaveGroup; gives the response."""
+        """Send a LeaveGroup; return the response."""
         request = LeaveGroupRequest("g", member_id, list(who))
         return self.ask(lambda token: self.group.leave(request, version, token, self.now_ms))

@@ -1,4 +1,4 @@
-"""Deadlines of members: what is due, and what was put off."""
+"""Deadlines of members: those that expire, and those that were put off."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kafkatx.group.consumer.deadlines import Deadlines, Wait
 
 class DeadlineTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Make some."""
+        """Make deadlines of two members."""
         self.deadlines = Deadlines()
         self.deadlines.set(Wait.SESSION, "a", 100)
         self.deadlines.set(Wait.SESSION, "b", 200)
 
     def test_expire(self) -> None:
-        """What is due is given once, not before, and the next deadline is known then."""
+        """A deadline expires once, not before its time, and leaves the next one as the earliest."""
         self.assertEqual(self.deadlines.expire(99), {})
         self.assertEqual(self.deadlines.expire(100), {"a": Wait.SESSION})
         self.assertEqual(self.deadlines.earliest_ms, 200)
@@ -24,7 +24,7 @@ class DeadlineTests(SynchronousTestCase):
         self.assertEqual((self.deadlines.earliest_ms, len(self.deadlines)), (NEVER_MS, 0))
 
     def test_put_off(self) -> None:
-        """A deadline that was put off is not due; that it would have been is looked at once."""
+        """A deadline that was put off does not expire at its old time, when it is looked at once."""
         self.deadlines.set(Wait.SESSION, "a", 300)
         self.assertEqual(self.deadlines.earliest_ms, 100)
         self.assertEqual(self.deadlines.expire(100), {})
@@ -39,7 +39,7 @@ class DeadlineTests(SynchronousTestCase):
         self.assertEqual(self.deadlines.expire(60), {"a": Wait.JOIN})
 
     def test_cancel_and_forget(self) -> None:
-        """What is cancelled is not due, and who is forgotten has none."""
+        """A cancelled deadline does not expire, and neither do those of a forgotten member."""
         self.deadlines.set(Wait.SYNC, "a", 100)
         self.deadlines.cancel(Wait.SESSION, "a")
         self.deadlines.cancel(Wait.JOIN, "nobody")
@@ -49,7 +49,7 @@ class DeadlineTests(SynchronousTestCase):
         self.assertEqual((self.deadlines.expire(1000), len(self.deadlines)), ({}, 0))
 
     def test_two_at_once(self) -> None:
-        """Who is late with two things is given once, and nothing of it stays due."""
+        """A member with two expired deadlines is returned once, and keeps neither."""
         self.deadlines.set(Wait.SYNC, "a", 90)
         self.assertEqual(list(self.deadlines.expire(100)), ["a"])
         self.assertEqual((self.deadlines.earliest_ms, len(self.deadlines)), (200, 1))

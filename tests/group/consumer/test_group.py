@@ -1,4 +1,4 @@
-"""The group as the broker sees it: what is written, what if it cannot be, restarts, offsets, descriptions."""
+"""The group as the broker sees it: writes, failed writes, restarts, offsets, descriptions."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ALL = t(0, 1, 2, 3, 4, 5)
 
 class WriteTests(MixedTestCase):
     def test_protocol(self) -> None:
-        """It is a Group, of the kind consumer."""
+        """A consumer group is a Group of the kind consumer."""
         group: Group = self.new_group()
         self.assertEqual((group.kind, group.protocol_type, group.state), ("consumer", "consumer", "Empty"))
         self.assertEqual((group.has_members, group.empty_since_ms, group.deadline_ms), (False, -1, NEVER_MS))
         self.assertEqual(group.advance(5), [])
 
     def test_not_written(self) -> None:
-        """What cannot be written has not happened, whatever it was; the same request may succeed later."""
+        """A request whose records cannot be written changes nothing, and may succeed later."""
         self.joined("a")
         self.joined("b")
         self.send("a", 1)
@@ -52,7 +52,7 @@ class WriteTests(MixedTestCase):
         self.assertEqual(self.send("a", 1, owned=set()).member_epoch, 2)
 
     def test_classic_not_written(self) -> None:
-        """The requests of classic members are refused with that error, too."""
+        """The requests of classic members are also refused with that error."""
         self.joined("a")
         self.store_error = ErrorCode.NOT_COORDINATOR
         for version, name in ((6, ""), (9, None)):
@@ -72,7 +72,7 @@ class WriteTests(MixedTestCase):
         self.assertEqual(self.assigned(self.join("c", instance_id="i")), ALL)
 
     def test_revocation_not_written(self) -> None:
-        """A time-out that began with what could not be written has not begun."""
+        """A revocation time-out does not begin with a change that could not be written."""
         self.joined("a", rebalance_timeout_ms=1000)
         self.joined("b")
         self.store_error = ErrorCode.NOT_COORDINATOR
@@ -82,7 +82,7 @@ class WriteTests(MixedTestCase):
         self.assertEqual(self.send("a", 1).error_code, 0)
 
     def test_removal_not_written(self) -> None:
-        """A removal that cannot be written is tried again, until it can."""
+        """A removal that cannot be written is tried again until it succeeds."""
         self.joined()
         self.store_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         self.pass_time(SESSION_MS + 5 * RETRY_MS)
@@ -92,7 +92,7 @@ class WriteTests(MixedTestCase):
         self.assertFalse(self.group.has_members)
 
     def test_our_own_fault(self) -> None:
-        """If serving a request fails by a fault of ours, nothing of it stays."""
+        """A request that fails by a bug changes nothing."""
         self.joined()
         before = self.group.consumer_describe()
 
@@ -104,7 +104,7 @@ class WriteTests(MixedTestCase):
         self.assertEqual(self.group.consumer_describe(), before)
 
     def test_wait(self) -> None:
-        """While records are being written nobody is answered; then everybody is, in order."""
+        """No request is answered while records are being written; then all are, in order."""
         self.joined("a")
         self.holding = True
         tokens = [self.token(lambda name=name: self.join(name)) for name in "bc"]
@@ -117,7 +117,7 @@ class WriteTests(MixedTestCase):
         self.assertEqual([self.answers[token].member_epoch for token in tokens], [2, 3, 1])
 
     def test_wait_in_vain(self) -> None:
-        """If they cannot be written, who waited meanwhile is served all the same."""
+        """Requests that waited are served even if the write before them failed."""
         self.holding = True
         tokens = [self.token(lambda name=name: self.join(name)) for name in "ab"]
         self.store_error, self.log = ErrorCode.NOT_COORDINATOR, {}
@@ -131,7 +131,7 @@ class WriteTests(MixedTestCase):
         self.assertEqual((second.error_code, self.assigned(second)), (0, ALL))
 
     def test_wait_for_replacement(self) -> None:
-        """Who waited while the group became a classic one is sent on, to ask again."""
+        """A request that waited while the group became classic is refused, so that the client asks again."""
         self.joined("a")
         self.classic_joined()
         self.holding = True
@@ -143,12 +143,12 @@ class WriteTests(MixedTestCase):
         self.refused(ErrorCode.NOT_COORDINATOR, self.answers[waiting])
 
     def token(self, request: Any) -> object:
-        """Send a request; gives its token."""
+        """Send a request; return its token."""
         request()
         return self.last_token
 
     def test_told(self) -> None:
-        """The log hears when the group rebalances, and not of heartbeats."""
+        """The log has a line for a rebalance, and none for heartbeats."""
         epoch = self.joined()
         self.assertEqual([line.values for line in self.lines], [{"epoch": 1, "members": 1, "topics": 1}])
         self.lines.clear()
@@ -163,7 +163,7 @@ class WriteTests(MixedTestCase):
 
 class RestartTests(GroupTestCase):
     def test_goes_on(self) -> None:
-        """After a restart members go on as if nothing had been, in the middle of a rebalance, too."""
+        """Members continue after a restart without a rebalance, even in the middle of one."""
         self.joined("a")
         self.joined("b", instance_id="i")
         kept = self.assigned(self.send("a", 1))
@@ -179,7 +179,7 @@ class RestartTests(GroupTestCase):
         self.assertEqual(self.assigned(self.send("b", 2)), ALL - kept)
 
     def test_any_order(self) -> None:
-        """The order of records does not matter: only the last of each key is left of a compacted log."""
+        """The order of records does not matter, since a compacted log keeps only the last of each key."""
         self.joined("a")
         self.joined("b")
         self.send("a", 1)
@@ -189,7 +189,7 @@ class RestartTests(GroupTestCase):
         self.assertEqual(self.group.consumer_describe(), before)
 
     def test_sessions(self) -> None:
-        """Sessions begin anew with the restart, and so does the time for giving partitions up."""
+        """Sessions begin again with a restart, and so does the time for revocations."""
         self.joined("a", rebalance_timeout_ms=10_000)
         self.joined("b")
         self.send("a", 1)
@@ -204,7 +204,7 @@ class RestartTests(GroupTestCase):
         self.assertFalse(self.group.has_members)
 
     def test_silent(self) -> None:
-        """A member that says nothing after the restart is removed when its new session ends."""
+        """A member that is silent after the restart is removed when its new session ends."""
         self.joined("a")
         self.pass_time(SESSION_MS - 1)
         self.restart()
@@ -214,14 +214,14 @@ class RestartTests(GroupTestCase):
         self.assertFalse(self.group.has_members)
 
     def test_topics_changed(self) -> None:
-        """Topics that changed meanwhile are seen with the first heartbeat."""
+        """Topics that changed during the restart are noticed with the first heartbeat."""
         epoch = self.joined()
         self.restart()
         self.cluster = cluster(topic("t", 7))
         self.assertEqual(self.send("a", epoch).member_epoch, epoch + 1)
 
     def test_empty(self) -> None:
-        """An empty group is still there; how long it has been empty nobody knows."""
+        """An empty group is still there after a restart, and counts as empty since then."""
         self.joined()
         self.send("a", -1)
         self.now_ms = 7000
@@ -230,7 +230,7 @@ class RestartTests(GroupTestCase):
         self.assertEqual(self.joined("b"), 3)
 
     def test_deleted(self) -> None:
-        """The tombstones leave nothing of a group."""
+        """Tombstones leave nothing of a group."""
         self.joined("a", instance_id="i", subscribed_topic_regex="t")
         self.joined("b")
         for record in self.group.tombstones():
@@ -241,7 +241,7 @@ class RestartTests(GroupTestCase):
         self.assertEqual((self.group.has_members, self.group.empty_since_ms), (False, -1))
 
     def test_fragments(self) -> None:
-        """What is left of members whose records are damaged is forgotten."""
+        """Incomplete records of members are dropped."""
         self.joined("a")
         for kind in (Kind.CURRENT, Kind.TARGET):
             value: Any = Current(5, 4, assigned={}) if kind is Kind.CURRENT else {}
@@ -256,14 +256,14 @@ class RestartTests(GroupTestCase):
 
 class OffsetTests(GroupTestCase):
     def check(self, member_id: str | None, epoch: int, version: int = 9) -> tuple[ErrorCode, ErrorCode]:
-        """What a commit and a fetch are told."""
+        """Return the errors of a commit and of a fetch."""
         return (
             self.group.check_commit(member_id or "", None, epoch, version, 0),
             self.group.check_fetch(member_id, epoch, 0),
         )
 
     def test_members(self) -> None:
-        """A member names its epoch; an old or a coming one is stale."""
+        """A member names its epoch; an earlier or a later one is stale."""
         epoch = self.joined()
         self.assertEqual(self.check("a", epoch), (0, 0))
         stale, unknown = ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID
@@ -272,7 +272,7 @@ class OffsetTests(GroupTestCase):
         self.assertEqual(self.check("b", epoch), (unknown, unknown))
 
     def test_administrators(self) -> None:
-        """Without a member offsets may be fetched always, and committed while the group is empty."""
+        """Offsets without a member may be fetched always, and committed while the group is empty."""
         self.assertEqual(self.check(None, -1), (0, 0))
         self.joined()
         self.assertEqual(self.check(None, -1), (ErrorCode.UNKNOWN_MEMBER_ID, 0))
@@ -283,7 +283,7 @@ class OffsetTests(GroupTestCase):
         self.assertEqual(self.check("a", epoch, 8)[0], ErrorCode.UNSUPPORTED_VERSION)
 
     def test_no_sign_of_life(self) -> None:
-        """A commit does not keep a member: it is to send heartbeats."""
+        """A commit does not extend a session; only heartbeats do."""
         epoch = self.joined()
         self.pass_time(SESSION_MS - 1)
         self.check("a", epoch)
@@ -293,7 +293,7 @@ class OffsetTests(GroupTestCase):
 
 class DescribeTests(GroupTestCase):
     def test_describe(self) -> None:
-        """A group is described with what members have and shall have, by topics' names."""
+        """A description shows assignments and targets, by topic names."""
         self.cluster = cluster(topic("t", 2), topic("u", 1))
         self.joined("a", ["t", "u"], rack_id="r", instance_id="i")
         self.joined("b", ["t"])
@@ -316,13 +316,13 @@ class DescribeTests(GroupTestCase):
         self.assertEqual((had.topic_id, had.topic_name), (self.cluster.topics["t"].topic_id, "t"))
 
     def test_deleted_topic(self) -> None:
-        """Partitions of a topic that has gone are not shown: it has no name."""
+        """Partitions of a deleted topic are omitted, since it has no name."""
         self.joined()
         self.cluster = cluster()
         self.assertEqual(self.described().assignment.topic_partitions, [])
 
     def test_states(self) -> None:
-        """Assigning: members wait for a new target; Reconciling: for their steps to it."""
+        """A group is Assigning before it has a new target, and Reconciling until members have reached it."""
         self.joined("a")
         self.joined("b")
         self.assertEqual(self.group.state, "Reconciling")
@@ -332,7 +332,7 @@ class DescribeTests(GroupTestCase):
         self.assertEqual(self.group.state, "Stable")
 
     def test_as_classic(self) -> None:
-        """For DescribeGroups there is no such group, as in Apache Kafka."""
+        """DescribeGroups finds no such group, as in Apache Kafka."""
         self.joined()
         described = self.group.describe()
         self.assertEqual(

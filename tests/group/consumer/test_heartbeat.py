@@ -1,4 +1,4 @@
-"""Members of KIP-848: joining, staying, leaving, and what is refused."""
+"""Heartbeats of members of KIP-848: joining, staying, leaving, and refusals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALL = t(0, 1, 2, 3, 4, 5)
 
 class JoinTests(GroupTestCase):
     def test_first(self) -> None:
-        """The first member gets everything at once, and is told when to come again."""
+        """The first member gets all partitions at once, and the heartbeat interval."""
         response = self.join()
         self.assertEqual(
             (response.error_code, response.member_id, response.member_epoch, response.heartbeat_interval_ms),
@@ -50,7 +50,7 @@ class JoinTests(GroupTestCase):
         self.assertEqual(message, "MemberId can't be empty.")
 
     def test_second(self) -> None:
-        """The second gets its half when the first has given it up, and not before."""
+        """The second member gets its half when the first has given it up, and not before."""
         first = self.joined("a")
         response = self.join("b")
         self.assertEqual((response.member_epoch, self.assigned(response)), (2, set()))
@@ -78,7 +78,7 @@ class JoinTests(GroupTestCase):
         self.assertEqual(self.batches, [])
 
     def test_written(self) -> None:
-        """Only what has changed is written: nothing of those whom a new member takes nothing from."""
+        """Only changes are written: no records of members that a new member takes nothing from."""
         self.cluster = cluster(topic("t", 2), topic("u", 2))
         self.joined("a", ["t"])
         self.batches.clear()
@@ -88,7 +88,7 @@ class JoinTests(GroupTestCase):
         self.assertEqual({key[-1:] for key in self.log}, {b"b", b"g"})
 
     def test_full_request(self) -> None:
-        """A member that says everything, as after an error, is told its assignment again."""
+        """A member that sends all fields, as after an error, gets its assignment again."""
         epoch = self.joined()
         response = self.send("a", epoch, ["t"], ALL, rebalance_timeout_ms=REBALANCE_MS)
         self.assertEqual(self.assigned(response), ALL)
@@ -101,7 +101,7 @@ class JoinTests(GroupTestCase):
         self.assertEqual((response.member_epoch, self.assigned(response)), (1, ALL))
 
     def test_other_subscription(self) -> None:
-        """A member that wants something else gives up what it no longer wants, and gets the new."""
+        """A member that changes its subscription revokes the old topics, and gets the new ones."""
         self.cluster = cluster(topic("t", 2), topic("u", 2))
         epoch = self.joined()
         response = self.send("a", epoch, ["u"])
@@ -111,18 +111,18 @@ class JoinTests(GroupTestCase):
         self.assertEqual(self.described().subscribed_topic_names, ["u"])
 
     def test_unknown_topics(self) -> None:
-        """Topics that are not there yet may be subscribed to."""
+        """Topics that do not exist yet may be subscribed to."""
         response = self.join(topics=["none"])
         self.assertEqual((response.error_code, self.assigned(response)), (0, set()))
         self.assertTrue(self.group.subscribes("none"))
         self.assertFalse(self.group.subscribes("t"))
 
     def test_no_topics(self) -> None:
-        """A member may subscribe to nothing."""
+        """A member may subscribe to no topics."""
         self.assertEqual(self.assigned(self.join(topics=[])), set())
 
     def test_assignor(self) -> None:
-        """The assignor that most members ask for is taken; the first of the settings if nobody does."""
+        """The assignor is the one that most members ask for, or the first of the settings if none does."""
         self.assertEqual(self.group.consumer_describe().assignor_name, "uniform")
         self.joined("a", server_assignor="range")
         self.assertEqual(self.group.consumer_describe().assignor_name, "range")
@@ -131,7 +131,7 @@ class JoinTests(GroupTestCase):
         self.assertEqual(self.group.consumer_describe().assignor_name, "uniform")
 
     def test_range(self) -> None:
-        """The assignor range gives ranges."""
+        """The assignor range assigns ranges."""
         self.joined("a", server_assignor="range")
         self.joined("b")
         self.assertEqual(self.assigned(self.send("a", 1)), t(0, 1, 2))
@@ -146,14 +146,14 @@ class TopicTests(GroupTestCase):
         self.assertEqual((response.member_epoch, self.assigned(response)), (epoch + 1, t(*range(8))))
 
     def test_created(self) -> None:
-        """A topic that was subscribed to before it was there is assigned when it is."""
+        """A topic that was subscribed to before it was created is assigned when it is."""
         self.cluster = cluster()
         epoch = self.joined()
         self.cluster = cluster(topic("t", 1))
         self.assertEqual(self.assigned(self.send("a", epoch)), t(0))
 
     def test_deleted_and_created_again(self) -> None:
-        """A topic that is created again is another one: its partitions have to be given up and taken."""
+        """A topic that is created again is another topic: its partitions are revoked and assigned."""
         epoch = self.joined()
         self.cluster = cluster(topic("t", 6, 1))
         response = self.send("a", epoch)
@@ -161,7 +161,7 @@ class TopicTests(GroupTestCase):
         self.assertEqual(self.assigned(self.send("a", epoch, owned=set())), ALL)
 
     def test_deleted(self) -> None:
-        """Partitions of a topic that has gone are to be given up."""
+        """Partitions of a deleted topic are revoked."""
         epoch = self.joined()
         self.cluster = cluster()
         response = self.send("a", epoch)
@@ -170,7 +170,7 @@ class TopicTests(GroupTestCase):
         self.assertEqual(self.send("a", epoch, owned=set()).member_epoch, epoch + 1)
 
     def test_others(self) -> None:
-        """Topics that nobody subscribes to change nothing."""
+        """Topics without subscribers change nothing."""
         epoch = self.joined()
         self.batches.clear()
         self.cluster = cluster(topic("t", 6), topic("u", 1))
@@ -180,7 +180,7 @@ class TopicTests(GroupTestCase):
 
 class RegexTests(GroupTestCase):
     def setUp(self) -> None:
-        """Have some topics."""
+        """Make some topics."""
         super().setUp()
         self.cluster = cluster(topic("ta", 1), topic("tb", 1), topic("u", 1))
 
@@ -193,7 +193,7 @@ class RegexTests(GroupTestCase):
         self.assertEqual(self.kinds()[Kind.REGEX], 1)
 
     def test_with_names(self) -> None:
-        """Names and an expression together are both."""
+        """Names and an expression together subscribe to both."""
         response = self.join(topics=["u"], subscribed_topic_regex="t[b]")
         self.assertEqual(self.assigned(response), {("u", 0), ("tb", 0)})
 
@@ -212,7 +212,7 @@ class RegexTests(GroupTestCase):
         self.assertFalse(self.group.subscribes("tb"))
 
     def test_changed(self) -> None:
-        """Another expression replaces the first, and an empty one ends it; what nobody uses is forgotten."""
+        """A new expression replaces the old one, an empty one ends it, and unused ones are dropped."""
         epoch = self.joined(subscribed_topic_regex="t.")
         self.send("a", epoch, subscribed_topic_regex="u")
         self.assertEqual(self.assigned(self.send("a", epoch, owned=set())), {("u", 0)})
@@ -222,7 +222,7 @@ class RegexTests(GroupTestCase):
         self.assertNotIn(Kind.REGEX, self.kinds())
 
     def test_last_leaves(self) -> None:
-        """When the last leaves that used it, an expression is forgotten."""
+        """An expression is dropped when the last member that used it leaves."""
         self.joined("a", subscribed_topic_regex="t.")
         self.joined("b", subscribed_topic_regex="t.")
         self.send("a", -1)
@@ -231,7 +231,7 @@ class RegexTests(GroupTestCase):
         self.assertNotIn(Kind.REGEX, self.kinds())
 
     def test_invalid(self) -> None:
-        """What is no expression of RE2 is refused, and changes nothing."""
+        """An invalid expression of RE2 is refused, and changes nothing."""
         message = self.refused(
             ErrorCode.INVALID_REGULAR_EXPRESSION, self.join(subscribed_topic_regex="(a)\\1")
         )
@@ -244,7 +244,7 @@ class RegexTests(GroupTestCase):
         self.assertEqual(self.described().subscribed_topic_regex, None)
 
     def test_after_restart(self) -> None:
-        """After a restart an expression stands for the topics of now."""
+        """An expression is resolved against the present topics after a restart."""
         epoch = self.joined(subscribed_topic_regex="t.")
         self.restart()
         self.cluster = cluster(topic("ta", 1), topic("tb", 1), topic("tz", 1))
@@ -253,7 +253,7 @@ class RegexTests(GroupTestCase):
 
 class RefusedTests(GroupTestCase):
     def test_invalid(self) -> None:
-        """What Apache Kafka calls invalid is, in its words."""
+        """Invalid requests are refused with Apache Kafka's messages."""
         joining = {"rebalance_timeout_ms": 1, "topics": ["t"], "owned": set()}
         for epoch, fields, message in (
             (
@@ -281,7 +281,7 @@ class RefusedTests(GroupTestCase):
         self.assertEqual(self.log, {})
 
     def test_too_long(self) -> None:
-        """Ids that fit into no record are refused."""
+        """Ids that are too long for a record are refused."""
         self.refused(ErrorCode.INVALID_REQUEST, self.join("m" * 40_000))
         self.refused(ErrorCode.INVALID_REQUEST, self.join(instance_id="i" * 40_000))
 
@@ -293,14 +293,14 @@ class RefusedTests(GroupTestCase):
         )
 
     def test_unknown_member(self) -> None:
-        """Who is no member may neither stay nor leave."""
+        """An unknown member can neither stay nor leave."""
         self.joined()
         for epoch in (1, -1):
             message = self.refused(ErrorCode.UNKNOWN_MEMBER_ID, self.send("b", epoch))
             self.assertEqual(message, "Member b is not a member of group g.")
 
     def test_full(self) -> None:
-        """A group that is full takes nobody more; who is in it stays."""
+        """A full group takes no new members, and keeps those that it has."""
         self.settings = attrs.evolve(self.settings, consumer_max_size=1)
         epoch = self.joined("a")
         message = self.refused(ErrorCode.GROUP_MAX_SIZE_REACHED, self.join("b"))
@@ -308,7 +308,7 @@ class RefusedTests(GroupTestCase):
         self.assertEqual(self.send("a", epoch).error_code, 0)
 
     def test_fenced(self) -> None:
-        """A member with an epoch that it never had, or has no longer, must begin anew."""
+        """A member with an epoch other than its own must join again."""
         self.joined()
         message = self.refused(ErrorCode.FENCED_MEMBER_EPOCH, self.send("a", 2))
         self.assertIn("greater member epoch (2) than the one known by the group coordinator (1)", message)
@@ -332,7 +332,7 @@ class RefusedTests(GroupTestCase):
 
 class LeaveTests(GroupTestCase):
     def test_leave(self) -> None:
-        """What a member had is free when it has left."""
+        """The partitions of a member are free after it left."""
         self.joined("a")
         self.joined("b")
         response = self.send("a", -1)
@@ -341,7 +341,7 @@ class LeaveTests(GroupTestCase):
         self.assertEqual(self.assigned(self.send("b", 2)), ALL)
 
     def test_last_leaves(self) -> None:
-        """When the last has left the group is empty, and says since when."""
+        """A group is empty after its last member left, and tells since when."""
         self.joined()
         self.assertEqual(self.group.empty_since_ms, -1)
         self.now_ms = 5000
@@ -356,7 +356,7 @@ class LeaveTests(GroupTestCase):
         self.assertEqual(self.group.empty_since_ms, 1_700_000_006_000)
 
     def test_session(self) -> None:
-        """Who is silent for the session time-out is removed; a heartbeat in time keeps it."""
+        """A member that is silent for the session time-out is removed; a heartbeat in time keeps it."""
         epoch = self.joined()
         for _ in range(3):
             self.pass_time(SESSION_MS - 1)
@@ -370,7 +370,7 @@ class LeaveTests(GroupTestCase):
         self.assertEqual(line.values, {"member": "a", "reason": "its session expired"})
 
     def test_refused_heartbeat(self) -> None:
-        """A heartbeat that is refused is no sign of life."""
+        """A refused heartbeat does not extend the session."""
         self.joined()
         self.pass_time(SESSION_MS - 1)
         self.refused(ErrorCode.FENCED_MEMBER_EPOCH, self.send("a", 7))
@@ -378,7 +378,7 @@ class LeaveTests(GroupTestCase):
         self.assertFalse(self.group.has_members)
 
     def test_revocation(self) -> None:
-        """Who does not give partitions up within its rebalance time-out is removed, heartbeats or not."""
+        """A member that does not revoke within its rebalance time-out is removed despite heartbeats."""
         self.joined("a", rebalance_timeout_ms=10_000)
         self.joined("b")
         self.send("a", 1)
@@ -391,7 +391,7 @@ class LeaveTests(GroupTestCase):
         self.assertEqual(self.assigned(self.send("b", 2)), ALL)
 
     def test_revoked_in_time(self) -> None:
-        """Who has given them up has time without end."""
+        """A member that has revoked in time has no further deadline for it."""
         self.joined("a", rebalance_timeout_ms=10_000)
         self.joined("b")
         kept = self.assigned(self.send("a", 1))
@@ -401,7 +401,7 @@ class LeaveTests(GroupTestCase):
             self.assertEqual(self.send("a", 2).error_code, 0)
 
     def test_many_at_once(self) -> None:
-        """Those who expire at the same time are removed with one batch, and the epoch moves once."""
+        """Members whose sessions end at the same time are removed in one batch, with one new epoch."""
         for name in "abc":
             self.joined(name)
         self.batches.clear()
@@ -413,7 +413,7 @@ class LeaveTests(GroupTestCase):
 
 class StaticTests(GroupTestCase):
     def test_comes_back(self) -> None:
-        """A static member that was away gets its partitions back under another id; nobody rebalances."""
+        """A static member that was away gets its partitions back under another id, without a rebalance."""
         self.joined("a", instance_id="i")
         self.joined("b")
         kept = self.assigned(self.send("a", 1, instance_id="i"))
@@ -432,7 +432,7 @@ class StaticTests(GroupTestCase):
         self.assertEqual(message, "Static member a with instance id i was fenced by member a2.")
 
     def test_stays_away(self) -> None:
-        """One who does not come back within its session is removed."""
+        """A static member that does not come back within its session is removed."""
         self.joined("a", instance_id="i")
         self.pass_time(1000)
         self.send("a", -2, instance_id="i")
@@ -442,7 +442,7 @@ class StaticTests(GroupTestCase):
         self.assertFalse(self.group.has_members)
 
     def test_unreleased(self) -> None:
-        """While a static member has not left, nobody may take its place."""
+        """The place of a static member cannot be taken before it has left."""
         self.joined("a", instance_id="i")
         message = self.refused(ErrorCode.UNRELEASED_INSTANCE_ID, self.join("a2", instance_id="i"))
         self.assertEqual(
@@ -452,7 +452,7 @@ class StaticTests(GroupTestCase):
         )
 
     def test_leaves(self) -> None:
-        """A static member may leave for good, too; another instance is unknown."""
+        """A static member may also leave for good; another instance is unknown."""
         self.joined("a", instance_id="i")
         message = self.refused(ErrorCode.UNKNOWN_MEMBER_ID, self.send("a", -1, instance_id="j"))
         self.assertEqual(message, "Instance id j is unknown.")
@@ -462,7 +462,7 @@ class StaticTests(GroupTestCase):
         self.assertEqual(self.assigned(self.join("a2", instance_id="i")), ALL)
 
     def test_leaves_while_revoking(self) -> None:
-        """What one that left for a while was to give up is free, and it is not removed for that."""
+        """Partitions that a static member was to revoke are free when it is away, and it is not removed."""
         self.joined("a", instance_id="i", rebalance_timeout_ms=1000)
         self.joined("b")
         kept = self.assigned(self.send("a", 1, instance_id="i"))
@@ -473,7 +473,7 @@ class StaticTests(GroupTestCase):
         self.assertEqual(self.assigned(self.join("a2", instance_id="i")), kept)
 
     def test_other_subscription(self) -> None:
-        """One that comes back with another subscription makes the group rebalance."""
+        """A static member that comes back with another subscription makes the group rebalance."""
         self.cluster = cluster(topic("t", 2), topic("u", 2))
         self.joined("a", instance_id="i")
         self.send("a", -2, instance_id="i")
@@ -481,7 +481,7 @@ class StaticTests(GroupTestCase):
         self.assertEqual((response.member_epoch, self.assigned(response)), (2, {("u", 0), ("u", 1)}))
 
     def test_full(self) -> None:
-        """In a full group a static member's return is refused, as in Apache Kafka: it would be one more."""
+        """The return of a static member to a full group is refused, as in Apache Kafka."""
         self.settings = attrs.evolve(self.settings, consumer_max_size=1)
         self.joined("a", instance_id="i")
         self.send("a", -2, instance_id="i")

@@ -28,7 +28,7 @@ class GoldenTests(SynchronousTestCase):
         self.assertEqual(encode(value, 0), b"\2" + TOPIC.bytes + b"\2\0\0\0\1\0\0")
 
     def test_member(self) -> None:
-        """Of a member null strings are zero, and the rebalance time-out is -1 unless set."""
+        """Null strings of a member are zero, and the rebalance time-out is -1 unless set."""
         value = messages.MemberValue(client_id="c", client_host="h", subscribed_topic_names=["t"])
         expected = b"\0\0\2c\2h\2\2t\0\xff\xff\xff\xff\0\0"
         self.assertEqual(encode(value, 0), expected)

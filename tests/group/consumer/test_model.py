@@ -1,7 +1,7 @@
-"""Any order of joins, heartbeats, silence, failed writes and restarts: no partition has two owners.
+"""Random joins, heartbeats, silence, failed writes and restarts: no partition has two owners.
 
-Members are modelled as clients are: they own what they were last told, and go on owning what they are to
-give up until they have. What the test holds the group to is what clients really own, not what it believes.
+Members are modelled as clients: they own the partitions of their last assignment, and those to revoke until
+they have revoked them. The invariants are checked on what clients own, not on the group's own records.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ NAMES = ("t", "u", "v")
 
 @attrs.define
 class Member:
-    """A client: what it owns, what it was told to own, and whether it missed an answer.
+    """A client: its owned partitions, its assignment, and whether it missed an answer.
 
-    After that it sends all that it has to say, and is told all.
+    After a missed answer it sends a full request, and gets its full assignment.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Member:
 
 class _Driver(MixedTestCase):
     def runTest(self) -> None:
-        """Nothing: the machine calls what it needs."""
+        """Do nothing: the state machine calls what it needs."""
 
 
 class GroupMachine(RuleBasedStateMachine):
@@ -64,7 +64,7 @@ class GroupMachine(RuleBasedStateMachine):
         super().__init__()
         self.driver = _Driver()
         self.driver.setUp()
-        # so that the group stays what it is when only classic members are left
+        # the group stays a consumer group when only classic members are left
         self.driver.settings = attrs.evolve(self.driver.settings, migration_policy="upgrade")
         self.driver.cluster = cluster(topic("t", 5), topic("u", 3))
         self.members: dict[str, Member] = {}
@@ -72,10 +72,10 @@ class GroupMachine(RuleBasedStateMachine):
         self.epochs: dict[str, int] = {}
         self.sizes = {"t": 5, "u": 3}
 
-    # --- what members do
+    # --- members' actions
 
     def told(self, member: Member, response: Any) -> None:
-        """A member of KIP-848 takes in a response."""
+        """Apply a response to a member of KIP-848."""
         if response.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
             del self.members[member.name]
             return
@@ -86,12 +86,12 @@ class GroupMachine(RuleBasedStateMachine):
         member.epoch = response.member_epoch
         if response.assignment is not None:
             member.told = self.driver.assigned(response)
-            member.owns |= member.told  # what is no longer told is still owned: see give_up
+            member.owns |= member.told  # partitions that are no longer told stay owned until give_up
 
     @precondition(lambda self: len(self.members) < 6)
     @rule(topics=st.sets(st.sampled_from(NAMES), min_size=1), assignor=st.sampled_from([None, "range"]))
     def join(self, topics: set[str], assignor: str | None) -> None:
-        """A new member."""
+        """Add a new member."""
         self.count += 1
         wanted = tuple(sorted(topics))
         member = Member(f"m{self.count}", 0, wanted, set(), set())
@@ -103,7 +103,7 @@ class GroupMachine(RuleBasedStateMachine):
     @precondition(lambda self: any(not m.classic for m in self.members.values()) and len(self.members) < 6)
     @rule(topics=st.sets(st.sampled_from(NAMES), min_size=1))
     def join_classic(self, topics: set[str]) -> None:
-        """A new member of the classic protocol, eager: it owns nothing when it joins."""
+        """Add a new member of the classic protocol, eager: it owns nothing when it joins."""
         self.count += 1
         member = Member(f"c{self.count}", 0, tuple(sorted(topics)), set(), set(), True)
         response = self.driver.classic_join(member.name, member.topics)
@@ -112,7 +112,7 @@ class GroupMachine(RuleBasedStateMachine):
             self.members[member.name] = member
 
     def send(self, member: Member, tells: bool = True) -> None:
-        """A member sends a heartbeat, with what it owns or without."""
+        """Send a member's heartbeat, with or without its owned partitions."""
         if member.missed:
             response = self.driver.send(
                 member.name,
@@ -128,27 +128,27 @@ class GroupMachine(RuleBasedStateMachine):
         self.told(member, response)
 
     def some(self, number: int, classic: bool) -> Member | None:
-        """One of the members."""
+        """Return one of the members."""
         found = [member for member in self.members.values() if member.classic == classic]
         return found[number % len(found)] if found else None
 
     @rule(number=st.integers(0, 9), tells=st.booleans())
     def heartbeat(self, number: int, tells: bool) -> None:
-        """A member sends a heartbeat, with what it owns or without."""
+        """Send a member's heartbeat, with or without its owned partitions."""
         member = self.some(number, classic=False)
         if member is not None:
             self.send(member, tells)
 
     @rule(number=st.integers(0, 9))
     def give_up(self, number: int) -> None:
-        """A member gives up what it is no longer told to own."""
+        """Give up partitions that a member is no longer told to own."""
         member = self.some(number, classic=False)
         if member is not None:
             member.owns &= member.told
 
     @rule(number=st.integers(0, 9), topics=st.sets(st.sampled_from(NAMES), min_size=1))
     def subscribe(self, number: int, topics: set[str]) -> None:
-        """A member wants something else."""
+        """Change a member's subscription."""
         member = self.some(number, classic=False)
         if member is not None:
             member.topics, member.missed = tuple(sorted(topics)), True
@@ -156,7 +156,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 9))
     def lose_answer(self, number: int) -> None:
-        """A member's heartbeat is served, and the answer lost."""
+        """Serve a member's heartbeat, and lose the answer."""
         member = self.some(number, classic=False)
         if member is not None:
             self.driver.send(member.name, member.epoch)
@@ -164,14 +164,14 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 9))
     def leave(self, number: int) -> None:
-        """A member leaves."""
+        """Remove a member."""
         member = self.some(number, classic=False)
         if member is not None and self.driver.send(member.name, -1).error_code == 0:
             self.members.pop(member.name, None)
 
     @rule(number=st.integers(0, 9))
     def classic_step(self, number: int) -> None:
-        """A classic member does what is next: it syncs, or sends a heartbeat and joins again if it must."""
+        """Take a classic member's next step: sync, or send a heartbeat and join again if it must."""
         member = self.some(number, classic=True)
         if member is not None:
             self.step(member)
@@ -196,42 +196,42 @@ class GroupMachine(RuleBasedStateMachine):
         else:
             assert code in (0, ErrorCode.COORDINATOR_NOT_AVAILABLE), code
 
-    # --- what else happens
+    # --- other events
 
     @rule(name=st.sampled_from(NAMES), more=st.integers(1, 3))
     def grow(self, name: str, more: int) -> None:
-        """A topic is created or gets more partitions."""
+        """Create a topic, or add partitions to it."""
         self.sizes[name] = min(self.sizes.get(name, 0) + more, 9)
         self.driver.cluster = cluster(*(topic(one, size) for one, size in self.sizes.items()))
 
     @rule(seconds=st.integers(1, 50))
     def silence(self, seconds: int) -> None:
-        """Time passes; who is removed for it stops by itself: its own session has ended, too."""
+        """Advance the time; members that are removed stop, since their own sessions have ended, too."""
         self.driver.pass_time(seconds * 1000)
         for member in [m for m in self.members.values() if m.name not in self.known()]:
             del self.members[member.name]
 
     @rule(fails=st.booleans())
     def disk(self, fails: bool) -> None:
-        """Writing fails, or works again."""
+        """Make writes fail, or succeed again."""
         self.driver.store_error = ErrorCode.COORDINATOR_NOT_AVAILABLE if fails else ErrorCode.NONE
 
     @rule()
     def restart(self) -> None:
-        """Another broker takes over, with the log alone."""
+        """Restart from the log alone, as another broker does."""
         before = self.driver.group.consumer_describe()
         self.driver.restart()
         assert self.driver.group.consumer_describe() == before
 
     def known(self) -> set[str]:
-        """Whom the group knows."""
+        """Return the member ids of the group."""
         return {member.member_id for member in self.driver.group.consumer_describe().members}
 
-    # --- what must always be
+    # --- invariants
 
     @invariant()
     def sizes_are_those_of_what_is_there(self) -> None:
-        """What members take is counted as it is, however it came about."""
+        """Check that the counted size of members equals that of a new state with the same contents."""
         state, again = self.driver.group._rebalance.state, GroupState()
         for kind, pieces in ((Kind.MEMBER, state.members), (Kind.REGEX, state.regexes)):
             for name, value in pieces.items():
@@ -240,7 +240,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def one_owner(self) -> None:
-        """No partition is owned by two clients."""
+        """Check that no partition is owned by two clients."""
         owners: dict[tuple[str, int], str] = {}
         for member in self.members.values():
             for partition in member.owns:
@@ -249,21 +249,21 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def records_agree(self) -> None:
-        """There are as many records as there are members."""
+        """Check that there are as many records as members."""
         kinds, count = self.driver.kinds(), len(self.known())
         for kind in (Kind.MEMBER, Kind.TARGET, Kind.CURRENT):
             assert kinds.get(kind, 0) == count, (kinds, count)
 
     @invariant()
     def no_deadlines_left(self) -> None:
-        """Nobody who is gone has a deadline for longer than a session."""
+        """Check that only present members have deadlines."""
         waiting = {member for _, member in self.driver.group._rebalance.deadlines._due}
         assert waiting <= self.known(), waiting - self.known()
 
     def teardown(self) -> None:
-        """When nothing more happens everybody soon has its target, and everything is given.
+        """Check that without further events all members soon reach their targets, and all is assigned.
 
-        Members whose leaving was not answered, or who were not told that they joined, end with their session.
+        Members whose leave or join was not answered are removed when their sessions end.
         """
         self.driver.store_error = ErrorCode.NONE
         for _ in range((SESSION_MS + REBALANCE_MS) // 4000 + 2):
@@ -290,7 +290,7 @@ class GroupMachine(RuleBasedStateMachine):
 
 class ModelTests(SynchronousTestCase):
     def test_model(self) -> None:
-        """Whatever happens, partitions have one owner, records agree, and the group comes to rest."""
+        """The invariants hold in every random run, and the group comes to rest."""
         run_state_machine_as_test(
             GroupMachine,
             settings=settings(

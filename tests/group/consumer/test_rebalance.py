@@ -56,7 +56,7 @@ class RebalanceTests(SynchronousTestCase):
         )
 
     def test_second(self) -> None:
-        """A second one gets nothing before the first has revoked its share, then its own share."""
+        """A second member gets nothing before the first has revoked its share, then its own share."""
         self.update("a", range(0))
         self.assertEqual(self.numbers(self.update("b", range(0))), set())
         first = self.update("a", range(4))

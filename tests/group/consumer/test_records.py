@@ -91,14 +91,14 @@ class RecordTests(SynchronousTestCase):
         self.assertIsNone(decode(Kind.MEMBER, record.key, record.value)[1].value.topic_regex)
 
     def test_unknown_state(self) -> None:
-        """A member's state of a version to come is unknown, and no fault."""
+        """A member's state of a later version is unknown, and no error."""
         record = encode("g", Change(Kind.CURRENT, "m", CURRENT))
         assert record.value is not None
         value = record.value[:10] + b"\x09" + record.value[11:]
         self.assertIs(decode(Kind.CURRENT, record.key, value)[1].value.state, MemberState.UNKNOWN)
 
     def test_unknown_tag(self) -> None:
-        """Tagged fields of versions to come are passed over; without any a member is not a classic one."""
+        """Tagged fields of later versions are skipped; a member without any is not a classic one."""
         record = encode("g", Change(Kind.MEMBER, "m", CLASSIC))
         assert record.value is not None
         section = record.value.index(b"\x01\x00\x12\x01")
@@ -108,7 +108,7 @@ class RecordTests(SynchronousTestCase):
         self.assertIsNone(decode(Kind.MEMBER, record.key, body + b"\x00")[1].value.classic)
 
     def test_malformed(self) -> None:
-        """A record that ends at any place, and one of another version or kind, is a violation."""
+        """A truncated record, and one of another version or kind, is a violation."""
         for change, key, value in GOLDEN:
             for size in range(2, len(bytes.fromhex(key))):
                 self.assertRaises(ProtocolViolation, decode, change.kind, bytes.fromhex(key)[:size], None)
@@ -119,7 +119,7 @@ class RecordTests(SynchronousTestCase):
         self.assertRaises(ProtocolViolation, decode, 9, bytes.fromhex("0009000167"), b"\0\0")
 
     def test_lengths(self) -> None:
-        """What does not fit into a key is refused before it comes to that; bytes count, not characters."""
+        """A name that is too long for a key is refused early; the limit counts bytes, not characters."""
         check_lengths("g" * LONGEST_NAME_BYTES, None)
         for name in ("g" * (LONGEST_NAME_BYTES + 1), "é" * (LONGEST_NAME_BYTES // 2 + 1)):
             error = self.assertRaises(RequestError, check_lengths, "g", name)

@@ -52,7 +52,7 @@ class QueueTests(SynchronousTestCase):
         self.assertEqual((list(self.state.members), self.state.changes), (["a"], []))
 
     def test_failed(self) -> None:
-        """If storing fails the request is refused and the change is undone."""
+        """A request whose store fails is refused, and its change is undone."""
         self.add("a")
         error = ErrorCode.KAFKA_STORAGE_ERROR
         self.assertEqual(self.answers(self.queue.stored(error, 0)), {"a": error})
@@ -68,7 +68,7 @@ class QueueTests(SynchronousTestCase):
         self.assertIsInstance(actions[-1], Store)
 
     def test_refused(self) -> None:
-        """A request that raises RequestError is answered with it, and what it had changed is undone."""
+        """A request that raises RequestError is answered with it, and its changes are undone."""
 
         def work(pending: PendingRequest, now_ms: int) -> list[Action]:
             self.state.put(Kind.MEMBER, "a", Metadata())

@@ -1,4 +1,4 @@
-"""The state of a group: what hangs on what, and that what is taken back never was."""
+"""The state of a group: derived values, and that a rollback restores everything."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ epochs = st.integers(1, 9)
 
 
 def pieces(name: str) -> st.SearchStrategy[Change]:
-    """Changes of a member that has its own instance id and its own partitions, as members do."""
+    """Draw changes of a member that has its own instance id and its own partitions, as members do."""
     first = 4 * "abc".index(name)
     numbers = st.frozensets(st.integers(first, first + 3), min_size=1)
     assignments = st.dictionaries(st.sampled_from(TOPICS), numbers)
@@ -31,7 +31,7 @@ def pieces(name: str) -> st.SearchStrategy[Change]:
 
 
 def changes(kind: Kind, name: str, values: st.SearchStrategy[Any]) -> st.SearchStrategy[Change]:
-    """Changes of a kind; some take away."""
+    """Draw changes of a kind, some of which delete."""
     return st.builds(Change, st.just(kind), st.just(name), st.none() | values)
 
 
@@ -45,7 +45,7 @@ any_change = st.one_of(
 
 
 def shown(state: GroupState) -> Any:
-    """All that can be read."""
+    """Return everything that can be read from the state."""
     return (
         (state.epoch, state.assignment_epoch, state.name, dict(state.topics)),
         [dict(one) for one in (state.members, state.current, state.target, state.regexes, state.static)],
@@ -57,7 +57,7 @@ class StateTests(SynchronousTestCase):
     @given(st.lists(any_change, max_size=20), st.lists(any_change, max_size=20))
     @settings(deadline=None, max_examples=300)
     def test_take_back(self, kept: list[Change], taken_back: list[Change]) -> None:
-        """What is taken back leaves everything as it was, in whatever order and however often it changed."""
+        """A rollback restores the state, in whatever order and however often it changed."""
         state = GroupState()
         for change in kept:
             state.put(*change)
@@ -70,7 +70,7 @@ class StateTests(SynchronousTestCase):
         self.assertEqual((shown(state), state.changes), (before, []))
 
     def test_owners(self) -> None:
-        """A partition is free if nobody has it, nor has yet to give it up."""
+        """A partition is free if no member has it, or has yet to revoke it."""
         state, topic = GroupState(), TOPICS[0]
 
         def free() -> list[int]:
@@ -88,7 +88,7 @@ class StateTests(SynchronousTestCase):
         self.assertEqual(free(), [0, 1, 2, 3])
 
     def test_static(self) -> None:
-        """An instance id belongs to the member that had it last, until that goes."""
+        """An instance id belongs to the member that had it last, until that member is removed."""
         state = GroupState()
         state.put(Kind.MEMBER, "a", Metadata(instance_id="i"))
         state.put(Kind.MEMBER, "b", Metadata(instance_id="i"))
@@ -99,7 +99,7 @@ class StateTests(SynchronousTestCase):
         self.assertEqual(state.static, {"j": "b"})
 
     def test_sizes(self) -> None:
-        """What members say and what expressions stand for is counted, until it is gone or taken back."""
+        """The sizes of members and resolved expressions are counted until they are deleted or rolled back."""
         state = GroupState()
         state.put(Kind.MEMBER, "a", Metadata(topic_names=frozenset({"t"})))
         member = state.held_bytes
@@ -117,7 +117,7 @@ class StateTests(SynchronousTestCase):
         self.assertEqual(state.held_bytes, 0)
 
     def test_name(self) -> None:
-        """The state's name follows from the epochs and from where members stand."""
+        """The state's name follows from the epochs and from the members' progress."""
         state = GroupState()
         self.assertEqual(state.name, "Empty")
         state.put(Kind.GROUP_EPOCH, "", 2)

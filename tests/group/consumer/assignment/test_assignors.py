@@ -1,4 +1,4 @@
-"""The assignors: everything is given, to subscribers only, evenly, and little of it moves."""
+"""The assignors: every partition is assigned, to subscribers only, evenly, and few partitions move."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ mixed = st.dictionaries(names, st.frozensets(st.sampled_from(TOPICS)))
 
 @st.composite
 def alike(draw: st.DrawFn) -> dict[str, frozenset[uuid.UUID]]:
-    """Members that all subscribe to the same."""
+    """Draw members that all have the same subscription."""
     topics = draw(st.frozensets(st.sampled_from(TOPICS)))
     return dict.fromkeys(draw(st.sets(names, min_size=1)), topics)
 
@@ -30,13 +30,13 @@ def alike(draw: st.DrawFn) -> dict[str, frozenset[uuid.UUID]]:
 def subscribers(
     wanted: Mapping[str, frozenset[uuid.UUID]], previous: Mapping[str, Assignment] | None = None
 ) -> dict[str, Subscriber]:
-    """Members that want these topics, and had that."""
+    """Return members with these subscriptions and previous assignments."""
     had = previous or {}
     return {member: Subscriber(None, topics, had.get(member, {})) for member, topics in wanted.items()}
 
 
 def flat(assigned: Mapping[str, Assignment]) -> dict[tuple[uuid.UUID, int], str]:
-    """Who has which partition; fails if two have one."""
+    """Return the owner of each partition; fail if a partition has two."""
     found: dict[tuple[uuid.UUID, int], str] = {}
     for member, assignment in assigned.items():
         for topic, numbers in assignment.items():
@@ -48,7 +48,7 @@ def flat(assigned: Mapping[str, Assignment]) -> dict[tuple[uuid.UUID, int], str]
 
 
 def load(assignment: Assignment) -> int:
-    """How many partitions."""
+    """Return the number of partitions."""
     return sum(map(len, assignment.values()))
 
 
@@ -57,7 +57,7 @@ def check_valid(
     wanted: Mapping[str, frozenset[uuid.UUID]],
     counts: Mapping[uuid.UUID, int],
 ) -> None:
-    """Every partition of a topic that somebody wants is given to one who does, and nothing else is."""
+    """Check that exactly the partitions of subscribed topics are assigned, each to a subscriber."""
     assert set(assigned) == set(wanted)
     owners = flat(assigned)
     expected = {
@@ -71,7 +71,7 @@ def check_valid(
 
 
 def most_even(assigned: Mapping[str, Assignment], wanted: Mapping[str, frozenset[uuid.UUID]]) -> bool:
-    """Whether no chain of members leads from one to another who has two less."""
+    """Return True if no chain of members leads to one with at least two partitions fewer."""
     for giver in assigned:
         reached, todo = {giver}, [giver]
         while todo:
@@ -88,7 +88,7 @@ class EveryAssignorTests(SynchronousTestCase):
     @given(mixed, partitions)
     @settings(deadline=None, max_examples=100)
     def test_valid(self, wanted: dict[str, frozenset[uuid.UUID]], counts: dict[uuid.UUID, int]) -> None:
-        """Every partition is given once, to one who subscribes to its topic."""
+        """Every partition is assigned once, to a subscriber of its topic."""
         for assign in ASSIGNORS.values():
             check_valid(assign(subscribers(wanted), counts), wanted, counts)
 
@@ -101,7 +101,7 @@ class EveryAssignorTests(SynchronousTestCase):
         wanted: dict[str, frozenset[uuid.UUID]],
         counts: dict[uuid.UUID, int],
     ) -> None:
-        """So it is with whatever members had before, and when nothing has changed nothing moves."""
+        """Any previous assignment gives a valid one, and an unchanged group an unchanged one."""
         for assign in ASSIGNORS.values():
             previous = assign(subscribers(before), counts_before)
             assigned = assign(subscribers(wanted, previous), counts)
@@ -109,7 +109,7 @@ class EveryAssignorTests(SynchronousTestCase):
             self.assertEqual(assign(subscribers(wanted, assigned), counts), assigned)
 
     def test_nobody(self) -> None:
-        """Without members nothing is given."""
+        """A group without members has an empty assignment."""
         for assign in ASSIGNORS.values():
             self.assertEqual(assign({}, {TOPICS[0]: 3}), {})
 
@@ -118,7 +118,7 @@ class UniformTests(SynchronousTestCase):
     @given(alike(), partitions)
     @settings(deadline=None, max_examples=100)
     def test_even(self, wanted: dict[str, frozenset[uuid.UUID]], counts: dict[uuid.UUID, int]) -> None:
-        """With the same subscriptions nobody has two more than another."""
+        """Members with the same subscription differ by at most one partition."""
         loads = [load(assignment) for assignment in uniform(subscribers(wanted), counts).values()]
         self.assertLessEqual(max(loads) - min(loads), 1)
 
@@ -130,7 +130,7 @@ class UniformTests(SynchronousTestCase):
         counts: dict[uuid.UUID, int],
         wanted: dict[str, frozenset[uuid.UUID]],
     ) -> None:
-        """With different ones nobody has two more than one to whom partitions could be passed on."""
+        """Members with different subscriptions are as even as passing on partitions can make them."""
         previous = uniform(subscribers(before), counts)
         self.assertTrue(most_even(uniform(subscribers(wanted, previous), counts), wanted))
 
@@ -139,7 +139,7 @@ class UniformTests(SynchronousTestCase):
     def test_one_joins(
         self, wanted: dict[str, frozenset[uuid.UUID]], counts: dict[uuid.UUID, int], name: str
     ) -> None:
-        """When one joins, only what it gets moves."""
+        """A new member causes no moves other than the partitions that it gets."""
         wanted.pop(name, None)
         if not wanted:
             return
@@ -155,7 +155,7 @@ class UniformTests(SynchronousTestCase):
     def test_one_leaves(
         self, wanted: dict[str, frozenset[uuid.UUID]], counts: dict[uuid.UUID, int], name: str
     ) -> None:
-        """When one leaves, only what it had moves."""
+        """A leaving member causes no moves other than the partitions that it had."""
         before = uniform(subscribers(wanted), counts)
         wanted.pop(name, None)
         if not wanted:
@@ -165,7 +165,7 @@ class UniformTests(SynchronousTestCase):
         self.assertEqual(len(moved), load(before.get(name, {})))
 
     def test_chain(self) -> None:
-        """Partitions go from one to another whom only a third connects them with."""
+        """Partitions move between two members that only a third one connects."""
         a, b = TOPICS[:2]
         wanted = {"x": frozenset({a}), "y": frozenset({a, b}), "z": frozenset({b})}
         previous = {"x": {a: frozenset({0, 1, 2})}, "y": {b: frozenset({0, 1})}, "z": {}}
@@ -174,7 +174,7 @@ class UniformTests(SynchronousTestCase):
         self.assertEqual(load(assigned["x"]), 2)
 
     def test_large(self) -> None:
-        """One who joins gets its share of ten thousand partitions; the steps that takes are few."""
+        """A new member gets its share of ten thousand partitions in few steps."""
         counts = {uuid.UUID(int=number): 100 for number in range(1, 101)}
         topics = frozenset(counts)
         members = {f"m{number:03}": topics for number in range(99)}
@@ -183,7 +183,7 @@ class UniformTests(SynchronousTestCase):
         self.assertEqual({load(assignment) for assignment in after.values()}, {100})
 
     def test_out_of_steps(self) -> None:
-        """A group that is too large to be evened out in time gets a valid assignment all the same."""
+        """A group that is too large to be balanced in time gets a valid assignment."""
         self.patch(balance, "MOST_STEPS", 3)
         wanted = dict.fromkeys(("a", "b", "c"), frozenset(TOPICS))
         counts = dict.fromkeys(TOPICS, 10)
@@ -195,7 +195,7 @@ class UniformTests(SynchronousTestCase):
 
 class RangeTests(SynchronousTestCase):
     def test_ranges(self) -> None:
-        """Each gets a range of each topic, the first ones one partition more."""
+        """Each member gets a range of each topic; the first ones get one partition more."""
         a, b = TOPICS[:2]
         wanted = dict.fromkeys(("m1", "m0", "m2"), frozenset({a, b}))
         assigned = ranges(subscribers(wanted), {a: 7, b: 2})
@@ -211,13 +211,13 @@ class RangeTests(SynchronousTestCase):
     @given(alike(), st.integers(0, 12))
     @settings(deadline=None, max_examples=50)
     def test_partitioned_alike(self, wanted: dict[str, frozenset[uuid.UUID]], count: int) -> None:
-        """Partitions of one number go to one member where topics have as many partitions."""
+        """Partitions of one number go to one member if the topics have as many partitions."""
         assigned = ranges(subscribers(wanted), dict.fromkeys(TOPICS, count))
         for assignment in assigned.values():
             self.assertLessEqual(len(set(assignment.values())), 1)
 
     def test_instances_first(self) -> None:
-        """Static members come first, by instance id, so that they keep their ranges when they are back."""
+        """Static members come first, by instance id, so that they keep their ranges when they come back."""
         topic = TOPICS[0]
         wanted = frozenset({topic})
         members = {

@@ -1,4 +1,4 @@
-"""Balanced assignments: members keep what they have, get the rest, and pass on what is too much."""
+"""Balanced assignments: members keep partitions, get free ones, and pass on those above their share."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BalanceTests(SynchronousTestCase):
         self.assertEqual(counts(made), {"a": 2, "b": 2, "c": 2})
 
     def test_moves_few(self) -> None:
-        """A balanced assignment does not change."""
+        """A balanced assignment is left unchanged."""
         made = Balance({T: (4, ["a", "b"])}, ["a", "b"])
         made.keep("a", {T}, {T: frozenset({0, 3})})
         made.keep("b", {T}, {T: frozenset({1, 2})})
@@ -56,7 +56,7 @@ class BalanceTests(SynchronousTestCase):
         self.assertEqual(made.result()["a"], {T: frozenset({0, 3})})
 
     def test_bounded(self) -> None:
-        """When the steps are used up the assignment stays as it is: complete, if not balanced."""
+        """The assignment stays complete, though not balanced, when the steps are used up."""
         self.patch(balance, "MOST_STEPS", 0)
         made = Balance({T: (4, ["a", "b"])}, ["a", "b"])
         made.keep("a", {T}, {T: frozenset({0, 1, 2, 3})})

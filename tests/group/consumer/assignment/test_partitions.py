@@ -53,7 +53,7 @@ class AlgebraTests(SynchronousTestCase):
 class ListTests(SynchronousTestCase):
     @given(ASSIGNMENTS)
     def test_round_trip(self, assignment: Assignment) -> None:
-        """A list of partitions is read as the assignment that it was made of."""
+        """A list of partitions is read as the assignment that it was made from."""
         self.assertEqual(from_list(to_list(assignment, TopicPartitions)), assignment)
 
     def test_twice(self) -> None:

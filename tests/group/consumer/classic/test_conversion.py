@@ -1,4 +1,4 @@
-"""A group changes its protocol while it has members, up to KIP-848 and down again."""
+"""Conversion of a group with members between the classic protocol and KIP-848."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REBALANCE = ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def assignment(*numbers: int) -> bytes:
-    """Partitions of t, as a leader assigns them."""
+    """Return the assignment of partitions of t, as a leader encodes it."""
     return encode_assignment([("t", numbers)], 1)
 
 
@@ -43,7 +43,7 @@ class ConvertTestCase(MixedTestCase):
         self.group = self.new_classic()
 
     def make_classic(self, *assigned: bytes, **fields: Any) -> list[str]:
-        """Fill the classic group with members that have these assignments; gives their ids."""
+        """Fill the classic group with members that have these assignments; return their ids."""
         ids = ["" if "group_instance_id" in fields else self.classic_join().member_id for _ in assigned]
         waiting = [self.send_join(member_id, **fields) for member_id in ids]
         self.pass_time(200)
@@ -61,7 +61,7 @@ class ConvertTestCase(MixedTestCase):
         return ids
 
     def upgrade(self, member_id: str = "n", **fields: Any) -> Any:
-        """A member of KIP-848 joins, as the broker's handler has it; gives the response."""
+        """Join a member of KIP-848 as the broker's handler does; return the response."""
         defaults = {"rebalance_timeout_ms": REBALANCE_MS, "subscribed_topic_names": ["t"]}
         request = ConsumerGroupHeartbeatRequest(
             "g", member_id, 0, topic_partitions=[], **{**defaults, **fields}
@@ -73,7 +73,7 @@ class ConvertTestCase(MixedTestCase):
 
 class UpTests(ConvertTestCase):
     def test_empty(self) -> None:
-        """An empty classic group is simply replaced, whatever the policy."""
+        """An empty classic group is replaced, whatever the policy."""
         self.settings = attrs.evolve(self.settings, migration_policy="disabled")
         self.group = self.new_classic()
         response = self.upgrade()
@@ -82,7 +82,7 @@ class UpTests(ConvertTestCase):
         self.assertEqual(self.log[b"\0\2\0\1g"], None)
 
     def test_members_stay(self) -> None:
-        """Members keep what they have, and are told to join again; nothing has two owners meanwhile."""
+        """Members keep their partitions and are told to join again; no partition has two owners meanwhile."""
         one, two = self.make_classic(assignment(0, 1, 2), assignment(3, 4, 5))
         response = self.upgrade()
         self.assertEqual((response.error_code, self.assigned(response)), (0, set()))
@@ -101,7 +101,7 @@ class UpTests(ConvertTestCase):
         self.assertEqual(self.group.state, "Stable")
 
     def test_sessions_go_on(self) -> None:
-        """Members that say nothing after that are removed in time."""
+        """Members that are silent after the conversion are removed when their sessions end."""
         self.make_classic(assignment(0, 1, 2, 3, 4, 5))
         epoch = self.upgrade().member_epoch
         self.pass_time(CLASSIC_SESSION_MS)
@@ -109,7 +109,7 @@ class UpTests(ConvertTestCase):
         self.assertEqual(self.assigned(self.send("n", epoch)), ALL)
 
     def test_who_waits(self) -> None:
-        """Who waits for the classic group's rebalance is told to join again."""
+        """A member that waits for the classic group's rebalance is told to join again."""
         self.make_classic(assignment(0, 1, 2, 3, 4, 5))
         token = self.send_join(self.classic_join().member_id)
         self.assertNotIn(token, self.answers)
@@ -117,7 +117,7 @@ class UpTests(ConvertTestCase):
         self.assertEqual(self.answers[token].error_code, REBALANCE)
 
     def test_refused(self) -> None:
-        """What may not be taken over is not: the group stays as it is."""
+        """A refused conversion leaves the group as it was."""
         for settings, why in (
             ({"migration_policy": "downgrade"}, "because online upgrade is disabled."),
             ({"migration_policy": "disabled"}, "because online upgrade is disabled."),
@@ -145,14 +145,14 @@ class UpTests(ConvertTestCase):
             self.assertEqual(self.group.kind, "classic")
 
     def test_invalid_request(self) -> None:
-        """A request that makes no sense takes nothing over."""
+        """An invalid request converts nothing."""
         self.make_classic(assignment(1))
         self.refused(ErrorCode.UNSUPPORTED_ASSIGNOR, self.upgrade(server_assignor="x"))
         self.refused(ErrorCode.INVALID_REGULAR_EXPRESSION, self.upgrade(subscribed_topic_regex="("))
         self.assertEqual(self.group.kind, "classic")
 
     def test_not_written(self) -> None:
-        """If it cannot be written the group stays classic, and goes on."""
+        """The group stays classic, and continues, if the conversion cannot be written."""
         (one,) = self.make_classic(assignment(1))
         before = dict(self.log)
         self.store_error = ErrorCode.NOT_COORDINATOR
@@ -161,18 +161,18 @@ class UpTests(ConvertTestCase):
         self.assertEqual(self.beat(one, self.generation), 0)
 
     def test_two_owners(self) -> None:
-        """What a leader has assigned twice the first keeps, until the new target is there."""
+        """A partition that the leader assigned twice stays with its first owner until the next target."""
         one, two = self.make_classic(assignment(0, 1, 2), assignment(2, 3, 4, 5))
         self.upgrade()
         owners = {m.member_id: m.assignment.topic_partitions[0].partitions for m in self.members()}
         self.assertEqual(owners, {one: [0, 1, 2], two: [3, 4, 5]})
 
     def members(self) -> list[Any]:
-        """Members that have something."""
+        """Return the members that have partitions."""
         return [m for m in self.group.consumer_describe().members if m.assignment.topic_partitions]
 
     def test_static_comes_up(self) -> None:
-        """A static classic member that is back with KIP-848 takes its former place."""
+        """A static classic member that comes back with KIP-848 takes its former place."""
         self.group = self.new_classic()
         self.make_classic(assignment(0, 1, 2, 3, 4, 5), group_instance_id="i")
         response = self.upgrade(instance_id="i")
@@ -180,7 +180,7 @@ class UpTests(ConvertTestCase):
         self.assertEqual([m.member_id for m in self.group.consumer_describe().members], ["n"])
 
     def test_after_restart(self) -> None:
-        """The converted group is what a restart finds."""
+        """A restart loads the converted group."""
         (one,) = self.make_classic(assignment(0, 1, 2, 3, 4, 5))
         self.upgrade()
         before = self.group.consumer_describe()
@@ -195,7 +195,7 @@ class UpTests(ConvertTestCase):
         self.assertTrue(self.group.has_members)
 
     def test_silent_after_restart(self) -> None:
-        """A classic member's own session time-out holds after a restart, too."""
+        """A classic member's own session time-out also holds after a restart."""
         self.make_classic(assignment(0, 1, 2, 3, 4, 5))
         self.upgrade()
         self.restart_mixed()
@@ -203,20 +203,20 @@ class UpTests(ConvertTestCase):
         self.assertEqual([m.member_id for m in self.group.consumer_describe().members], ["n"])
 
     def restart_mixed(self) -> None:
-        """As restart; the classic group's record is a tombstone."""
+        """Restart, after a check that the classic group's record is a tombstone."""
         self.assertIsNone(self.log.pop(b"\0\2\0\1g"))
         self.restart()
 
 
 class DownTests(ConvertTestCase):
     def setUp(self) -> None:
-        """Have a group with a member of each protocol."""
+        """Make a group with a member of each protocol."""
         super().setUp()
         (self.classic_id,) = self.make_classic(assignment(0, 1, 2, 3, 4, 5))
         self.epoch = self.upgrade().member_epoch
 
     def back(self) -> None:
-        """The classic group is there, told by its record, and rebalances with the member that is left."""
+        """Check that the group is classic again by its record, and rebalances with the remaining member."""
         self.assertEqual((self.group.kind, self.group.state), ("classic", "PreparingRebalance"))
         self.assertEqual(list(self.group.members), [self.classic_id])
         left = {int.from_bytes(key[:2], "big") for key, value in self.log.items() if value is not None}
@@ -225,19 +225,19 @@ class DownTests(ConvertTestCase):
         self.assertEqual(self.beat(self.classic_id, generation), REBALANCE)
 
     def described_generation(self) -> int:
-        """The generation that the member that is left has by now."""
+        """Return the present generation of the remaining member."""
         generation: int = self.group.generation
         return generation
 
     def test_last_leaves(self) -> None:
-        """When the last of KIP-848 leaves the group is classic again; members keep their partitions."""
+        """The group is classic again after the last member of KIP-848 left; members keep their partitions."""
         response = self.send("n", -1)
         self.assertEqual((response.error_code, response.member_epoch), (0, -1))
         self.back()
         self.assertLess(self.read(self.group.members[self.classic_id].assignment), ALL)
 
     def test_last_expires(self) -> None:
-        """The same when it is silent for too long."""
+        """The group is classic again after the session of the last member of KIP-848 ended."""
         for _ in range(SESSION_MS // 1000 + 1):
             self.pass_time(1000)
             if self.group.kind == "consumer":
@@ -254,7 +254,7 @@ class DownTests(ConvertTestCase):
         self.assertGreater(joined.generation_id, self.epoch)
 
     def test_not_allowed(self) -> None:
-        """Where the policy forbids it the group stays, with classic members alone."""
+        """The group stays a consumer group of classic members if the policy forbids the conversion."""
         for policy in ("upgrade", "disabled"):
             self.settings = attrs.evolve(self.settings, migration_policy=policy)
         self.send("n", -1)
@@ -263,13 +263,13 @@ class DownTests(ConvertTestCase):
         self.assertEqual(self.synced(self.classic_id, joined.generation_id), ALL)
 
     def test_too_large(self) -> None:
-        """A group that is too large for a classic one stays."""
+        """A group that is too large for a classic group stays a consumer group."""
         self.settings = attrs.evolve(self.settings, max_size=0)
         self.send("n", -1)
         self.assertEqual(self.group.kind, "consumer")
 
     def test_not_written(self) -> None:
-        """If it cannot be written nothing has changed, and the member may leave again."""
+        """A conversion that cannot be written changes nothing, and the member may leave again."""
         before = self.group.consumer_describe()
         self.store_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         self.refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, self.send("n", -1))
@@ -279,14 +279,14 @@ class DownTests(ConvertTestCase):
         self.back()
 
     def test_classic_leaves(self) -> None:
-        """When the classic ones leave the group stays what it is, and so does an empty one."""
+        """The group stays a consumer group after its classic members left, even if it is empty."""
         self.leave(MemberIdentity(self.classic_id))
         self.assertEqual(self.group.kind, "consumer")
         self.send("n", -1)
         self.assertEqual((self.group.kind, self.group.state), ("consumer", "Empty"))
 
     def test_static_goes_down(self) -> None:
-        """A classic member that takes the place of the last of KIP-848 joins a classic group."""
+        """A classic member that takes the place of the last member of KIP-848 joins a classic group."""
         self.send("n", -1)
         self.group = self.new_classic()
         self.make_classic(assignment(0, 1, 2, 3, 4, 5))
@@ -306,7 +306,7 @@ class DownTests(ConvertTestCase):
 
 class EmptyTests(ConvertTestCase):
     def test_classic_joins(self) -> None:
-        """A classic member that joins an empty group of KIP-848 finds a classic group."""
+        """A classic member that joins an empty consumer group makes it a classic group."""
         self.group = self.new_group()
         self.joined("a")
         self.send("a", -1)
@@ -315,7 +315,7 @@ class EmptyTests(ConvertTestCase):
         self.assertEqual({value for key, value in self.log.items() if key[:2] != b"\0\2"}, {None})
 
     def test_old_member(self) -> None:
-        """One that says it is a member already is not: the group stays."""
+        """A join with a member id that is unknown is refused, and does not convert the group."""
         self.group = self.new_group()
         self.joined("a")
         self.send("a", -1)
@@ -323,7 +323,7 @@ class EmptyTests(ConvertTestCase):
         self.assertEqual(self.group.kind, "consumer")
 
     def test_not_written(self) -> None:
-        """If it cannot be written the group stays, and the member is told."""
+        """The join is refused, and the group stays a consumer group, if the conversion cannot be written."""
         self.group = self.new_group()
         self.joined("a")
         self.send("a", -1)

@@ -15,12 +15,12 @@ REBALANCE = ErrorCode.REBALANCE_IN_PROGRESS
 
 class JoinTests(MixedTestCase):
     def setUp(self) -> None:
-        """Have a member of KIP-848."""
+        """Make a group with a member of KIP-848."""
         super().setUp()
         self.joined("a")
 
     def settle(self, member_id: str, generation: int) -> int:
-        """Let the member of KIP-848 give up what it must; the classic one joins again and gets it."""
+        """Revoke partitions of the member of KIP-848; the classic one joins again and gets them."""
         kept = self.assigned(self.send("a", 1))
         self.send("a", 1, owned=kept)
         self.assertEqual(self.beat(member_id, generation), REBALANCE)
@@ -30,7 +30,7 @@ class JoinTests(MixedTestCase):
         return again
 
     def test_id_required(self) -> None:
-        """A new member is given an id first; static ones and old versions are not sent back."""
+        """A new member is given an id first, except a static one and one of an old version."""
         response = self.classic_join()
         self.assertEqual(
             (response.error_code, response.member_id), (ErrorCode.MEMBER_ID_REQUIRED, "client-1")
@@ -40,7 +40,7 @@ class JoinTests(MixedTestCase):
         self.assertEqual(self.classic_join(version=3).error_code, 0)
 
     def test_joined(self) -> None:
-        """Nobody leads and nobody waits: the answer names a protocol of the member's own."""
+        """A join is answered at once, without a leader, and with a protocol that the member offered."""
         self.classic_join("b", protocols=("range", "roundrobin"))
         response = self.classic_join("b", protocols=("range", "roundrobin"))
         self.assertEqual(
@@ -50,7 +50,7 @@ class JoinTests(MixedTestCase):
         self.assertEqual((response.member_id, response.generation_id), ("b", 2))
 
     def test_gets_its_share(self) -> None:
-        """It gets its half when the other has given it up; until then it has nothing, and goes on."""
+        """A classic member gets its half when the other has given it up, and has nothing until then."""
         member_id, generation = self.classic_joined()
         self.assertEqual(self.synced(member_id, generation), set())
         self.assertEqual(self.beat(member_id, generation), 0)
@@ -59,7 +59,7 @@ class JoinTests(MixedTestCase):
         self.assertEqual(self.group.state, "Stable")
 
     def test_gives_up(self) -> None:
-        """It is told to join again and gives up what it no longer lists; only then another gets it."""
+        """A classic member revokes partitions by joining again without them; only then another gets them."""
         member_id, generation = self.classic_joined()
         self.send("a", 1)
         self.send("a", 1, owned=set())
@@ -77,7 +77,7 @@ class JoinTests(MixedTestCase):
         self.assertEqual(self.assigned(self.send("c", 3)) & mine, mine - kept)
 
     def test_eager(self) -> None:
-        """One that owns nothing when it joins, as eager assignors have it, gets its new share at once."""
+        """A member that owns nothing when it joins, as with eager assignors, gets its new share at once."""
         member_id, generation = self.classic_joined()
         self.settle(member_id, generation)
         self.joined("c")
@@ -86,7 +86,7 @@ class JoinTests(MixedTestCase):
         self.assertEqual(len(self.synced(member_id, joined.generation_id)), 2)
 
     def test_waits_for_all(self) -> None:
-        """It is told to join again when all that it waits for is free, not for each partition."""
+        """A member is told to join again once, when all partitions that it waits for are free."""
         self.cluster = cluster(topic("t", 8))
         self.send("a", 1)
         self.joined("c")
@@ -103,14 +103,14 @@ class JoinTests(MixedTestCase):
         self.assertEqual(self.beat(member_id, generation), REBALANCE)
 
     def test_topics_change(self) -> None:
-        """Its heartbeat sees topics grow, too."""
+        """A heartbeat of a classic member also notices that topics grow."""
         member_id, generation = self.classic_joined()
         self.settle(member_id, generation)
         self.cluster = cluster(topic("t", 9))
         self.assertEqual(self.beat(member_id, self.described(member_id).member_epoch), REBALANCE)
 
     def test_assignment_version(self) -> None:
-        """The assignment has the version of the member's subscription, and no topics that have gone."""
+        """The assignment has the version of the member's subscription, and omits deleted topics."""
         member_id, generation = self.classic_joined()
         generation = self.settle(member_id, generation)
         self.assertEqual(version_of(self.sync(member_id, generation).assignment), 1)
@@ -118,7 +118,7 @@ class JoinTests(MixedTestCase):
         self.assertEqual(self.synced(member_id, generation), set())
 
     def test_inconsistent(self) -> None:
-        """What shares no protocol with the other classic members, or is no consumer, is refused."""
+        """A member that shares no protocol with other classic members, or is no consumer, is refused."""
         self.classic_joined(protocols=("range", "sticky"))
         for fields in (
             {"protocols": ("roundrobin",)},
@@ -132,13 +132,13 @@ class JoinTests(MixedTestCase):
         self.assertEqual(self.classic_join("x", protocols=("sticky",)).error_code, 0)
 
     def test_full_and_long(self) -> None:
-        """A full group takes no classic member either, and no id may be too long for a record."""
+        """A full group also refuses classic members, and an id too long for a record is refused."""
         self.assertEqual(self.classic_join("m" * 40_000).error_code, ErrorCode.INVALID_REQUEST)
         self.settings = attrs.evolve(self.settings, consumer_max_size=1)
         self.assertEqual(self.classic_join().error_code, ErrorCode.GROUP_MAX_SIZE_REACHED)
 
     def test_commit(self) -> None:
-        """It commits with its generation; another one is ILLEGAL_GENERATION."""
+        """A classic member commits with its generation; another generation is ILLEGAL_GENERATION."""
         member_id, generation = self.classic_joined()
         for given, code in ((generation, 0), (generation + 1, ErrorCode.ILLEGAL_GENERATION)):
             self.assertEqual(self.group.check_commit(member_id, None, given, 8, 0), code)
@@ -147,17 +147,17 @@ class JoinTests(MixedTestCase):
 
 class TimeTests(MixedTestCase):
     def setUp(self) -> None:
-        """Have one of each protocol, in balance."""
+        """Make a balanced group with one member of each protocol."""
         super().setUp()
         self.joined("a")
         self.member_id, self.generation = self.classic_joined()
 
     def gone(self) -> bool:
-        """Whether the classic member was removed."""
+        """Return True if the classic member was removed."""
         return len(self.group.consumer_describe().members) == 1
 
     def test_session(self) -> None:
-        """Its own session time-out holds for it, from its last sign of life on."""
+        """A classic member's own session time-out runs from its last request."""
         self.sync(self.member_id, self.generation)
         self.pass_time(CLASSIC_SESSION_MS - 1)
         self.assertEqual(self.beat(self.member_id, self.generation), 0)
@@ -168,7 +168,7 @@ class TimeTests(MixedTestCase):
         self.assertEqual(self.beat(self.member_id, self.generation), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_never_syncs(self) -> None:
-        """Who joins and does not sync within its rebalance time-out is removed."""
+        """A member that joins and does not sync within its rebalance time-out is removed."""
         self.send("a", 1, owned=set())
         self.pass_time(0)
         for _ in range(REBALANCE_MS // 1000 - 1):
@@ -179,7 +179,7 @@ class TimeTests(MixedTestCase):
         self.assertTrue(self.gone())
 
     def test_never_joins_again(self) -> None:
-        """Who is told to join again and does not within its rebalance time-out is removed."""
+        """A member that is told to join again and does not within its rebalance time-out is removed."""
         self.leave(MemberIdentity(self.member_id))
         self.member_id, self.generation = self.classic_joined(rebalance_timeout_ms=20_000)
         self.sync(self.member_id, self.generation)
@@ -194,7 +194,7 @@ class TimeTests(MixedTestCase):
         self.assertEqual(self.beat(self.member_id, self.generation), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_joins_again_in_time(self) -> None:
-        """Who has joined again in time is not removed for having been asked to."""
+        """A member that has joined again in time is not removed."""
         self.sync(self.member_id, self.generation)
         self.joined("c", rebalance_timeout_ms=10 * REBALANCE_MS)
         self.assertEqual(self.beat(self.member_id, self.generation), REBALANCE)
@@ -207,7 +207,7 @@ class TimeTests(MixedTestCase):
         self.assertEqual(self.described(self.member_id).member_id, self.member_id)
 
     def test_old_version(self) -> None:
-        """JoinGroup v0 has no rebalance time-out: it is the session time-out."""
+        """JoinGroup v0 uses the session time-out as the rebalance time-out."""
         response = self.classic_join(version=0, rebalance_timeout_ms=-1)
         self.pass_time(CLASSIC_SESSION_MS - 1)
         self.assertEqual(self.sync(response.member_id, response.generation_id).error_code, 0)
@@ -215,7 +215,7 @@ class TimeTests(MixedTestCase):
 
 class CheckTests(MixedTestCase):
     def test_who_asks(self) -> None:
-        """Members of KIP-848, strangers, wrong generations and instances are told so by every request."""
+        """Every request refuses members of KIP-848, unknown members, and wrong generations or instances."""
         self.joined("a")
         member_id, generation = self.classic_joined(group_instance_id="i")
         for who, given, instance, code in (
@@ -230,7 +230,7 @@ class CheckTests(MixedTestCase):
             self.assertEqual(self.sync(who, given, group_instance_id=instance).error_code, code)
 
     def test_protocol(self) -> None:
-        """SyncGroup may name the type and protocol of the answer to JoinGroup, and gets them back."""
+        """SyncGroup may name type and protocol of the JoinGroup's answer, and its answer repeats them."""
         self.joined("a")
         member_id, generation = self.classic_joined()
         response = self.sync(member_id, generation, protocol_type="consumer", protocol_name="range")
@@ -247,13 +247,13 @@ class CheckTests(MixedTestCase):
 
 class LeaveTests(MixedTestCase):
     def setUp(self) -> None:
-        """Have two members of KIP-848, so that the group stays what it is."""
+        """Make a group of two members of KIP-848, so that it stays a consumer group."""
         super().setUp()
         self.joined("a")
         self.joined("b")
 
     def test_many(self) -> None:
-        """Of many some leave though others cannot; the epoch moves once."""
+        """Valid members of a LeaveGroup leave though others are refused; the epoch increases once."""
         one, _ = self.classic_joined()
         self.classic_joined(group_instance_id="i")
         three, _ = self.classic_joined(group_instance_id="j")
@@ -274,7 +274,7 @@ class LeaveTests(MixedTestCase):
         self.assertEqual(described.group_epoch, before + 1)
 
     def test_one(self) -> None:
-        """Before version 3 one leaves, and the error is that of the request."""
+        """A LeaveGroup before version 3 removes one member, and the error is the request's."""
         one, _ = self.classic_joined()
         self.assertEqual(self.leave(version=2, member_id=one).error_code, 0)
         self.assertEqual(self.leave(version=2, member_id=one).error_code, ErrorCode.UNKNOWN_MEMBER_ID)

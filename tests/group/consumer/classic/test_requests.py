@@ -90,7 +90,7 @@ class ClassicRequestsTests(SynchronousTestCase):
         self.assertEqual(self.error(self.group.leave(LeaveGroupRequest("g", "x"), 2, 3, 0)), unknown)
 
     def test_leave_some(self) -> None:
-        """Of several members in a LeaveGroup each has its own result."""
+        """Each of several members in a LeaveGroup has its own result."""
         self.consumer()
         member_id = "m"
         self.run_actions(self.group.join(join_request(member_id), 3, CLIENT, 1, 0))

@@ -1,4 +1,4 @@
-"""Regular expressions for topics: what is understood, what is refused, and that no expression costs much."""
+"""Regular expressions for topics: the supported syntax, rejected expressions, and bounded work."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ BAD = (
 
 @st.composite
 def expressions(draw: st.DrawFn) -> str:
-    """Expressions that re and RE2 understand alike."""
+    """Draw expressions that re and RE2 read alike."""
     atoms = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "\\w", "\\d", "-", "\\."])
     grown = st.recursive(
         atoms,
@@ -102,7 +102,7 @@ def expressions(draw: st.DrawFn) -> str:
 
 class MeaningTests(SynchronousTestCase):
     def test_as_python(self) -> None:
-        """Whole names match as Python's fullmatch has it."""
+        """Whole names match as with Python's fullmatch."""
         for text in SHARED:
             expected = {name for name in NAMES if re.fullmatch(text, name)}
             self.assertEqual(Expression(text).among(NAMES), expected, text)
@@ -110,12 +110,12 @@ class MeaningTests(SynchronousTestCase):
     @given(expressions(), st.lists(st.text("ab.-1", max_size=8), max_size=20))
     @settings(deadline=None, max_examples=200)
     def test_as_python_at_random(self, text: str, names: list[str]) -> None:
-        """So do expressions that nobody thought of."""
+        """Random expressions match as with Python's fullmatch."""
         expected = {name for name in names if re.fullmatch(text, name)}
         self.assertEqual(Expression(text).among(names), expected)
 
     def test_as_re2(self) -> None:
-        """Where RE2 differs from Python it is followed."""
+        """Expressions that differ between RE2 and Python match as in RE2."""
         for text, matching in (
             ("a{,2}", set()),
             ("\\Qfoo.bar\\E", {"foo.bar"}),
@@ -139,19 +139,19 @@ class MeaningTests(SynchronousTestCase):
             self.assertEqual(Expression(text).among(NAMES), matching, text)
 
     def test_alphabet(self) -> None:
-        """The characters that are known are those of topics' names."""
+        """The alphabet consists of the characters that topic names may have."""
         self.assertEqual(len(ALPHABET), 65)
         self.assertEqual(Expression(".").among(ALPHABET), ALPHABET)
 
 
 class RefusedTests(SynchronousTestCase):
     def test_bad(self) -> None:
-        """What is no expression, or not of RE2, is refused."""
+        """Invalid expressions, and those outside of RE2, are rejected."""
         for text in BAD:
             self.assertRaises(ExpressionError, Expression, text)
 
     def test_too_much(self) -> None:
-        """What is too long, too deep, or would have too many states is refused, at once."""
+        """Expressions that are too long, too deep, or would have too many states are rejected at once."""
         for text in (
             "a" * (MOST_CHARACTERS + 1),
             "(" * 1000,
@@ -174,7 +174,7 @@ class RefusedTests(SynchronousTestCase):
 
 class CostTests(SynchronousTestCase):
     def test_no_catastrophe(self) -> None:
-        """What takes a backtracking matcher for ever takes a few steps."""
+        """Expressions on which backtracking matchers do not end take a few steps."""
         for text in ("(a|a)*b", "(a*)*b", "(a+)+b", ".*.*.*.*.*.*.*x", "(.?){200}a{200}b"):
             expression = Expression(text)
             self.assertEqual(expression.among(["a" * 249]), frozenset(), text)
@@ -188,7 +188,7 @@ class CostTests(SynchronousTestCase):
         self.assertLess(expression._work, 10_000)
 
     def test_too_much_work(self) -> None:
-        """An expression with very many ways is given up, not worked on; the next list begins anew."""
+        """An expression with too many paths is given up; the work limit counts anew for the next list."""
         expression = Expression("(.{0,100}a.{0,50}){1,3}")
         generator = random.Random(1)
         names = ["".join(generator.choices("ab", k=249)) for _ in range(2000)]
@@ -196,7 +196,7 @@ class CostTests(SynchronousTestCase):
         self.assertEqual(expression.among(["ba"]), {"ba"})
 
     def test_memory(self) -> None:
-        """What is remembered is bounded."""
+        """The number of remembered states is bounded."""
         self.patch(automaton, "MOST_KNOWN", 10)
         expression = Expression("(a|b|c)*[ab].{3}")
         names = ["abcab", "cccca", "acccc", "bbbbbbb", "abc"]

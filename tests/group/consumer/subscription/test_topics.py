@@ -37,7 +37,7 @@ class CompiledTests(SynchronousTestCase):
         self.assertLessEqual(len(topics._compiled), 2)
 
     def test_invalid(self) -> None:
-        """An expression that is none is the client's fault, and is named in the message."""
+        """An invalid expression is reported as the client's fault, and is named in the message."""
         error = self.assertRaises(RequestError, find_topics, "(", ["a"])
         self.assertEqual(error.code, ErrorCode.INVALID_REGULAR_EXPRESSION)
         self.assertIn("`(`", str(error))

@@ -1,4 +1,4 @@
-"""Two ends for a server's connection: a transport without a socket, and a dispatch that follows a script."""
+"""Fakes for both ends of a server connection: a transport without a socket, and a scripted dispatch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMIT = b"\0\x08"
 
 
 class PullTransport(StringTransport):
-    """A transport that drives a pull producer as a socket does: as long as there is room.
+    """A transport that drives a pull producer as a socket does, for as long as there is room.
 
     :ivar room: whether the peer reads; set it by :meth:`block` and :meth:`drain`.
     """
@@ -35,7 +35,7 @@ class PullTransport(StringTransport):
         self.room = True
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        """Take a producer and let it produce, as a socket does at once."""
+        """Register a producer and let it produce at once, as a socket does."""
         super().registerProducer(producer, streaming)
         self._pull()
 
@@ -45,16 +45,16 @@ class PullTransport(StringTransport):
             first.resumeProducing()
 
     def block(self) -> None:
-        """The peer stops reading."""
+        """Stop reading, as a slow peer does."""
         self.room = False
 
     def drain(self) -> None:
-        """The peer reads on."""
+        """Resume reading, as the peer does."""
         self.room = True
         self._pull()
 
     def replies(self) -> list[bytes]:
-        """The bodies of the frames written so far; what is no frame makes the test fail."""
+        """Return the bodies of the frames written so far; fail the test if the bytes are not whole frames."""
         data, at, bodies = self.value(), 0, []
         while at < len(data):
             (size,) = struct.unpack_from(">i", data, at)
@@ -64,7 +64,7 @@ class PullTransport(StringTransport):
 
 
 class ScriptedStaged(Staged):
-    """The answer to a produce request of the script."""
+    """The staged answer to a scripted produce request or commit."""
 
     def __init__(self, name: bytes, outcome: Any) -> None:
         self.name = name
@@ -72,7 +72,7 @@ class ScriptedStaged(Staged):
         self.alone = name.startswith(b"alone")
 
     def finish(self, failed: dict[object, OSError]) -> Any:
-        """The reply, or what the script wants."""
+        """Return the reply, or do what the script says."""
         if isinstance(self.outcome, Exception):
             raise self.outcome
         if self.name in failed:
@@ -81,7 +81,7 @@ class ScriptedStaged(Staged):
 
 
 class ScriptedRequests:
-    """Echoes every request, except what *script* says; *events* tells what was asked of it.
+    """A dispatch that echoes every request, except as *script* says; *events* records its calls.
 
     In the script an exception is raised, all else is given as the answer. Produce requests and commits are
     staged, unless the script says otherwise of a commit; what *finishing* names is raised when they are to be
@@ -113,13 +113,13 @@ class ScriptedRequests:
         return answered
 
     def write_staged(self) -> dict[object, OSError]:
-        """Note what is written."""
+        """Record the requests that are written."""
         written, self.staged = self.staged, []
         self.events.append(("write", written))
         return self.failing
 
     def wake_waiting(self) -> None:
-        """Note it, and do what a test wants to happen then."""
+        """Record the call, then run the callback of the test."""
         self.events.append("wake")
         waiting, self.on_wake = self.on_wake, []
         for call in waiting:
@@ -127,32 +127,32 @@ class ScriptedRequests:
 
 
 def framed(body: bytes) -> list[Chunk]:
-    """A reply of this body."""
+    """Return a reply with this body."""
     return [struct.pack(">i", len(body)), body]
 
 
 def request(api: bytes, name: bytes) -> bytes:
-    """A request as it stands on the wire; all that counts is its API key and its name."""
+    """Return the bytes of a request that has only an API key and a name."""
     return struct.pack(">i", 2 + len(name)) + api + name
 
 
 def produce(*names: bytes) -> bytes:
-    """Produce requests of these names."""
+    """Return produce requests with these names."""
     return b"".join(request(PRODUCE, name) for name in names)
 
 
 def commit(*names: bytes) -> bytes:
-    """Offset commits of these names."""
+    """Return offset commits with these names."""
     return b"".join(request(COMMIT, name) for name in names)
 
 
 def fetch(*names: bytes) -> bytes:
-    """Requests that are neither, of these names."""
+    """Return fetch requests with these names."""
     return b"".join(request(FETCH, name) for name in names)
 
 
 class ConnectionTestCase(SynchronousTestCase):
-    """A factory with a scripted dispatch and a clock; :meth:`connect` makes connections to it."""
+    """A test case with a factory, a scripted dispatch and a clock; :meth:`connect` makes connections."""
 
     def setUp(self) -> None:
         """Make a factory with wide limits."""
@@ -161,7 +161,7 @@ class ConnectionTestCase(SynchronousTestCase):
         self.factory = self.make_factory()
 
     def make_factory(self, **limits: int) -> KafkaServerFactory:
-        """A factory whose limits are wide, but for those given."""
+        """Return a factory with wide limits, except for those given."""
         wide = {
             "max_request_bytes": 100 << 20,
             "max_queued_bytes": -1,
@@ -174,7 +174,7 @@ class ConnectionTestCase(SynchronousTestCase):
     def connect(
         self, factory: KafkaServerFactory | None = None, host: str = "192.0.2.1", port: int = 5000
     ) -> tuple[KafkaConnection, PullTransport]:
-        """A new connection and the transport that it writes to."""
+        """Return a new connection and its transport."""
         transport = PullTransport(host, port)
         connection = (factory or self.factory).buildProtocol(transport.getPeer())
         assert isinstance(connection, KafkaConnection)
@@ -182,10 +182,10 @@ class ConnectionTestCase(SynchronousTestCase):
         return connection, transport
 
     def lose(self, connection: KafkaConnection) -> None:
-        """The peer goes."""
+        """Close the connection from the peer's side."""
         connection.connectionLost(Failure(ConnectionDone()))
 
     def settle(self) -> None:
-        """Run what was put off to the reactor's next turn."""
+        """Run the calls that were deferred to the reactor's next turn."""
         for _ in range(3):
             self.clock.advance(0)

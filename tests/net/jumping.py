@@ -1,4 +1,4 @@
-"""A reactor in a world whose wall clock jumps: driven by the test, it never waits."""
+"""A reactor driven by the test, in a world whose wall clock jumps; it never waits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOUR_S = 3600.0
 
 
 class World:
-    """The two clocks, in place of the module ``time``.
+    """The monotonic clock and the wall clock, in place of the module ``time``.
 
     :ivar uptime_s: what the monotonic clock says.
     :ivar wall_s: what the wall clock says.
@@ -25,16 +25,16 @@ class World:
         self.wall_s = wall_s
 
     def monotonic(self) -> float:
-        """As :func:`time.monotonic`."""
+        """Return the uptime, like :func:`time.monotonic`."""
         return self.uptime_s
 
     def time(self) -> float:
-        """As :func:`time.time`."""
+        """Return the wall clock's time, like :func:`time.time`."""
         return self.wall_s
 
 
 class JumpingClock:
-    """A reactor of our own as an IReactorTime that tests advance, as they do a Clock.
+    """A kafkatx reactor as an IReactorTime that tests advance like a Clock.
 
     :ivar world: set its ``wall_s`` to set the wall clock.
     """
@@ -59,7 +59,7 @@ class JumpingClock:
         self.getDelayedCalls = self.reactor.getDelayedCalls
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, in steps of at most a tenth of a second, and run what is due."""
+        """Advance both clocks in steps of at most a tenth of a second, and run the calls that are due."""
         left = seconds
         while left > 1e-9:
             step = min(left, 0.1)

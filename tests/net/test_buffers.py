@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.net import buffers
 
-# Blocks that come and go as reads and requests do, and how many pages were faulted in for them.
+# Allocates and frees blocks as reads and requests do, and prints the number of page faults.
 READS = """
 import resource
 from kafkatx.net.buffers import keep_freed_memory
@@ -31,14 +31,14 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 class KeepFreedMemoryTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """An environment that says nothing of allocators."""
+        """Clear the environment of allocator settings."""
         self.environment = {
             name: value for name, value in os.environ.items() if name not in buffers._USERS_OWN
         }
         self.patch(os, "environ", self.environment)
 
     def faults(self, first: str) -> int:
-        """The page faults of some reads."""
+        """Return the number of page faults of some reads."""
         done = subprocess.run(
             [sys.executable, "-c", READS.format(first=first)],
             capture_output=True,
@@ -49,14 +49,14 @@ class KeepFreedMemoryTests(SynchronousTestCase):
         return int(done.stdout)
 
     def test_no_faults(self) -> None:
-        """What one read has freed the next one takes, without asking the system for pages."""
+        """A read reuses the memory that the previous read freed, without page faults."""
         if platform.libc_ver()[0] != "glibc":
             self.skipTest("the allocator is not glibc's")
         self.assertGreater(self.faults(""), 1000)
         self.assertLess(self.faults("assert keep_freed_memory()"), 100)
 
     def test_told_otherwise(self) -> None:
-        """Who has told the allocator what to do by the environment is not overruled."""
+        """Allocator settings in the environment are not overruled."""
         asked: list[object] = []
         self.patch(ctypes, "CDLL", asked.append)
         for name in ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
@@ -65,7 +65,7 @@ class KeepFreedMemoryTests(SynchronousTestCase):
         self.assertEqual(asked, [])
 
     def test_elsewhere(self) -> None:
-        """Where there is no such function nothing happens."""
+        """A C library without the allocator function is left alone."""
         for error in (AttributeError, OSError, TypeError):
 
             def library(name: None, error: type[Exception] = error) -> None:

@@ -26,7 +26,7 @@ class OrderTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
 
     def test_ready_reply_behind_a_waiting_one(self) -> None:
-        """A reply that is ready at once does not overtake one that is still being made."""
+        """A reply that is ready at once does not overtake one that is still pending."""
         first = self.requests.script[b"a"] = Deferred[Reply]()
         connection, transport = self.connect()
         connection.dataReceived(produce(b"a", b"b"))
@@ -35,7 +35,7 @@ class OrderTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"a", b"b"])
 
     def test_reply_without_bytes_keeps_its_place(self) -> None:
-        """A produce with acks=0 behind a waiting one sends nothing, and holds nothing up."""
+        """A produce with acks=0 behind a pending one sends nothing and delays no other reply."""
         first = self.requests.script[b"a"] = Deferred[Reply]()
         self.requests.script[b"b"] = None
         connection, transport = self.connect()
@@ -44,7 +44,7 @@ class OrderTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"a", b"c"])
 
     def test_deferred_that_has_fired(self) -> None:
-        """An answer that is a Deferred but ready leaves together with the replies around it, in its turn."""
+        """A Deferred that has already fired is answered in order, together with the replies around it."""
         self.requests.script[b"b"] = succeed(framed(b"b"))
         connection, transport = self.connect()
         writes: list[bytes] = []
@@ -60,7 +60,7 @@ class OrderTests(ConnectionTestCase):
         self.assertEqual(len(writes), 1)
 
     def test_parked_request_blocks_later_ones(self) -> None:
-        """While a fetch waits, the requests behind it are not even looked at; then they are served."""
+        """Requests behind a parked fetch are not examined until the fetch is answered."""
         parked = self.requests.script[b"parked"] = Deferred[Reply]()
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"parked", b"next") + produce(b"last"))
@@ -89,7 +89,7 @@ class OrderTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"p", b"f"])
 
     def test_commits_follow_produce(self) -> None:
-        """Commits and produce requests may start while others of them are unanswered; nothing else may."""
+        """Only commits and produce requests start while other commits and produce requests are unanswered."""
         waiting = {name: Deferred[Reply]() for name in (b"p", b"c")}
         self.requests.script.update(waiting)
         connection, transport = self.connect()
@@ -104,7 +104,7 @@ class OrderTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"p", b"c", b"d", b"q", b"f"])
 
     def test_produce_that_stands_alone(self) -> None:
-        """Behind a produce request that is staged later no other starts, also not behind one before it."""
+        """No request overtakes a produce request that is staged later, and it overtakes none before it."""
         first, alone = self.requests.script[b"p"], self.requests.script[b"alone"] = (
             Deferred[Reply](),
             Deferred[Reply](),
@@ -121,21 +121,21 @@ class OrderTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"p", b"alone", b"q", b"c", b"r"])
 
     def test_commit_waits_for_a_parked_fetch(self) -> None:
-        """A commit is not looked at while a request of another kind is unanswered."""
+        """A commit is not examined while a request of another kind is unanswered."""
         self.requests.script[b"parked"] = Deferred[Reply]()
         connection, _ = self.connect()
         connection.dataReceived(fetch(b"parked") + commit(b"c"))
         self.assertEqual(self.requests.events, [b"parked"])
 
     def test_commit_that_is_refused_at_once(self) -> None:
-        """A commit that is answered without being staged does not overtake those that are staged."""
+        """A commit that is answered without being staged does not overtake staged ones."""
         self.requests.script[b"c"] = framed(b"refused")
         connection, transport = self.connect()
         connection.dataReceived(produce(b"a") + commit(b"b", b"c", b"d"))
         self.assertEqual(transport.replies(), [b"a", b"b", b"refused", b"d"])
 
     def test_split_anywhere(self) -> None:
-        """However the stream is cut into reads, every request is answered once and in order."""
+        """Every request is answered once and in order, wherever the stream is split into reads."""
         stream = produce(b"a", b"b") + fetch(b"c") + commit(b"d")
         for cut in range(len(stream) + 1):
             connection, transport = self.connect()
@@ -146,14 +146,14 @@ class OrderTests(ConnectionTestCase):
 
 class StagingTests(ConnectionTestCase):
     def test_one_write_per_read(self) -> None:
-        """All requests of one read that can be are staged, then written together; then fetches are woken."""
+        """Produce requests of one read are staged, then written together; then waiting fetches are woken."""
         connection, transport = self.connect()
         connection.dataReceived(produce(b"a") + commit(b"b") + produce(b"c"))
         self.assertEqual(self.requests.events, [b"a", b"b", b"c", ("write", [b"a", b"b", b"c"]), "wake"])
         self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
 
     def test_other_request_commits_first(self) -> None:
-        """What is staged is written before a request of another kind is looked at: it may read it."""
+        """Staged data is written before a request of another kind is served, which may read it."""
         connection, _ = self.connect()
         connection.dataReceived(produce(b"a") + fetch(b"f") + produce(b"b"))
         self.assertEqual(
@@ -161,7 +161,7 @@ class StagingTests(ConnectionTestCase):
         )
 
     def test_nothing_staged_nothing_written(self) -> None:
-        """A read without produce requests neither writes nor wakes."""
+        """A read without produce requests neither writes nor wakes fetches."""
         connection, _ = self.connect()
         connection.dataReceived(fetch(b"f"))
         self.assertEqual(self.requests.events, [b"f"])
@@ -175,7 +175,7 @@ class StagingTests(ConnectionTestCase):
         self.assertEqual(writes, [b"\0\0\0\1a\0\0\0\1b\0\0\0\1c"])
 
     def test_failed_write_reaches_its_reply(self) -> None:
-        """What write_staged() reports as failed is told to the answers, and to them alone."""
+        """A write that write_staged() reports as failed reaches its own answer and no other."""
         self.requests.failing = {b"a": OSError()}
         connection, transport = self.connect()
         connection.dataReceived(produce(b"a", b"b"))
@@ -184,7 +184,7 @@ class StagingTests(ConnectionTestCase):
 
 class ViolationTests(ConnectionTestCase):
     def warnings(self, stream: bytes) -> tuple[list[str], list[bytes], bool]:
-        """Feed *stream*; give the warnings, the replies, and whether the connection was closed."""
+        """Feed *stream*; return the warnings, the replies, and whether the connection was closed."""
         connection, transport = self.connect()
         with capturedLogs() as events:
             connection.dataReceived(stream)
@@ -193,24 +193,24 @@ class ViolationTests(ConnectionTestCase):
         return found, transport.replies(), transport.disconnecting
 
     def test_closed_with_one_warning(self) -> None:
-        """A stream that is no frame closes the connection with one warning, however much of it comes."""
+        """A stream that is not a frame closes the connection with one warning, however long it is."""
         warnings, replies, closed = self.warnings(NO_FRAME)
         self.assertEqual((len(warnings), replies, closed), (1, [], True))
 
     def test_warning_names_the_peer(self) -> None:
-        """The warning says who sent it."""
+        """The warning names the peer."""
         connection, _ = self.connect(host="192.0.2.7", port=1234)
         with capturedLogs() as events:
             connection.dataReceived(NO_FRAME)
         self.assertEqual(str(events[0]["peer"]), "192.0.2.7:1234")
 
     def test_earlier_requests_are_answered(self) -> None:
-        """Whole requests before the broken frame are answered before the connection closes."""
+        """Whole requests before a broken frame are answered before the connection closes."""
         warnings, replies, closed = self.warnings(produce(b"a") + fetch(b"b") + NO_FRAME)
         self.assertEqual((len(warnings), replies, closed), (1, [b"a", b"b"], True))
 
     def test_closes_after_the_waiting_reply(self) -> None:
-        """A broken frame behind a request that waits closes the connection when its reply is sent."""
+        """A broken frame behind a pending request closes the connection after that request's reply."""
         parked = self.requests.script[b"parked"] = Deferred[Reply]()
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"parked") + NO_FRAME)
@@ -221,20 +221,20 @@ class ViolationTests(ConnectionTestCase):
         self.assertTrue(transport.disconnecting)
 
     def test_request_that_is_none(self) -> None:
-        """A request that the dispatch cannot read ends the connection; those behind it are not served."""
+        """A request that the dispatch cannot parse closes the connection; those behind it are not served."""
         self.requests.script[b"bad"] = ProtocolViolation("garbage")
         warnings, replies, closed = self.warnings(fetch(b"a", b"bad", b"b"))
         self.assertEqual((warnings, replies, closed), (["garbage"], [b"a"], True))
 
     def test_staged_before_a_violation(self) -> None:
-        """Produce requests before the broken one are written and acknowledged."""
+        """Produce requests before a broken one are written and acknowledged."""
         self.requests.script[b"bad"] = ProtocolViolation("garbage")
         warnings, replies, closed = self.warnings(produce(b"a", b"bad"))
         self.assertIn(("write", [b"a"]), self.requests.events)
         self.assertEqual((warnings, replies, closed), (["garbage"], [b"a"], True))
 
     def test_error_without_acks(self) -> None:
-        """A produce with acks=0 that fails has no other way to tell than to close."""
+        """A produce with acks=0 that fails closes the connection, its only way to report the error."""
         self.requests.script[b"b"] = None
         connection, transport = self.connect()
         connection.dataReceived(produce(b"a", b"b"))
@@ -249,7 +249,7 @@ class ViolationTests(ConnectionTestCase):
         self.assertEqual([str(e["reason"]) for e in events], ["acks=0 failed"])
 
     def test_error_without_acks_at_once(self) -> None:
-        """The same where the error is known when the round is written; earlier requests have replies."""
+        """An acks=0 error known when the round is written also closes it; earlier requests have replies."""
         connection, transport = self.connect()
         self.requests.finishing[b"zero"] = ProtocolViolation("acks=0 failed")
         connection.dataReceived(produce(b"a", b"zero", b"b"))
@@ -259,7 +259,7 @@ class ViolationTests(ConnectionTestCase):
 
 class EndTests(ConnectionTestCase):
     def test_disconnect_cancels_what_waits(self) -> None:
-        """When the peer goes, what waits for it is cancelled, without a word in the log."""
+        """A disconnect cancels the pending requests and logs nothing."""
         cancelled: list[object] = []
         self.requests.script[b"parked"] = Deferred(cancelled.append)
         connection, _ = self.connect()
@@ -280,7 +280,7 @@ class EndTests(ConnectionTestCase):
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_bug_in_the_dispatch(self) -> None:
-        """An exception that is our own bug closes that connection, is logged, and loses nothing staged."""
+        """A bug in the dispatch closes that connection, is logged, and loses no staged data."""
         self.requests.script[b"bug"] = ZeroDivisionError()
         connection, transport = self.connect()
         other, other_transport = self.connect()
@@ -291,7 +291,7 @@ class EndTests(ConnectionTestCase):
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_idle_connections_close(self) -> None:
-        """What was silent for connections.max.idle.ms is closed; what spoke or waits for a reply is not."""
+        """Connections idle for connections.max.idle.ms are closed; active and waiting ones are not."""
         factory = self.make_factory(max_idle_ms=10_000)
         self.requests.script[b"parked"] = Deferred[Reply]()
         idle, speaking, waiting = (self.connect(factory) for _ in range(3))
@@ -304,14 +304,14 @@ class EndTests(ConnectionTestCase):
         self.assertEqual(closed, [True, False, False])
 
     def test_idle_without_limit(self) -> None:
-        """connections.max.idle.ms=-1 closes nobody."""
+        """No connection is closed with connections.max.idle.ms=-1."""
         _, transport = self.connect()
         self.clock.advance(10**6)
         self.factory.close_idle()
         self.assertFalse(transport.disconnecting)
 
     def test_close_all(self) -> None:
-        """Stopping closes every connection and cancels what they wait for."""
+        """Stopping closes every connection and cancels its pending requests."""
         cancelled: list[object] = []
         self.requests.script[b"parked"] = Deferred(cancelled.append)
         made = [self.connect() for _ in range(3)]

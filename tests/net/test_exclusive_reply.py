@@ -1,4 +1,4 @@
-"""Requests that are done in parts: nothing else of their connection is served meanwhile."""
+"""Requests that are served in parts: no other request of their connection is served meanwhile."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tests.net.fakes import ConnectionTestCase, ScriptedRequests, framed, produc
 
 
 class InParts(ScriptedRequests):
-    """Does the produce requests in :attr:`alone` in parts."""
+    """A dispatch that serves the produce requests in :attr:`alone` in parts."""
 
     def __init__(self) -> None:
         super().__init__()
         self.alone: dict[bytes, Deferred[Reply]] = {}
 
     def answer(self, frame: memoryview, peer: Peer) -> Answer:
-        """Answer, and note it."""
+        """Answer, and record the request."""
         name = bytes(frame[2:])
         if name not in self.alone:
             return super().answer(frame, peer)
@@ -26,7 +26,7 @@ class InParts(ScriptedRequests):
 
 class AloneTests(ConnectionTestCase):
     def setUp(self) -> None:
-        """Let the request "many" be done in parts."""
+        """Make a dispatch that serves the request "many" in parts."""
         super().setUp()
         self.in_parts = self.requests = InParts()
         self.many = self.in_parts.alone[b"many"] = Deferred[Reply]()
@@ -45,7 +45,7 @@ class AloneTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"a", b"many", b"b", b"c"])
 
     def test_behind_others_that_wait(self) -> None:
-        """It may start behind produce requests that wait for the disk, and still nothing overtakes it."""
+        """It may start behind produce requests that wait for the disk, and no request overtakes it."""
         flushing = self.requests.script[b"flushing"] = Deferred[Reply]()
         connection, transport = self.connect()
         connection.dataReceived(produce(b"flushing", b"many", b"b"))
@@ -59,7 +59,7 @@ class AloneTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"flushing", b"many", b"b", b"c"])
 
     def test_its_frame_is_held(self) -> None:
-        """Its frame counts as held until it has ended, or its connection is gone."""
+        """Its frame counts as held until it has ended or its connection is lost."""
         for ends in (True, False):
             name = b"x" * 2000
             self.in_parts.alone[name] = Deferred()

@@ -1,4 +1,4 @@
-"""Lines of the log that clients can cause: their number is bounded, and what is left out is counted."""
+"""The rate limit on log lines that clients can cause: excess lines are counted, not written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.net.fakes import ConnectionTestCase, PullTransport
 
 
 def lines(events: Sequence[LogEvent]) -> list[str]:
-    """The lines as they are read."""
+    """Return the formatted lines."""
     return [formatEvent(event) for event in events]
 
 
@@ -32,7 +32,7 @@ class LimitedLogTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_many_lines(self) -> None:
-        """Of many lines the first are written, and at the end of the window how many were left out."""
+        """The first of many lines are written; the number left out is logged when the window ends."""
         with capturedLogs() as events:
             for number in range(1000):
                 self.log.warn("{number} came", number=number)
@@ -44,7 +44,7 @@ class LimitedLogTests(SynchronousTestCase):
         self.assertEqual(events[-1]["log_level"], LogLevel.warn)
 
     def test_next_window(self) -> None:
-        """After the window lines are written again, whether some were left out or not."""
+        """Lines are written again after the window, whether or not some were left out."""
         for many in (MOST_LINES, 1000):
             for _ in range(many):
                 self.log.warn("again")
@@ -55,7 +55,7 @@ class LimitedLogTests(SynchronousTestCase):
             self.clock.advance(WINDOW_S)
 
     def test_kinds(self) -> None:
-        """One kind of line does not keep another from being written."""
+        """One kind of line does not suppress another kind."""
         for _ in range(1000):
             self.log.warn("one")
         with capturedLogs() as events:
@@ -63,7 +63,7 @@ class LimitedLogTests(SynchronousTestCase):
         self.assertEqual(lines(events), ["another"])
 
     def test_failures(self) -> None:
-        """Failures come with their traceback, and are limited, too."""
+        """Failures are logged with their traceback, and are limited too."""
         for _ in range(1000):
             try:
                 raise ZeroDivisionError
@@ -74,11 +74,11 @@ class LimitedLogTests(SynchronousTestCase):
 
 class DescriptorTests(ConnectionTestCase):
     def test_refused_before_files_run_out(self) -> None:
-        """A connection that would leave no files for the logs is closed at once; few lines say so."""
+        """A connection that would leave no files for the logs is closed at once, with few log lines."""
 
         class Socket(PullTransport):
             def fileno(self) -> int:
-                """Its number is the number of files that are open."""
+                """Return the number of open files."""
                 return descriptor
 
         self.factory.max_descriptors = 1000
@@ -93,7 +93,7 @@ class DescriptorTests(ConnectionTestCase):
         self.assertIn("ulimit -n", lines(events)[0])
 
     def test_violations(self) -> None:
-        """Frames that are none cost a limited number of lines."""
+        """Invalid frames cause a limited number of log lines."""
         with capturedLogs() as events:
             for _ in range(100):
                 connection, transport = self.connect()

@@ -1,4 +1,4 @@
-"""A peer that is left alone for a while after an answer (KIP-219)."""
+"""Connections that are muted for a while after an answer (KIP-219)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MUTED_MS = 5000
 
 
 class Throttling(ScriptedRequests):
-    """Throttles, with its answer, the peer of each request that is in :attr:`throttled`."""
+    """A dispatch that throttles the peer of each request in :attr:`throttled`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.throttled: set[bytes] = set()
 
     def answer(self, frame: memoryview, peer: Peer) -> Answer:
-        """Answer, and say that the peer is to pause."""
+        """Answer, and throttle the peer if the request says so."""
         if bytes(frame[2:]) in self.throttled:
             peer.throttle_time_ms = MUTED_MS
         return super().answer(frame, peer)
@@ -31,14 +31,14 @@ class Throttling(ScriptedRequests):
 
 class MutingTestCase(ConnectionTestCase):
     def setUp(self) -> None:
-        """Throttle whoever asks for "over"."""
+        """Throttle the peer of each request named "over"."""
         super().setUp()
         self.throttling = self.requests = Throttling()
         self.throttling.throttled = {b"over"}
         self.factory = self.make_factory()
 
     def assert_muted(self, transport: Any) -> None:
-        """Nothing is read for as long as was said, and not longer."""
+        """Assert that reading is paused for exactly the throttle time."""
         self.assertEqual(transport.producerState, "paused")
         self.clock.advance(MUTED_MS / 1000 - 1)
         self.assertEqual(transport.producerState, "paused")
@@ -49,7 +49,7 @@ class MutingTestCase(ConnectionTestCase):
 
 class MutingTests(MutingTestCase):
     def test_answer_comes_first(self) -> None:
-        """The answer goes at once; then nothing is read until the time is up."""
+        """The answer is sent at once; then nothing is read until the throttle time is over."""
         for request in (fetch(b"over"), produce(b"over")):
             connection, transport = self.connect()
             connection.dataReceived(request)
@@ -59,7 +59,7 @@ class MutingTests(MutingTestCase):
             self.assertEqual(transport.replies(), [b"over", b"next"])
 
     def test_without_a_reply(self) -> None:
-        """A request that gets no reply, acks=0, is muted as well."""
+        """A request without a reply (acks=0) mutes its connection as well."""
         self.requests.script[b"over"] = None
         connection, transport = self.connect()
         connection.dataReceived(produce(b"over", b"next"))
@@ -68,7 +68,7 @@ class MutingTests(MutingTestCase):
         self.assertEqual(transport.replies(), [b"next"])
 
     def test_what_came_waits(self) -> None:
-        """What the peer has sent is not served until the time is up, not even more of the same round."""
+        """Requests already received wait until the throttle time is over, even those of the same round."""
         connection, transport = self.connect()
         connection.dataReceived(produce(b"a", b"over", b"b") + fetch(b"c"))
         self.settle()
@@ -78,7 +78,7 @@ class MutingTests(MutingTestCase):
         self.assertEqual(transport.replies(), [b"a", b"over", b"b", b"c"])
 
     def test_what_was_on_its_way_waits(self) -> None:
-        """Bytes that come although reading is paused wait, too."""
+        """Bytes that arrive although reading is paused wait, too."""
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"over"))
         connection.dataReceived(fetch(b"next"))
@@ -98,7 +98,7 @@ class MutingTests(MutingTestCase):
         self.assertEqual(transport.replies(), [b"over", b"over", b"next"])
 
     def test_answer_that_comes_later(self) -> None:
-        """An answer that had to wait mutes when it is there: a fetch learns late how much it brings."""
+        """A late answer mutes when it is ready, since a fetch learns late how many bytes it returns."""
         parked = self.requests.script[b"parked"] = Deferred[Reply]()
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"parked", b"next"))
@@ -111,7 +111,7 @@ class MutingTests(MutingTestCase):
         self.assertEqual(transport.replies(), [b"parked", b"next"])
 
     def test_answer_that_comes_later_and_last(self) -> None:
-        """Such an answer mutes at once, whether or not more was asked."""
+        """A late answer mutes at once, whether or not more requests follow."""
         parked = self.requests.script[b"parked"] = Deferred[Reply]()
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"parked"))
@@ -120,7 +120,7 @@ class MutingTests(MutingTestCase):
         self.assert_muted(transport)
 
     def test_replies_that_are_owed(self) -> None:
-        """What was asked before the mute is answered during it."""
+        """Requests received before the mute are answered during it."""
         flushing = self.requests.script[b"flushing"] = Deferred[Reply]()
         connection, transport = self.connect()
         connection.dataReceived(produce(b"flushing", b"over"))
@@ -130,7 +130,7 @@ class MutingTests(MutingTestCase):
         self.assert_muted(transport)
 
     def test_others(self) -> None:
-        """Other connections, also of the same host, are served."""
+        """Other connections are served, even those from the same host."""
         connection, _ = self.connect()
         connection.dataReceived(fetch(b"over"))
         other, other_transport = self.connect()
@@ -138,7 +138,7 @@ class MutingTests(MutingTestCase):
         self.assertEqual((other_transport.replies(), other_transport.producerState), ([b"next"], "producing"))
 
     def test_back_pressure_goes_on(self) -> None:
-        """After the mute, a peer still pauses that has sent more than is held for it."""
+        """A peer that has sent more than may be held for it stays paused after the mute."""
         parked = self.requests.script[b"parked"] = Deferred[Reply]()
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"over", b"parked", b"x" * HELD_BYTES))
@@ -150,22 +150,22 @@ class MutingTests(MutingTestCase):
 
 
 class MutedEndTests(MutingTestCase):
-    """How a muted connection ends; no timer is left behind."""
+    """The end of muted connections, which leaves no timer behind."""
 
     def muted(self, data: bytes = b"") -> tuple[KafkaConnection, Any]:
-        """A muted connection with *data* behind what muted it."""
+        """Return a muted connection with *data* behind the request that muted it."""
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"over") + data)
         return connection, transport
 
     def test_peer_goes(self) -> None:
-        """A peer that goes takes its timer with it."""
+        """A disconnect cancels the timer."""
         connection, _ = self.muted()
         self.lose(connection)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_broker_stops(self) -> None:
-        """A broker that stops closes muted connections at once."""
+        """A stopping broker closes muted connections at once."""
         _, transport = self.muted(fetch(b"next"))
         self.settle()
         self.factory.close_all()
@@ -173,7 +173,7 @@ class MutedEndTests(MutingTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_violation_in_the_same_round(self) -> None:
-        """A request that closes the connection is not followed by a mute."""
+        """A request that closes the connection does not mute it."""
         self.requests.finishing[b"over"] = ProtocolViolation("acks=0")
         connection, transport = self.connect()
         connection.dataReceived(produce(b"over"))
@@ -181,7 +181,7 @@ class MutedEndTests(MutingTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_closed_while_it_is_served(self) -> None:
-        """A connection that closes with the answer is not muted any more."""
+        """A connection that closes with the answer is no longer muted."""
         self.requests.script[b"over"] = fail(ProtocolViolation("unwritten"))
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"over"))
@@ -189,7 +189,7 @@ class MutedEndTests(MutingTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_violation_waits(self) -> None:
-        """What closes the connection after requests that wait does so when they are served."""
+        """A violation behind waiting requests closes the connection only after those are served."""
         _, transport = self.muted(fetch(b"next") + b"GET / HTTP/1.1\r\n")
         self.settle()
         self.assertFalse(transport.disconnecting)
@@ -198,7 +198,7 @@ class MutedEndTests(MutingTestCase):
         self.assertEqual(transport.replies(), [b"over", b"next"])
 
     def test_idle(self) -> None:
-        """A muted peer is closed for being idle as any other: it may be gone, and nothing would tell."""
+        """A muted peer is closed for being idle like any other, since a lost peer would go unnoticed."""
         self.factory = self.make_factory(max_idle_ms=3000)
         _, transport = self.muted()
         self.factory.close_idle()
@@ -211,7 +211,7 @@ class MutedEndTests(MutingTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_not_idle_after_it(self) -> None:
-        """Time in which a peer could not send does not count as idle once the mute is over."""
+        """The time of a mute does not count as idle time once the mute is over."""
         self.factory = self.make_factory(max_idle_ms=int(MUTED_MS * 0.9))
         _, transport = self.muted()
         self.factory.close_idle()
@@ -221,10 +221,10 @@ class MutedEndTests(MutingTestCase):
 
 
 class MutedPoolTests(MutingTestCase):
-    """Memory is short (queued.max.request.bytes), and who should go on is muted."""
+    """Muted connections while memory is short (queued.max.request.bytes)."""
 
     def test_turn_passes_on(self) -> None:
-        """One that is muted in the middle of a request does not keep the others waiting for memory."""
+        """A connection muted in the middle of a request does not keep the others waiting for memory."""
         self.factory = self.make_factory(max_queued_bytes=1000)
         unfinished = fetch(b"y" * 5000)[:600]
         first, first_transport = self.connect()
@@ -242,7 +242,7 @@ class MutedPoolTests(MutingTestCase):
         self.assertEqual(first_transport.producerState, "producing")
 
     def test_not_stalled_after_it(self) -> None:
-        """One whose turn it is after a long mute is given time to send."""
+        """A connection whose turn comes after a long mute is given time to send."""
         self.factory = self.make_factory(max_queued_bytes=500)
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"over") + fetch(b"y" * 5000)[:600])

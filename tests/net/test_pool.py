@@ -1,4 +1,4 @@
-"""Turns of the memory pool: who may read on when memory for requests is short, and for how long."""
+"""Turns of the memory pool: which connections may read when request memory is short, and for how long."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIMITS = MemoryPoolLimits(max_bytes=1000, min_bytes_s=100.0, max_turn_s=10.0)
 
 
 class Connection:
-    """A holder: a request of so many bytes, of which some came."""
+    """A holder with a request of a given size, received in part."""
 
     def __init__(self, pool: MemoryPool) -> None:
         self.pool = pool
@@ -26,14 +26,14 @@ class Connection:
         return self.receive(came)
 
     def receive(self, count: int) -> Connection:
-        """Some more of it comes."""
+        """Receive some more of the request."""
         self.held_bytes += count
         self.missing_bytes -= count
         self.pool.hold(self, self.held_bytes, self.missing_bytes)
         return self
 
     def end(self) -> None:
-        """The request is complete and served, or the connection gone."""
+        """End the request, as when it is served or its connection is lost."""
         self.held_bytes = self.missing_bytes = 0
         self.pool.hold(self, 0, 0)
 
@@ -43,11 +43,11 @@ class Connection:
         return self.pool.may_read(self)
 
     def reconsider(self) -> None:
-        """Note it."""
+        """Count the call."""
         self.reconsidered += 1
 
     def abort(self, reason: str) -> None:
-        """Close."""
+        """Record the reason for closing."""
         self.reason = reason
         self.end()
 
@@ -62,15 +62,15 @@ class PoolTestCase(SynchronousTestCase):
         self.assertTrue(self.pool.exhausted)
 
     def changed(self) -> None:
-        """Count it."""
+        """Count the call."""
         self.changes += 1
 
     def connection(self) -> Connection:
-        """Another connection."""
+        """Return another connection."""
         return Connection(self.pool)
 
     def wait(self, seconds: int, *trickling: Connection, rate: int = 1) -> None:
-        """Let seconds pass; in each, *trickling* receive *rate* bytes."""
+        """Advance the clock by *seconds*; in each second, *trickling* receive *rate* bytes."""
         for _ in range(seconds):
             for connection in trickling:
                 if not connection.reason:
@@ -80,12 +80,12 @@ class PoolTestCase(SynchronousTestCase):
 
 class OrderTests(PoolTestCase):
     def test_rests_that_fit_are_read_beside_the_first(self) -> None:
-        """Requests whose rests together fit into the limit are read beside the huge one that came first."""
+        """Requests whose remainders together fit into the limit are read beside the huge first one."""
         others = [self.connection().begin(401, 1) for _ in range(3)]
         self.assertEqual([self.huge.reads, *(o.reads for o in others)], [True, True, True, False])
 
     def test_shortest_rest_goes_first(self) -> None:
-        """When a turn ends, the shortest rest is the next, whoever came before it."""
+        """The request with the shortest remainder has the next turn, whatever the order of arrival."""
         reading = self.connection().begin(1001, 1)
         long = self.connection().begin(801, 1)
         short = self.connection().begin(301, 1)
@@ -95,16 +95,16 @@ class OrderTests(PoolTestCase):
         self.assertEqual([long.reconsidered, short.reconsidered], [0, 1])
 
     def test_oldest_is_never_passed_over(self) -> None:
-        """The request that began first has a turn, however much it lacks."""
+        """The request that began first has a turn, however long its remainder is."""
         second = self.connection().begin(10_000, 1)
         self.connection().begin(900, 1)
         self.assertFalse(second.reads)
-        self.huge.held_bytes = 1000  # of requests that wait: the pool stays exhausted
+        self.huge.held_bytes = 1000  # the waiting requests keep the pool exhausted
         self.pool.hold(self.huge, 1000, 0)
         self.assertTrue(second.reads)
 
     def test_next_request_queues_up_again(self) -> None:
-        """A connection that begins another request has had its turn: it may not keep it for ever."""
+        """A connection loses its turn when it begins another request."""
         second = self.connection().begin(10_000, 1)
         self.pool.hold(self.huge, 1000, 0)
         self.assertTrue(second.reads)
@@ -112,13 +112,13 @@ class OrderTests(PoolTestCase):
         self.assertEqual([second.reads, self.huge.reads], [True, False])
 
     def test_larger_rest_is_another_request(self) -> None:
-        """A rest that has grown is that of another request: only its size may have been awaited before."""
+        """A remainder that has grown belongs to another request, whose size alone was awaited before."""
         second = self.connection().begin(10_000, 1)
         self.pool.hold(self.huge, 1004, 9001)
         self.assertEqual([second.reads, self.huge.reads], [True, False])
 
     def test_no_turns_when_memory_is_free(self) -> None:
-        """When memory is free again everybody reads, and no timer is left."""
+        """Every connection reads, and no timer is left, once memory is free again."""
         waiting = self.connection().begin(10_000, 1)
         self.assertFalse(waiting.reads)
         self.huge.end()
@@ -128,7 +128,7 @@ class OrderTests(PoolTestCase):
 
 class ProgressTests(PoolTestCase):
     def test_trickle_is_closed(self) -> None:
-        """A turn below the least rate ends within seconds while another request waits for it."""
+        """A turn below the minimum rate ends within seconds while another request waits for it."""
         waiting = self.connection().begin(10_000, 1)
         self.wait(3, self.huge)
         self.assertEqual(
@@ -137,19 +137,19 @@ class ProgressTests(PoolTestCase):
         self.assertTrue(waiting.reads)
 
     def test_progress_keeps_the_turn(self) -> None:
-        """A request that comes at the least rate is read on."""
+        """A request that arrives at the minimum rate keeps its turn."""
         self.connection().begin(10_000, 1)
         self.wait(9, self.huge, rate=100)
         self.assertEqual(self.huge.reason, "")
 
     def test_turn_has_a_longest_time(self) -> None:
-        """A turn ends after its longest time, whatever its rate."""
+        """A turn ends after its maximum time, whatever its rate."""
         self.connection().begin(10_000, 1)
         self.wait(12, self.huge, rate=200)
         self.assertEqual(self.huge.reason, "it took more than 10 s for a request" + SHORT)
 
     def test_nobody_is_hurried_without_need(self) -> None:
-        """While nobody waits, a slow request is read on; when somebody does, it is closed soon."""
+        """A slow request is read on while no other waits, and closed soon after another does."""
         self.wait(100, self.huge)
         self.assertEqual(self.huge.reason, "")
         self.connection().begin(10_000, 1)
@@ -157,7 +157,7 @@ class ProgressTests(PoolTestCase):
         self.assertNotEqual(self.huge.reason, "")
 
     def test_many_trickles(self) -> None:
-        """Many slow requests at once delay an honest large one by seconds, not by a turn for each."""
+        """Many slow requests at once delay a large one by seconds, not by one turn each."""
         slow = [self.connection().begin(20, 10) for _ in range(90)]
         slow += [self.connection().begin(10_000, 10) for _ in range(10)]
         honest = self.connection().begin(951, 1)

@@ -1,4 +1,4 @@
-"""The clocks of reactors: calls come in time while the wall clock is set back and forward."""
+"""The clocks of reactors: calls run in time while the wall clock is set back and forward."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def twisted_reactor() -> Any:
 
 class MakeMonotonicTests(SynchronousTestCase):
     def test_delayed_calls(self) -> None:
-        """A call comes after its delay, however the wall clock is set meanwhile."""
+        """A call runs after its delay, however the wall clock is set meanwhile."""
         for jump_s in (-HOUR_S, HOUR_S):
             clock, came = JumpingClock(self), list[float]()
             clock.callLater(5, lambda clock=clock, came=came: came.append(clock.world.uptime_s))
@@ -44,7 +44,7 @@ class MakeMonotonicTests(SynchronousTestCase):
         self.assertAlmostEqual(clock.reactor.timeout(), 5)
 
     def test_looping_call(self) -> None:
-        """What is done again and again goes on at its pace."""
+        """A LoopingCall keeps its interval while the wall clock jumps."""
         clock, rounds = JumpingClock(self), list[int]()
         chore = LoopingCall(rounds.append, 1)
         chore.clock = clock.reactor
@@ -57,7 +57,7 @@ class MakeMonotonicTests(SynchronousTestCase):
         chore.stop()
 
     def test_calls_from_before(self) -> None:
-        """Calls that waited before the change come when they are due, and can be moved."""
+        """Calls scheduled before the change run when they are due, and can be rescheduled."""
         clock, came = JumpingClock(self, twisted_reactor), list[str]()
         clock.callLater(5, came.append, "kept")
         moved = clock.callLater(5, came.append, "moved")
@@ -84,7 +84,7 @@ class OwnReactorsTests(SynchronousTestCase):
     """The reactors that kafkatx makes or is given for itself."""
 
     def check(self, reactor: Any, world: World) -> None:
-        """Setting the wall clock does not move the reactor's."""
+        """Assert that setting the wall clock does not move the reactor's clock."""
         before_s = reactor.seconds()
         world.wall_s -= HOUR_S
         self.assertEqual(reactor.seconds(), before_s)
@@ -92,14 +92,14 @@ class OwnReactorsTests(SynchronousTestCase):
         self.assertEqual(reactor.seconds(), before_s + 1)
 
     def test_asyncio(self) -> None:
-        """That of clients for asyncio."""
+        """The reactor of asyncio clients does not follow the wall clock."""
         loop = asyncio.new_event_loop()
         self.addCleanup(loop.close)
         clock = JumpingClock(self, lambda: LoopReactor(loop))
         self.check(clock.reactor, clock.world)
 
     def test_twistd(self) -> None:
-        """That of twistd, from the making of the service on; a daemon's and in the foreground."""
+        """The reactor of twistd does not follow the wall clock once the service is made."""
         from twisted import internet
 
         clock = JumpingClock(self, twisted_reactor)
@@ -113,7 +113,7 @@ class OwnReactorsTests(SynchronousTestCase):
 
 class WallClockTests(SynchronousTestCase):
     def test_interface(self) -> None:
-        """It is an IReactorTime: its seconds are the wall clock's, its calls the reactor's."""
+        """The clock is an IReactorTime with the wall clock's seconds and the reactor's calls."""
         jumping, came = JumpingClock(self), list[str]()
         clock = reactors.WallClock(jumping.reactor)
         self.assertTrue(verifyObject(IReactorTime, clock))

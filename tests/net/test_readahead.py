@@ -1,4 +1,4 @@
-"""Which slices of files are read before they are sent, by whom, and how much of them."""
+"""Read-ahead: the file slices that are read before they are sent, by which worker, and how much of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafkatx.types import FileSlice, SharedFile
 
 
 class CoolFile(SharedFile):
-    """A file that is, or is not, in the page cache."""
+    """A file that may or may not be in the page cache."""
 
     __slots__ = ("asked", "cold", "loaded")
 
@@ -27,18 +27,18 @@ class CoolFile(SharedFile):
         self.loaded: list[tuple[int, int, int]] = []
 
     def is_cached(self, position: int, size: int) -> bool:
-        """As the test says."""
+        """Return the answer that the test chose."""
         self.asked.append((position, size))
         return not self.cold
 
     def load(self, position: int, size: int, ahead: int = 0) -> None:
-        """Note it."""
+        """Record the call."""
         self.loaded.append((position, size, ahead))
 
 
 class ReadAheadTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Workers that wait."""
+        """Make workers that keep their jobs for the test."""
         self.jobs: list[tuple[str, Callable[[], Any], Deferred[Any]]] = []
         self.load = ReadAhead(self.workers)
         self.log_dir = self.mktemp()
@@ -46,7 +46,7 @@ class ReadAheadTests(SynchronousTestCase):
         self.path = os.path.join(self.log_dir, "t-0", "0.log")
 
     def workers(self, name: str) -> Worker:
-        """As Workers says."""
+        """Return a worker that keeps its jobs for the test."""
 
         def run(function: Callable[[], Any]) -> Deferred[Any]:
             done: Deferred[Any] = Deferred()
@@ -56,13 +56,13 @@ class ReadAheadTests(SynchronousTestCase):
         return run
 
     def test_in_memory(self) -> None:
-        """Nothing is done for what is in memory."""
+        """A slice in memory is not read ahead."""
         file = CoolFile(self.path, cold=False)
         self.assertIsNone(self.load(FileSlice(file, 100, 7)))
         self.assertEqual((file.asked, self.jobs), ([(100, 7)], []))
 
     def test_cold(self) -> None:
-        """What is not is read by the worker of its log dir, and the Deferred fires then."""
+        """A slice not in memory is read by the worker of its log dir; then the Deferred fires."""
         file = CoolFile(self.path, cold=True)
         waiting = self.load(FileSlice(file, 100, 7))
         assert waiting is not None
@@ -74,7 +74,7 @@ class ReadAheadTests(SynchronousTestCase):
         self.assertEqual(file.loaded, [(100, 7, 0)])
 
     def test_window(self) -> None:
-        """Of a large slice a window is looked at and waited for; the reading of the next one is begun."""
+        """A window of a large slice is examined and awaited; the read of the next window is begun."""
         file = CoolFile(self.path, cold=True)
         for size, ahead in ((WINDOW_BYTES, 0), (WINDOW_BYTES + 5, 5), (9 * WINDOW_BYTES, WINDOW_BYTES)):
             self.load(FileSlice(file, 3, size))

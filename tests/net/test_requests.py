@@ -12,7 +12,7 @@ from tests.net.fakes import ScriptedRequests
 
 class PeerTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Make two peers that look the same."""
+        """Make two peers with the same address."""
         self.one, self.two = (Peer("192.0.2.1", 5000, "192.0.2.9", 9092) for _ in range(2))
 
     def test_in_log_lines(self) -> None:
@@ -33,14 +33,14 @@ class PeerTests(SynchronousTestCase):
 
 class StagedTests(SynchronousTestCase):
     def test_not_finished(self) -> None:
-        """A staged answer shares its round with others, unless it says otherwise."""
+        """A staged answer shares its round with others by default."""
         self.assertFalse(Staged.alone)
         self.assertRaises(NotImplementedError, Staged().finish, {})
 
 
 class RequestsTests(BrokerTestCase):
     def test_dispatch(self) -> None:
-        """The dispatch, and the scripted one of these tests, are what connections ask."""
+        """The dispatch and the scripted dispatch both provide the interface that connections use."""
         for requests in (self.dispatch, ScriptedRequests()):
             checked: Requests = requests
             self.assertEqual(checked.write_staged(), {})

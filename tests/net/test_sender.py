@@ -1,4 +1,4 @@
-"""Sending through a transport; what needs a real socket stands in tests/integration/test_sending.py."""
+"""Sending through a transport; tests that need a socket are in tests/integration/test_sending.py."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class PlainSenderTests(SynchronousTestCase):
         self.file = SharedFile(path, os.O_RDONLY)
 
     def on_drained(self) -> None:
-        """Count how often the sender says that all is sent."""
+        """Count the calls."""
         self.drained += 1
 
     def test_interface(self) -> None:
-        """The sender is what a transport expects of a pull producer."""
+        """The sender is the pull producer that a transport expects."""
         self.assertTrue(verifyObject(IPullProducer, self.sender))
 
     def test_kind(self) -> None:
-        """Whatever is no TCP socket is sent to through its own write()."""
+        """A transport that is not a TCP socket is written to with its own write()."""
         self.assertIs(type(self.sender), PlainSender)
         self.assertNotIsInstance(self.sender, SocketSender)
 
@@ -56,7 +56,7 @@ class PlainSenderTests(SynchronousTestCase):
         self.assertEqual(self.transport.value(), b"abcd")
 
     def test_file_slices_in_order(self) -> None:
-        """Slices of files are sent where they stand among the chunks of memory, pieces and ends intact."""
+        """File slices are sent in order among the chunks of memory, complete from first to last byte."""
         size = len(self.content)
         self.sender.send(
             [b"head", FileSlice(self.file, 0, size), b"between", FileSlice(self.file, 7, 5), b"end"]
@@ -66,7 +66,7 @@ class PlainSenderTests(SynchronousTestCase):
         )
 
     def test_reads_no_more_than_is_wanted(self) -> None:
-        """A peer that does not read makes at most a piece of a file be read."""
+        """A peer that does not read causes at most one piece of a file to be read."""
         self.transport.block()
         self.sender.send([FileSlice(self.file, 0, len(self.content))])
         self.assertEqual(self.transport.value(), b"")
@@ -74,7 +74,7 @@ class PlainSenderTests(SynchronousTestCase):
         self.assertEqual(len(self.transport.value()), PIECE_BYTES)
 
     def test_busy_until_drained(self) -> None:
-        """The sender is busy while something waits, and says once that nothing does any more."""
+        """The sender is busy while data waits, and reports once that all is sent."""
         self.transport.block()
         self.sender.send([b"a"])
         self.sender.send([b"b"])
@@ -84,7 +84,7 @@ class PlainSenderTests(SynchronousTestCase):
         self.assertIsNone(self.transport.producer)
 
     def test_gone_connection_frees_files(self) -> None:
-        """When the connection goes, what waits lets go of its files."""
+        """A lost connection releases the files of the waiting slices."""
         self.transport.block()
         file = self.file
         del self.file
@@ -96,7 +96,7 @@ class PlainSenderTests(SynchronousTestCase):
         self.assertRaises(OSError, os.fstat, descriptor)
 
     def test_file_shorter_than_its_slice(self) -> None:
-        """Where a file lacks what was promised, the connection is broken off and the log says why."""
+        """A file shorter than its slice aborts the connection, and the log says why."""
         chunks: list[Chunk] = [b"head", FileSlice(self.file, len(self.content) - 5, 6), b"never"]
         with capturedLogs() as events:
             self.sender.send(chunks)
@@ -110,7 +110,7 @@ class PlainSenderTests(SynchronousTestCase):
 
 
 class NarrowSocket:
-    """A socket that takes so many bytes in all, until it is given more room."""
+    """A socket that takes a limited number of bytes in all, until it is given more room."""
 
     def __init__(self) -> None:
         self.room = 0
@@ -118,7 +118,7 @@ class NarrowSocket:
         self.largest = 0
 
     def send(self, data: Any, flags: int) -> int:
-        """Take what there is room for."""
+        """Take as many bytes as there is room for."""
         self.largest = max(self.largest, len(data))
         if not self.room:
             raise BlockingIOError
@@ -129,7 +129,7 @@ class NarrowSocket:
 
 
 class NarrowTransport(PullTransport):
-    """A transport over a NarrowSocket; it asks its producer when the test does."""
+    """A transport over a NarrowSocket; the test asks its producer for data."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -137,11 +137,11 @@ class NarrowTransport(PullTransport):
         self.socket = NarrowSocket()
 
     def getHandle(self) -> NarrowSocket:
-        """The socket."""
+        """Return the socket."""
         return self.socket
 
     def startWriting(self) -> None:
-        """The test asks again anyway."""
+        """Do nothing: the test asks the producer itself."""
 
 
 class SocketSenderTests(SynchronousTestCase):
@@ -165,24 +165,24 @@ class SocketSenderTests(SynchronousTestCase):
         self.sender = SocketSender(connection, lambda: None)
 
     def held_bytes(self) -> int:
-        """How many bytes the sender holds in memory."""
+        """Return the number of bytes that the sender holds in memory."""
         return sum(len(chunk) for chunk in self.sender._queue if not isinstance(chunk, FileSlice))
 
     def test_unsent_slices_stay_in_their_file(self) -> None:
-        """What the socket does not take is not kept in memory, and only what is offered next is read."""
+        """Data that the socket does not take stays in its file, and only the next offer is read."""
         self.sender.send(self.chunks)
         self.assertLess(self.held_bytes(), 1000)
         self.assertLess(self.transport.socket.largest, JOINED_BYTES + COPIED_BYTES)
 
     def test_others_get_their_turn(self) -> None:
-        """A socket that takes everything gets some of a reply at a time, for others to get theirs."""
+        """A socket that takes everything gets a reply in parts, so that other connections get their turn."""
         self.transport.socket.room = len(self.expected)
         self.sender.send(self.chunks)
         self.assertTrue(self.sender.busy)
         self.assertLess(len(self.transport.socket.taken), 10 * JOINED_BYTES + 10 * COPIED_BYTES)
 
     def test_every_cut(self) -> None:
-        """However little the socket takes at a time, every byte arrives once, in order."""
+        """Every byte arrives once and in order, however little the socket takes at a time."""
         for step in (1, 7, COPIED_BYTES, COPIED_BYTES + 6, JOINED_BYTES, 1_000_003):
             self.setUp()
             self.sender.send(list(self.chunks))

@@ -15,7 +15,7 @@ BIG = b"x" * (HELD_BYTES // 2)
 
 class BackPressureTests(ConnectionTestCase):
     def test_peer_that_never_reads_is_closed(self) -> None:
-        """A peer that takes nothing of its reply for connections.max.idle.ms is closed; a slow one is not."""
+        """A peer that reads no reply for connections.max.idle.ms is closed; a slow one is not."""
         self.factory = self.make_factory(max_idle_ms=10_000)
         slow, slow_transport = self.connect()
         never, never_transport = self.connect()
@@ -31,7 +31,7 @@ class BackPressureTests(ConnectionTestCase):
         self.assertEqual((slow_transport.disconnected, never_transport.disconnected), (False, True))
 
     def test_reading_pauses_at_held_bytes(self) -> None:
-        """With more than HELD_BYTES of requests behind one being served, nothing more is read; then it is."""
+        """Reading pauses while more than HELD_BYTES wait behind the request being served, then resumes."""
         parked = self.requests.script[b"parked"] = Deferred[Reply]()
         connection, transport = self.connect()
         connection.dataReceived(fetch(b"parked", BIG))
@@ -44,7 +44,7 @@ class BackPressureTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"parked", BIG, BIG, b"last"])
 
     def test_busy_sender_stops_serving(self) -> None:
-        """While a peer does not take its replies, none of its requests is served."""
+        """No request of a peer is served while it does not read its replies."""
         connection, transport = self.connect()
         transport.block()
         connection.dataReceived(fetch(b"a"))
@@ -55,7 +55,7 @@ class BackPressureTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
 
     def test_reading_resumes_when_the_peer_does(self) -> None:
-        """A peer that pipelines more than HELD_BYTES before it reads is served on when it reads."""
+        """A peer that pipelines more than HELD_BYTES before it reads is served again when it reads."""
         connection, transport = self.connect()
         transport.block()
         connection.dataReceived(fetch(b"a"))
@@ -67,7 +67,7 @@ class BackPressureTests(ConnectionTestCase):
         self.assertEqual(transport.producerState, "producing")
 
     def test_replies_of_one_read_are_bounded(self) -> None:
-        """Small requests with large replies are served only as far as the peer takes the replies."""
+        """Small requests with large replies are served only as far as the peer reads the replies."""
         reply = framed(b"r" * 100_000)
         names = [b"%d" % number for number in range(100)]
         self.requests.script.update(dict.fromkeys(names, reply))
@@ -82,7 +82,7 @@ class BackPressureTests(ConnectionTestCase):
         self.assertEqual(len(transport.replies()), len(names))
 
     def test_violation_behind_a_busy_sender(self) -> None:
-        """A broken frame behind replies that do not drain closes the connection after them."""
+        """A broken frame behind unsent replies closes the connection after them."""
         connection, transport = self.connect()
         transport.block()
         connection.dataReceived(fetch(b"a"))
@@ -95,7 +95,7 @@ class BackPressureTests(ConnectionTestCase):
 
 class SentTests(ConnectionTestCase):
     def setUp(self) -> None:
-        """Make a connection that says when its replies are sent."""
+        """Make a connection that records when its replies are sent."""
         super().setUp()
         self.said: list[str] = []
         self.connection, self.transport = self.connect()
@@ -108,7 +108,7 @@ class SentTests(ConnectionTestCase):
         parked.callback(framed(b"parked"))
 
     def test_said_at_once(self) -> None:
-        """Where the peer takes the reply at once, that is said at once, and only once."""
+        """A reply that the peer reads at once is reported as sent at once, and only once."""
         self.answer_later()
         self.assertEqual(self.said, ["sent"])
         self.connection.dataReceived(fetch(b"next"))
@@ -116,7 +116,7 @@ class SentTests(ConnectionTestCase):
         self.assertEqual(self.said, ["sent"])
 
     def test_said_when_drained(self) -> None:
-        """Where the peer does not read, it is said when it has taken all."""
+        """A reply is reported as sent when a slow peer has read all of it."""
         self.transport.block()
         self.answer_later()
         before = self.connection.peer.rounds()
@@ -126,14 +126,14 @@ class SentTests(ConnectionTestCase):
         self.assertGreater(self.connection.peer.rounds(), before)
 
     def test_said_when_lost(self) -> None:
-        """Where the connection goes first, it is said then."""
+        """A lost connection is reported at once to the callers that wait for the reply to be sent."""
         self.transport.block()
         self.answer_later()
         self.lose(self.connection)
         self.assertEqual(self.said, ["sent"])
 
     def test_abort(self) -> None:
-        """A peer can be closed at once for a reason, which the log tells."""
+        """A peer can be closed at once for a reason, which is logged."""
         with capturedLogs() as events:
             self.connection.peer.abort("it is in the way")
         self.assertTrue(self.transport.disconnected)
@@ -151,18 +151,18 @@ class PoolTests(ConnectionTestCase):
         self.small, self.small_transport = self.connect()
 
     def fill(self) -> None:
-        """Let the first two hold more than the pool has, and lack as much."""
+        """Make the first two hold more than the pool has, with as much still missing."""
         self.first.dataReceived(fetch(b"x" * 2000)[:600])
         self.second.dataReceived(fetch(b"y" * 2000)[:600])
         self.assertTrue(self.factory.pool.exhausted)
 
     def states(self) -> list[str]:
-        """Which of the connections are read from."""
+        """Return the producer states of the three transports."""
         transports = self.first_transport, self.second_transport, self.small_transport
         return [transport.producerState for transport in transports]
 
     def test_the_first_goes_on(self) -> None:
-        """Of those in the middle of a request only the first may go on: its bytes come free only so."""
+        """Only the first of the connections in the middle of a request may read on."""
         self.fill()
         self.assertEqual(self.states(), ["producing", "paused", "producing"])
         self.first.dataReceived(fetch(b"x" * 2000)[600:])
@@ -171,7 +171,7 @@ class PoolTests(ConnectionTestCase):
         self.assertEqual(self.states(), ["producing", "producing", "producing"])
 
     def test_turn_passes_on(self) -> None:
-        """When the first has finished and the pool is still exhausted, it is the next one's turn."""
+        """The next connection has its turn when the first has finished and the pool is still exhausted."""
         self.fill()
         third, third_transport = self.connect()
         third.dataReceived(fetch(b"z" * 4000)[:1000])
@@ -190,14 +190,14 @@ class PoolTests(ConnectionTestCase):
         self.assertEqual(self.states(), ["paused", "producing", "producing"])
 
     def test_small_requests_are_served(self) -> None:
-        """Requests that come whole are served while the pool is exhausted: they cost nothing for long."""
+        """Requests that arrive whole are served while the pool is exhausted."""
         self.fill()
         self.small.dataReceived(fetch(b"a"))
         self.assertEqual(self.small_transport.replies(), [b"a"])
         self.assertEqual(self.small_transport.producerState, "producing")
 
     def test_new_holder_waits(self) -> None:
-        """One that begins a request while the pool is exhausted is read no further than that."""
+        """A connection that begins a request while the pool is exhausted is read no further."""
         self.fill()
         self.small.dataReceived(fetch(b"b" * 5000)[:3])
         self.assertEqual(self.small_transport.producerState, "producing")  # its size is not known yet
@@ -205,7 +205,7 @@ class PoolTests(ConnectionTestCase):
         self.assertEqual(self.small_transport.producerState, "paused")
 
     def test_stalled_is_closed(self) -> None:
-        """The one whose turn it is may not make the others wait by sending nothing; one line says so."""
+        """A connection that sends nothing in its turn is closed with one log line."""
         self.fill()
         with capturedLogs() as events:
             for _ in range(3):
@@ -218,7 +218,7 @@ class PoolTests(ConnectionTestCase):
         self.assertEqual(self.second_transport.producerState, "producing")
 
     def test_slow_is_not_stalled(self) -> None:
-        """A connection that comes on keeps its turn, and without others' need none is hurried."""
+        """A connection that keeps sending keeps its turn, and is not hurried unless others wait."""
         self.fill()
         self.clock.advance(CHECK_S)
         self.first.dataReceived(fetch(b"x" * 2000)[600:])
@@ -228,7 +228,7 @@ class PoolTests(ConnectionTestCase):
         self.assertEqual(disconnected, (False, False))
 
     def test_waiting_requests_count(self) -> None:
-        """Requests that wait behind one that is being served are held too; they come free when it ends."""
+        """Requests that wait behind one being served count as held; they are released when it ends."""
         parked = self.requests.script[b"parked"] = Deferred[Reply]()
         self.small.dataReceived(fetch(b"parked", b"x" * 1000))
         self.assertTrue(self.factory.pool.exhausted)
@@ -237,14 +237,14 @@ class PoolTests(ConnectionTestCase):
         self.assertFalse(self.factory.pool.exhausted)
 
     def test_lost_connection_frees_its_share(self) -> None:
-        """What a connection held comes free when it goes, and those that waited for it read again."""
+        """A lost connection releases its memory, and those that waited for it read again."""
         self.fill()
         self.lose(self.first)
         self.assertFalse(self.factory.pool.exhausted)
         self.assertEqual(self.second_transport.producerState, "producing")
 
     def test_violation_frees_its_share(self) -> None:
-        """What was held for a connection that is closed for a violation comes free."""
+        """A connection closed for a violation releases its memory."""
         parked = self.requests.script[b"parked"] = Deferred[Reply]()
         self.small.dataReceived(fetch(b"parked", b"x" * 1000))
         self.small.dataReceived(b"\xff\xff\xff\xff")
@@ -256,7 +256,7 @@ class PoolTests(ConnectionTestCase):
 
 class ConnectionCountTests(ConnectionTestCase):
     def refused(self, limit: str, hosts: list[str]) -> list[bool]:
-        """Which of the hosts, one after the other, are refused with a limit of 2."""
+        """Return for each of the hosts, in turn, whether a limit of 2 refuses it."""
         factory = self.make_factory(**{limit: 2})
         made = []
         for host in hosts:
@@ -270,12 +270,12 @@ class ConnectionCountTests(ConnectionTestCase):
         return made
 
     def test_max_connections(self) -> None:
-        """max.connections counts all peers together."""
+        """The setting max.connections counts all peers together."""
         hosts = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
         self.assertEqual(self.refused("max_connections", hosts), [False, False, True])
 
     def test_max_connections_per_ip(self) -> None:
-        """max.connections.per.ip counts each address by itself."""
+        """The setting max.connections.per.ip counts each address by itself."""
         hosts = ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"]
         self.assertEqual(self.refused("max_connections_per_ip", hosts), [False, False, True, False])
 
@@ -289,7 +289,7 @@ class ConnectionCountTests(ConnectionTestCase):
         )
 
     def test_gone_connections_do_not_count(self) -> None:
-        """A place comes free when a connection ends."""
+        """A connection that ends no longer counts against the limit."""
         self.refused("max_connections_per_ip", ["192.0.2.1"] * 2)
         self.lose(self.last)
         self.connect(self.last_factory)
@@ -300,7 +300,7 @@ class ChainTests(ConnectionTestCase):
     CONNECTIONS = 500
 
     def test_no_recursion(self) -> None:
-        """500 connections, each woken by the write of the one before, do not use up the stack."""
+        """A chain of 500 connections, each woken by the write before it, does not exhaust the stack."""
         made = []
         for number in range(self.CONNECTIONS):
             name = b"parked %d" % number
@@ -327,7 +327,7 @@ class ChainTests(ConnectionTestCase):
 
 class SetUpTests(ConnectionTestCase):
     def test_large_reads(self) -> None:
-        """Where the transport lets it be set, a read takes enough for small requests to share a write."""
+        """A read takes enough bytes for small requests to share a write, if its size can be set."""
 
         class Socket(PullTransport):
             bufferSize = 1

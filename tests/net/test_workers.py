@@ -1,4 +1,4 @@
-"""Worker threads: which thread, in which order, and that they end."""
+"""Worker threads: their names, the order of their calls, and their end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafkatx.net.workers import ThreadWorkers
 
 
 class ThreadWorkersTests(TestCase):
-    """These need the reactor: results come back to its thread."""
+    """Tests that need the reactor, since results return to its thread."""
 
     timeout = 10
 
@@ -24,12 +24,12 @@ class ThreadWorkersTests(TestCase):
         self.addCleanup(self.workers.stop)
 
     async def test_result(self) -> None:
-        """The function runs in a thread of its own, its result comes back to the reactor's."""
+        """The function runs in a thread of its own, and its result returns to the reactor's thread."""
         ran_in = await self.workers("a")(threading.get_ident)
         self.assertNotEqual(ran_in, threading.get_ident())
 
     async def test_failure(self) -> None:
-        """What the function raises is what the Deferred fails with."""
+        """The Deferred fails with the exception that the function raises."""
 
         def fails() -> None:
             raise OSError("disk")
@@ -38,7 +38,7 @@ class ThreadWorkersTests(TestCase):
             await self.workers("a")(fails)
 
     async def test_one_at_a_time_in_order(self) -> None:
-        """Calls of one name run one after the other, as they were given, however they were got."""
+        """Calls of one name run one after the other, in order, however the worker was obtained."""
         order: list[int] = []
         release = threading.Event()
         first: Deferred[Any] = self.workers("a")(lambda: release.wait(5))
@@ -49,7 +49,7 @@ class ThreadWorkersTests(TestCase):
         self.assertEqual(order, list(range(20)))
 
     async def test_names_do_not_wait_for_each_other(self) -> None:
-        """A worker that is busy holds up no worker of another name."""
+        """A busy worker does not delay a worker of another name."""
         release = threading.Event()
         busy: Deferred[Any] = self.workers("a")(lambda: release.wait(5))
         self.assertEqual(await self.workers("b")(lambda: 42), 42)
@@ -57,7 +57,7 @@ class ThreadWorkersTests(TestCase):
         self.assertTrue(await busy)
 
     async def test_stop_ends_the_threads(self) -> None:
-        """After stop() no thread is left, and what was given before has been done."""
+        """No thread is left after stop(), and earlier calls have been completed."""
         before = threading.active_count()
         done: list[int] = []
         self.workers("a")(lambda: done.append(1))

@@ -23,8 +23,8 @@ PARTITIONS = 7
 STEPS = [(PARTITIONS, 2), (PARTITIONS, 4), (PARTITIONS + 3, 4)]
 """Partitions and configs of a topic: created, altered, grown."""
 
-# Creates and deletes topics until it is killed; prints what was done after it was done, before the next
-# begins. Before the SQL statement whose number is the third argument, if it is not 0, it kills itself.
+# Creates and deletes topics until it is killed; prints each change after it is made and before the next
+# begins. It kills itself before the SQL statement whose number is the third argument, unless that is 0.
 _CHILD = """
 import os, signal, sys
 from kafkatx.coordination.database import ClusterDatabase
@@ -58,7 +58,7 @@ while True:
 
 
 def topic(name: str) -> Topic:
-    """A topic of 7 partitions with 2 configs."""
+    """Return a topic of 7 partitions with 2 configs."""
     led = PartitionState(3, 0, (3,), (3,))
     configs = {"retention.ms": "5", "cleanup.policy": "delete"}
     return Topic(name, uuid.uuid4(), (led,) * PARTITIONS, configs)
@@ -68,7 +68,7 @@ class DatabaseTests(SynchronousTestCase):
     """One file, used by one process."""
 
     def setUp(self) -> None:
-        """Name a file in a directory that is not there yet."""
+        """Name a file in a directory that does not exist yet."""
         self.path = os.path.join(self.mktemp(), "cluster.sqlite3")
 
     def open(self) -> ClusterDatabase:
@@ -78,7 +78,7 @@ class DatabaseTests(SynchronousTestCase):
         return database
 
     def test_round_trip(self) -> None:
-        """What is written is read as it was, partitions in their order also from the tenth on."""
+        """A topic is read as it was written, with 10 or more partitions in their order."""
         many = Topic(
             "many",
             uuid.uuid4(),
@@ -101,7 +101,7 @@ class DatabaseTests(SynchronousTestCase):
         self.assertEqual(database._db.execute("PRAGMA synchronous").fetchone(), (2,))
 
     def test_locked(self) -> None:
-        """A file that is open is refused, also when it needs no migration; after close() it is not."""
+        """An open file is refused, even if it needs no migration; after close() it is not."""
         first = self.open()
         self.assertIn("in use by another broker", str(self.assertRaises(SettingError, self.open)))
         first.close()
@@ -119,7 +119,7 @@ class DatabaseTests(SynchronousTestCase):
         self.assertIn("written by a newer kafkatx", str(self.assertRaises(SettingError, self.open)))
 
     def test_first_version(self) -> None:
-        """A file of the first version is brought up to date, with all that it holds."""
+        """A file of the first version is migrated, with all its data."""
         made = topic("clicks")
         os.mkdir(os.path.dirname(self.path))
         with sqlite3.connect(self.path) as old:
@@ -137,7 +137,7 @@ class DatabaseTests(SynchronousTestCase):
         self.assertEqual(loaded.broker_configs, {"3": {"log.roll.ms": "1"}})
 
     def test_not_a_database(self) -> None:
-        """A file of something else is refused by name."""
+        """A file that is not a database is refused by name."""
         os.mkdir(os.path.dirname(self.path))
         with open(self.path, "wb") as file:
             file.write(b"not a database at all" * 100)
@@ -145,7 +145,7 @@ class DatabaseTests(SynchronousTestCase):
         self.assertIn(self.path, message)
 
     def test_full_disk(self) -> None:
-        """Where a topic does not fit, the error is KAFKA_STORAGE_ERROR and nothing of it stays."""
+        """A topic that does not fit on the disk fails with KAFKA_STORAGE_ERROR and leaves no rows."""
         database = self.open()
         database.register(3, "cluster")
         (pages,) = database._db.execute("PRAGMA page_count").fetchone()
@@ -159,7 +159,7 @@ class DatabaseTests(SynchronousTestCase):
         database.create_topic(big)
 
     def test_deleting_takes_all(self) -> None:
-        """With a topic its partitions and configs go."""
+        """Deleting a topic deletes its partitions and configs."""
         database = ClusterDatabase(IN_MEMORY)
         self.addCleanup(database.close)
         database.create_topic(topic("clicks"))
@@ -169,20 +169,20 @@ class DatabaseTests(SynchronousTestCase):
 
 
 class KilledTests(SynchronousTestCase):
-    """kill -9 at random moments."""
+    """Processes killed with kill -9 at random moments."""
 
     def test_between_statements(self) -> None:
-        """Killed before any SQL statement: what was reported is there, and no topic is there by half."""
+        """A process killed before any SQL statement keeps reported changes, and no topic is incomplete."""
         chance = random.Random(1)
         self.check([(10**6, chance.randrange(1, 1000)) for _ in range(8)], 15)
 
     def test_at_any_time(self) -> None:
-        """Killed from outside: what was reported is there, and no topic is there by half."""
+        """A process killed from outside keeps the reported changes, and no topic is incomplete."""
         chance = random.Random(2)
         self.check([(chance.randrange(1, 60), 0) for _ in range(5)], 20)
 
     def check(self, kills: list[tuple[int, int]], at_least: int) -> None:
-        """Run a child, kill it, and look at what it left, again and again.
+        """Run and kill a child repeatedly, and check the database after each run.
 
         :param kills: for each run the number of reports to wait for before killing it, and the number of
             the SQL statement before which it kills itself (0: it does not).
@@ -209,7 +209,7 @@ class KilledTests(SynchronousTestCase):
                 self.assertIn((len(found.partitions), len(found.configs)), STEPS)
                 if name in whole:
                     self.assertEqual((len(found.partitions), len(found.configs)), STEPS[-1])
-                # one that was being created, or deleted, may be there or not
+                # a topic that was being created or deleted may be present or absent
                 if name in there:
                     self.assertEqual(str(found.topic_id), there[name])
                 else:
@@ -240,7 +240,7 @@ class KilledTests(SynchronousTestCase):
         return [(done, name, topic_id) for done, name, topic_id in whole]
 
     def look(self, path: str) -> tuple[dict[str, Topic], range]:
-        """The topics of a database, and the next producer id."""
+        """Return the topics of a database, and the next producer id."""
         database = ClusterDatabase(path)
         try:
             return dict(database.register(3, "cluster").topics), database.allocate_producer_ids(1)

@@ -1,4 +1,4 @@
-"""The embedded coordinator: the contract on disk and in memory, and what is its own."""
+"""The embedded coordinator: the contract on disk and in memory, and its own behaviour."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kafkatx.types import BrokerNode, ClusterState
 
 
 def at_once(name: str) -> Worker:
-    """A worker without a thread."""
+    """Return a worker without a thread."""
     return execute
 
 
@@ -32,7 +32,7 @@ class EmbeddedOnDiskTests(DurableCoordinatorContract, SynchronousTestCase):
         self.config = BrokerConfig.load(None, {"log.dirs": self.mktemp()})
 
     def make_coordinator(self) -> EmbeddedCoordinator:
-        """A coordinator without threads."""
+        """Return a coordinator without threads."""
         return EmbeddedCoordinator(self.config, at_once)
 
 
@@ -45,17 +45,17 @@ class EmbeddedInMemoryTests(CoordinatorContract, SynchronousTestCase):
         self.config = BrokerConfig.load(None, {"log.dirs": self.directory})
 
     def make_coordinator(self) -> EmbeddedCoordinator:
-        """A coordinator without threads."""
+        """Return a coordinator without threads."""
         return EmbeddedCoordinator(self.config, at_once, durable=False)
 
     def test_nothing_on_disk(self) -> None:
-        """In memory, not even the log directory is made."""
+        """A coordinator in memory does not even create the log directory."""
         self.result(self.started().create_topic("clicks", [[3]], {}))
         self.assertFalse(os.path.exists(self.directory))
 
 
 class EmbeddedTests(SynchronousTestCase):
-    """What only this coordinator does."""
+    """Behaviour that only the embedded coordinator has."""
 
     def setUp(self) -> None:
         """Name a directory for all coordinators of the test."""
@@ -68,17 +68,17 @@ class EmbeddedTests(SynchronousTestCase):
         self.addCleanup(lambda: self.successResultOf(coordinator.stop()))
 
     def refused(self, deferred: Deferred[Any]) -> str:
-        """The message of the SettingError that a Deferred failed with."""
+        """Return the message of the SettingError that a Deferred failed with."""
         return str(self.failureResultOf(deferred, SettingError).value)
 
     def test_file_in_the_first_log_dir(self) -> None:
-        """The state is one file in the first of log.dirs, which is made; the others are not touched."""
+        """The state is one file in the first of log.dirs, which is created; the others are not touched."""
         self.start(EmbeddedCoordinator(self.config, at_once))
         self.assertTrue(os.path.isfile(os.path.join(self.directory, FILE_NAME)))
         self.assertFalse(os.path.exists("elsewhere"))
 
     def test_other_brokers_data(self) -> None:
-        """Data of another broker.id is refused with both ids named, and the file is let go."""
+        """Data of another broker.id is refused with both ids named, and the file is closed."""
         first = EmbeddedCoordinator(self.config, at_once)
         self.successResultOf(first.start(NODE))
         self.successResultOf(first.stop())
@@ -101,7 +101,7 @@ class EmbeddedTests(SynchronousTestCase):
         self.assertIn(f"log.dirs={self.directory}: ", message)
 
     def test_listener_that_fails(self) -> None:
-        """A listener that raises is logged; the change stands and the other listeners hear of it."""
+        """An exception of a listener is logged; the change stands and the other listeners are called."""
         coordinator = EmbeddedCoordinator(self.config, at_once)
         self.start(coordinator)
         heard = []
@@ -112,7 +112,7 @@ class EmbeddedTests(SynchronousTestCase):
         self.assertEqual(heard, [coordinator.state])
 
     def test_worker_is_where_it_happens(self) -> None:
-        """Nothing touches the disk, and no state changes, before the worker has run."""
+        """The disk and the state are unchanged before the worker has run."""
         queue = LaterWorker()
         coordinator = EmbeddedCoordinator(self.config, lambda name: queue)
         started = coordinator.start(NODE)
@@ -126,7 +126,7 @@ class EmbeddedTests(SynchronousTestCase):
         queue.run()
 
     def test_changes_that_wait(self) -> None:
-        """Changes that wait while another is made are synced together, and shown in order."""
+        """Changes that wait while another is made are synced together, and published in order."""
         queue = LaterWorker()
         coordinator = EmbeddedCoordinator(self.config, lambda name: queue)
         self.addCleanup(queue.run)
@@ -164,7 +164,7 @@ class EmbeddedTests(SynchronousTestCase):
         queue.run()
 
     def test_before_the_start(self) -> None:
-        """A change before the start fails as the bug that it is."""
+        """A change before the start fails as a bug."""
         self.failureResultOf(EmbeddedCoordinator(self.config, at_once).delete_topic("x"), RuntimeError)
 
     def test_start_twice(self) -> None:
@@ -176,7 +176,7 @@ class EmbeddedTests(SynchronousTestCase):
         self.assertIs(coordinator.state, state)
 
     def test_ids_do_not_look_like_options(self) -> None:
-        """UUIDs whose text begins with '-' are passed over, for the cluster and for topics."""
+        """Cluster and topic ids whose text begins with '-' are skipped."""
         bad, good, topic = uuid.UUID(int=0xF8 << 120), uuid.UUID(int=1 << 120), uuid.UUID(int=2 << 120)
         ids = iter([bad, good, bad, bad, topic])
         coordinator = EmbeddedCoordinator(self.config, at_once, new_uuid=lambda: next(ids))
@@ -187,12 +187,12 @@ class EmbeddedTests(SynchronousTestCase):
 
 
 def fail(old: ClusterState, new: ClusterState) -> None:
-    """A listener with a bug."""
+    """Fail, as a listener with a bug does."""
     raise ZeroDivisionError
 
 
 class LaterWorker:
-    """A worker that works when it is told to."""
+    """A worker that runs its calls when the test says so."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Callable[[], Any], Deferred[Any]]] = []
@@ -204,11 +204,11 @@ class LaterWorker:
         return done
 
     def run(self) -> None:
-        """Do all that waits."""
+        """Run all waiting calls."""
         while self._waiting:
             self.run_one()
 
     def run_one(self) -> None:
-        """Do what waits first."""
+        """Run the first waiting call."""
         work, done = self._waiting.pop(0)
         execute(work).addCallbacks(done.callback, done.errback)

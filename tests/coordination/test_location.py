@@ -35,7 +35,7 @@ class FindFileTests(SynchronousTestCase):
         self.assertEqual(find_file(self.dirs, False), os.path.join(self.dirs[0], FILE_NAME))
 
     def test_in_any(self) -> None:
-        """An existing database is found in any of log.dirs, also if a dir is named twice."""
+        """An existing database is found in any of log.dirs, even if a dir is named twice."""
         path = os.path.realpath(self.write(1, FILE_NAME))
         for dirs in (self.dirs, self.dirs[::-1], [*self.dirs, *self.dirs]):
             self.assertEqual(os.path.realpath(find_file(dirs, False)), path)
@@ -49,7 +49,7 @@ class FindFileTests(SynchronousTestCase):
             self.assertIn(os.path.join(os.path.basename(path), FILE_NAME), message)
 
     def test_partition_without_database(self) -> None:
-        """A partition's directory without a database is refused, and named."""
+        """A partition directory without a database is refused, and named."""
         self.write(1, "clicks-0/00000000000000000000.log")
         self.assertIn("clicks-0 is a partition's directory", self.refused())
 
@@ -65,12 +65,12 @@ class FindFileTests(SynchronousTestCase):
         self.assertIn("in none of them or is empty", self.refused())
 
     def test_anew(self) -> None:
-        """With kafkatx.start.anew a database may be created beside data of another cluster."""
+        """A database may be created beside data of another cluster with kafkatx.start.anew."""
         self.write(1, "clicks-0/00000000000000000000.log")
         self.assertEqual(find_file(self.dirs, True), os.path.join(self.dirs[0], FILE_NAME))
 
     def test_other_files(self) -> None:
-        """Files that have nothing to do with a cluster do not matter; neither do missing dirs."""
+        """Unrelated files and missing dirs are ignored."""
         self.write(0, "lost+found/x")
         self.write(0, META_PROPERTIES, b"version=1\n")
         dirs = [*self.dirs, os.path.join(self.dirs[0], "missing")]
@@ -79,7 +79,7 @@ class FindFileTests(SynchronousTestCase):
 
 class FilesTests(SynchronousTestCase):
     def test_make(self) -> None:
-        """The file is created once, with its directory, and readable by its owner only."""
+        """The file is created once, with its directory, and only its owner may read it."""
         path = os.path.join(self.mktemp(), "below", FILE_NAME)
         self.assertTrue(make_file(path))
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
@@ -88,7 +88,7 @@ class FilesTests(SynchronousTestCase):
         self.assertFalse(make_file(path))
 
     def test_put_aside(self) -> None:
-        """A damaged database is renamed with the files beside it, each time to another name."""
+        """A damaged database is renamed together with the files beside it, each time to a new name."""
         directory = self.mktemp()
         path = os.path.join(directory, FILE_NAME)
         asides = set()

@@ -27,13 +27,13 @@ class RowsTests(SynchronousTestCase):
         return dict(self.db.execute("SELECT directory_id, path FROM log_dirs"))
 
     def test_known_topic(self) -> None:
-        """A topic that exists passes; an unknown one is refused by name."""
+        """A topic that exists is accepted; an unknown one is refused by name."""
         check_topic(self.db, "t")
         error = self.assertRaises(RequestError, check_topic, self.db, "u")
         self.assertEqual((error.code, str(error)), (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(unknown("u"))))
 
     def test_insert_partitions(self) -> None:
-        """Partitions are numbered from the first on, and not in a log dir yet."""
+        """New partitions are numbered from the first on, and are not in a log dir yet."""
         state = PartitionState(leader=2, leader_epoch=3, replicas=(2, 1), isr=(2,))
         insert_partitions(self.db, "t", [state, state], 5)
         self.assertEqual(
@@ -42,7 +42,7 @@ class RowsTests(SynchronousTestCase):
         )
 
     def test_replace_log_dirs(self) -> None:
-        """Log dirs without partitions are dropped; those with some stay; paths are the latest."""
+        """Log dirs without partitions are dropped, those with partitions stay, with updated paths."""
         replace_log_dirs(self.db, {"used": "/a", "unused": "/b"})
         insert_partitions(self.db, "t", [PartitionState(0, 0, (0,), (0,))], 0)
         self.db.execute("UPDATE partitions SET directory_id = 'used'")
@@ -52,6 +52,6 @@ class RowsTests(SynchronousTestCase):
         self.assertEqual(self.log_dirs(), {"used": "/moved", "new": "/c"})
 
     def test_numbers(self) -> None:
-        """Lists of broker ids are read as they were written; an empty list as well."""
+        """Lists of broker ids are read as they were written, empty ones included."""
         for numbers in ((), (1,), (3, 1, 2)):
             self.assertEqual(ids(text(numbers)), numbers)

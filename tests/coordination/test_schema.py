@@ -36,11 +36,11 @@ class MigrationsTests(SynchronousTestCase):
         return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
     def test_released_scripts(self) -> None:
-        """Scripts that were released are as they were: databases of each version exist."""
+        """Released scripts are unchanged, since databases of each version exist."""
         self.assertEqual(tuple(map(digest, MIGRATIONS[: len(RELEASED)])), RELEASED)
 
     def test_every_version(self) -> None:
-        """From every version the other scripts lead to the same tables."""
+        """The remaining scripts lead from every version to the same tables."""
         found = []
         for version in range(len(MIGRATIONS) + 1):
             db = sqlite3.connect(":memory:", isolation_level=None)
@@ -52,7 +52,7 @@ class MigrationsTests(SynchronousTestCase):
         self.assertIn("seal", found[0])
 
     def test_old_partitions(self) -> None:
-        """Partitions from before log dirs were recorded count as made, in an unknown dir."""
+        """Partitions from before log dirs were recorded count as created, in an unknown dir."""
         db = sqlite3.connect(":memory:", isolation_level=None)
         self.addCleanup(db.close)
         self.migrate(db, 0, len(MIGRATIONS) - 1)

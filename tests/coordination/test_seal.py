@@ -1,4 +1,4 @@
-"""The seal of the coordinator's database: every damage is noticed, and no sound file is called damaged."""
+"""The seal of the coordinator's database: all damage is detected, and no sound file is called damaged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLIPS = 150
 
 
 def failing(old: Mapping[str, str]) -> NoReturn:
-    """A change with a bug."""
+    """Fail, as a change with a bug does."""
     raise ZeroDivisionError
 
 
@@ -46,24 +46,24 @@ class SealTests(SynchronousTestCase):
         self.addCleanup(lambda: self.database.close())
 
     def reopened(self) -> ClusterDatabase:
-        """The database, closed and opened again."""
+        """Close the database and return it opened again."""
         self.database.close()
         self.database = ClusterDatabase(self.path)
         return self.database
 
     def refused(self) -> str:
-        """What is said of the database when it is opened."""
+        """Return the reason why the database is refused when it is opened."""
         return str(self.assertRaises(DatabaseDamaged, ClusterDatabase, self.path, 0))
 
     def test_sound(self) -> None:
-        """What was changed in all ways is sound when it is opened again, and opening changes nothing."""
+        """A database changed in every way is sound when it is opened again, and opening changes nothing."""
         generation = self.database.generation
         first = self.reopened().register(3, "cluster")
         self.assertEqual(self.database.generation, generation)
         self.assertEqual(self.reopened().register(3, "cluster"), first)
 
     def test_rises(self) -> None:
-        """The generation rises with each change, by one, and not where nothing was changed."""
+        """The generation rises by one with each change, and not if nothing was changed."""
         before = self.database.generation
         self.database.delete_topic("t5")
         self.assertRaises(RequestError, self.database.delete_topic, "t5")
@@ -85,7 +85,7 @@ class SealTests(SynchronousTestCase):
                 self.assertEqual(os.path.getsize(os.path.join(os.path.dirname(self.path), name)), 0, name)
 
     def test_any_flipped_bit(self) -> None:
-        """One bit flipped anywhere: the database is refused, or has everything that was written."""
+        """A file with any one bit flipped is refused, or has everything that was written."""
         expected = self.database.register(3, "cluster")
         self.database.close()
         with open(self.path, "rb") as file:
@@ -108,7 +108,7 @@ class SealTests(SynchronousTestCase):
         self.assertGreater(noticed, FLIPS // 10)
 
     def test_lost_row(self) -> None:
-        """Rows that are missing in any table are noticed, though SQLite is content."""
+        """Missing rows are detected in any table, though SQLite accepts the file."""
         for table in SEALED:
             self.reopened().close()
             kept = self.path + ".kept"
@@ -120,7 +120,7 @@ class SealTests(SynchronousTestCase):
             shutil.move(kept, self.path)
 
     def test_cut(self) -> None:
-        """A file that lost its end is refused."""
+        """A truncated file is refused."""
         self.database.close()
         for size in (512, 4096, 8192, os.path.getsize(self.path) - 4096):
             kept = self.path + ".kept"
@@ -130,7 +130,7 @@ class SealTests(SynchronousTestCase):
             shutil.move(kept, self.path)
 
     def test_together(self) -> None:
-        """Changes made together are one change of the file; one that is refused takes only itself."""
+        """Changes made together are one change of the file; a refused one does not affect the others."""
         before = self.database.generation
         made = topic("both")
         done = self.database.together(
@@ -148,7 +148,7 @@ class SealTests(SynchronousTestCase):
         self.assertEqual((topics["both"], "t2" in topics), (made, False))
 
     def test_together_on_a_full_disk(self) -> None:
-        """What does not fit fails alone; what was made together with it is there, or was refused, too."""
+        """A change that does not fit on the disk fails; the others of its batch are stored or refused."""
         (pages,) = self.database._db.execute("PRAGMA page_count").fetchone()
         self.database._db.execute(f"PRAGMA max_page_count={pages}")
         led = self.made[0].partitions[:1]
@@ -164,7 +164,7 @@ class SealTests(SynchronousTestCase):
         self.assertEqual(("t2" in topics, "big" in topics), (first is not None, False))
 
     def test_failed_change(self) -> None:
-        """After a change that was rolled back the seal is that of what is there."""
+        """The seal matches the contents after a change is rolled back."""
         self.assertRaises(ZeroDivisionError, self.database.alter_topic_configs, "t1", failing)
         big = topic("big")
         (pages,) = self.database._db.execute("PRAGMA page_count").fetchone()
@@ -181,7 +181,7 @@ class SealTests(SynchronousTestCase):
         self.reopened()
 
     def test_migrated(self) -> None:
-        """A file without a seal gets one, and its partitions count as made, nobody knows where."""
+        """A file without a seal gets one, and its partitions count as created in an unknown log dir."""
         self.database.close()
         os.unlink(self.path)
         made = self.made[1]
@@ -201,7 +201,7 @@ class SealTests(SynchronousTestCase):
     # --- the record of log dirs
 
     def test_record(self) -> None:
-        """Places and deletions are on record until they are changed; log dirs that hold nothing go."""
+        """Places and deletions stay recorded until they are changed; unused log dirs are removed."""
         gone, other = self.made[0].topic_id, uuid.uuid4()
         self.assertEqual(self.database.register(3, "x").recorded.deleted, {gone})
         placed = [Placement(self.made[1].topic_id, 0, "y"), Placement(self.made[3].topic_id, 2, None)]
@@ -213,7 +213,7 @@ class SealTests(SynchronousTestCase):
         self.assertEqual(self.reopened().register(3, "x").recorded.log_dirs, {"y": "/y", "z": "/elsewhere"})
 
     def test_only_its_owner(self) -> None:
-        """Nobody but the owner may read the file, whatever the umask."""
+        """Only the owner may read the file, whatever the umask."""
         self.addCleanup(os.umask, os.umask(0))
         path = os.path.join(self.mktemp(), "dir", "cluster.sqlite3")
         other = ClusterDatabase(path)

@@ -1,4 +1,4 @@
-"""AlterClientQuotas: quotas are checked, kept, and refused with the right error."""
+"""AlterClientQuotas: quotas are checked, stored, and refused with the right error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REMOVE = None
 
 
 def entry(*entity: tuple[str, str | None], **ops: float | None) -> EntryData:
-    """The changes of one entity; None removes."""
+    """Return the change of one entity; None removes a quota."""
     return EntryData(
         [EntityData(kind, name) for kind, name in entity],
         [OpData(key, 0.0 if value is None else value, value is None) for key, value in ops.items()],
@@ -32,7 +32,7 @@ def entry(*entity: tuple[str, str | None], **ops: float | None) -> EntryData:
 
 class QuotasTestCase(BrokerTestCase):
     def alter(self, *entries: EntryData, version: int = 1, validate_only: bool = False) -> Any:
-        """What became of the entries."""
+        """Return the results of the entries."""
         return self.ask(ALTER, version, AlterClientQuotasRequest(list(entries), validate_only)).entries
 
     def change(self, *entity: tuple[str, str | None], **ops: float | None) -> None:
@@ -42,12 +42,12 @@ class QuotasTestCase(BrokerTestCase):
     def describe(
         self, *components: tuple[str, int, str | None], strict: bool = False, version: int = 1
     ) -> Any:
-        """The response to a filter."""
+        """Return the response to a filter."""
         asked = [ComponentData(*component) for component in components]
         return self.ask(DESCRIBE, version, DescribeClientQuotasRequest(asked, strict))
 
     def shown(self, *components: tuple[str, int, str | None], strict: bool = False) -> list[Any]:
-        """The entities that a filter lets through, with their quotas."""
+        """Return the entities that a filter selects, with their quotas."""
         response = self.describe(*components, strict=strict)
         self.assertEqual((response.error_code, response.error_message), (0, None))
         return [
@@ -58,7 +58,7 @@ class QuotasTestCase(BrokerTestCase):
 
 class AlterTests(QuotasTestCase):
     def test_set_change_remove(self) -> None:
-        """Quotas are set, changed and removed one by one, in both versions; the answer names the entity."""
+        """Quotas are set, changed and removed one by one in both versions; the answer names the entity."""
         for version in (0, 1):
             self.change((CLIENT_ID, "c"), producer_byte_rate=1000.0, request_percentage=0.5)
             (result,) = self.alter(
@@ -71,7 +71,7 @@ class AlterTests(QuotasTestCase):
             self.assertEqual(self.shown(), [])
 
     def test_every_kind(self) -> None:
-        """Every combination of types has its quotas, with names and as the default; their order is one."""
+        """Every combination of types has its quotas, for names and the default, in one order."""
         of_client = {
             "producer_byte_rate": 1.0,
             "consumer_byte_rate": 2.0,
@@ -97,7 +97,7 @@ class AlterTests(QuotasTestCase):
         self.assertEqual(len(self.shown()), 11)
 
     def test_refused_values(self) -> None:
-        """A quota that there is not for the entity, and a value that cannot be one, are INVALID_REQUEST."""
+        """A quota unknown for the entity, and an invalid value, are INVALID_REQUEST."""
         client, address = (CLIENT_ID, "c"), (IP, "192.0.2.1")
         for wrong, why in (
             (entry(client, producer_rate=1.0), "Invalid configuration key producer_rate"),
@@ -121,7 +121,7 @@ class AlterTests(QuotasTestCase):
         self.assertEqual(self.shown(), [])
 
     def test_refused_entities(self) -> None:
-        """Entities that there cannot be are INVALID_REQUEST."""
+        """Invalid entities are INVALID_REQUEST."""
         for entity, why in (
             ([], "Invalid empty client quota entity"),
             ([("topic", "t")], "Unhandled client quota entity type: topic"),
@@ -137,7 +137,7 @@ class AlterTests(QuotasTestCase):
         self.assertEqual(self.shown(), [])
 
     def test_one_wrong(self) -> None:
-        """What is wrong with one entity is told of it alone; of it, nothing is changed."""
+        """An error of one entity is reported for it alone, and none of its quotas is changed."""
         results = self.alter(
             entry((USER, "a"), producer_byte_rate=1.0),
             entry((USER, "b"), producer_byte_rate=1.0, consumer_byte_rate=0.0),
@@ -147,7 +147,7 @@ class AlterTests(QuotasTestCase):
         self.assertEqual([entity for entity, _ in self.shown()], [{USER: "a"}, {USER: "c"}])
 
     def test_twice(self) -> None:
-        """An entity that stands twice, however its types are ordered, or a quota that does, is refused."""
+        """A duplicate entity, in any order of its types, or a duplicate quota is refused."""
         entity, turned = ((USER, "a"), (CLIENT_ID, "c")), ((CLIENT_ID, "c"), (USER, "a"))
         results = self.alter(
             entry(*entity, producer_byte_rate=1.0),
@@ -164,7 +164,7 @@ class AlterTests(QuotasTestCase):
         self.assertEqual([found for found, _ in self.shown()], [{USER: "b"}])
 
     def test_validate_only(self) -> None:
-        """What is only to be checked is checked, and not done."""
+        """A request with validate_only is checked, but changes nothing."""
         results = self.alter(
             entry((USER, "a"), producer_byte_rate=1.0),
             entry((USER, "b"), producer_byte_rate=0.0),

@@ -1,4 +1,4 @@
-"""AlterConfigs: all configs of a topic or broker anew."""
+"""AlterConfigs: all configs of a topic or broker are replaced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSIONS = range(3)
 
 
 def resource(kind: int = TOPIC, name: str = "t", **configs: str | None) -> AlterConfigsResource:
-    """A resource with all that it shall have; config names with ``_`` for ``.``."""
+    """Return a resource with all of its new configs; ``_`` in names stands for ``.``."""
     return AlterConfigsResource(
         kind, name, [AlterableConfig(config.replace("_", "."), value) for config, value in configs.items()]
     )
@@ -36,7 +36,7 @@ class AlterConfigsTests(BrokerTestCase):
     def alter(
         self, *resources: AlterConfigsResource, version: int = 2, validate_only: bool = False
     ) -> list[AlterConfigsResourceResponse]:
-        """The results for these resources."""
+        """Return the results for these resources."""
         request = AlterConfigsRequest(list(resources), validate_only)
         results: list[AlterConfigsResourceResponse] = self.ask(33, version, request).responses
         self.assertEqual(
@@ -46,7 +46,7 @@ class AlterConfigsTests(BrokerTestCase):
         return results
 
     def check_refused(self, asked: AlterConfigsResource, code: ErrorCode) -> str:
-        """The resource is not altered, for a reason; gives the message."""
+        """Assert that the resource is refused and not altered; return the message."""
         before = self.broker.coordinator.state
         for validate_only in (True, False):
             (result,) = self.alter(asked, validate_only=validate_only)
@@ -55,7 +55,7 @@ class AlterConfigsTests(BrokerTestCase):
         return result.error_message or ""
 
     def test_every_version(self) -> None:
-        """What is named holds, and what is not named returns to its default: stored, and for the log."""
+        """Named configs are set and the others return to their defaults, stored and in the log."""
         for version in VERSIONS:
             (result,) = self.alter(resource(retention_ms=str(version)), version=version)
             self.assertEqual((result.error_code, result.error_message), (0, None))
@@ -66,7 +66,7 @@ class AlterConfigsTests(BrokerTestCase):
             self.assertEqual((config.retention_ms, config.segment_bytes), (version, 1 << 30))
 
     def test_broker(self) -> None:
-        """The broker's settings, those of all brokers apart; without any they are as at the start."""
+        """Settings of this broker and of all brokers are replaced; none restores the startup values."""
         names = ("log.roll.ms", "log.retention.ms")
         for kind, configs, values in (
             ("0", {"log_roll_ms": "5", "log_retention_ms": "6"}, (5, 6)),
@@ -81,7 +81,7 @@ class AlterConfigsTests(BrokerTestCase):
         self.assertEqual(self.broker.coordinator.state.broker_configs, {})
 
     def test_validate_only(self) -> None:
-        """Nothing changes where only the question is asked."""
+        """A request with validate_only changes nothing."""
         before = self.broker.coordinator.state
         asked = resource(retention_ms="5"), resource(BROKER, "0", log_roll_ms="5")
         self.assertEqual(codes(self.alter(*asked, validate_only=True)), [0, 0])
@@ -89,7 +89,7 @@ class AlterConfigsTests(BrokerTestCase):
         self.assertEqual(self.partition.log.config.retention_ms, 1)
 
     def test_each_for_itself(self) -> None:
-        """One that cannot be altered does not keep the others."""
+        """A resource that cannot be altered does not affect the others."""
         results = self.alter(
             resource(retention_ms="soon"), resource(name="u"), resource(BROKER, "0", log_roll_ms="5")
         )
@@ -97,12 +97,12 @@ class AlterConfigsTests(BrokerTestCase):
         self.assertEqual(self.broker.config.get("log.roll.ms"), 5)
 
     def test_all_or_nothing(self) -> None:
-        """Of one resource nothing changes where one config is wrong."""
+        """A resource with one invalid config is not changed at all."""
         why = self.check_refused(resource(segment_ms="5", retention_ms="soon"), ErrorCode.INVALID_CONFIG)
         self.assertEqual(why, "retention.ms=soon: the value must be a whole number of 64 bits, -1 or more")
 
     def test_topic_refused(self) -> None:
-        """Unknown names, values out of range, no values, and values that contradict each other."""
+        """Unknown names, missing or invalid values, and contradictions are refused for a topic."""
         code = ErrorCode.INVALID_CONFIG
         self.assertIn("retention.ms?", self.check_refused(resource(retention_mss="1"), code))
         self.assertIn("-1 or more", self.check_refused(resource(retention_ms="-2"), code))
@@ -112,7 +112,7 @@ class AlterConfigsTests(BrokerTestCase):
         self.assertIn("min.compaction.lag.ms=6", self.check_refused(lags, code))
 
     def test_broker_refused(self) -> None:
-        """Settings that need a restart, are unknown, or out of range; and other brokers."""
+        """Settings that need a restart, are unknown or invalid, and other brokers are refused."""
         code = ErrorCode.INVALID_REQUEST
         why = self.check_refused(resource(BROKER, "0", log_dirs="/x"), code)
         self.assertEqual(why, "Cannot update these configs dynamically: Set(log.dirs)")
@@ -123,7 +123,7 @@ class AlterConfigsTests(BrokerTestCase):
             self.check_refused(resource(BROKER, name, log_roll_ms="5"), code)
 
     def test_twice(self) -> None:
-        """A resource, or a config, that stands twice in a request: INVALID_REQUEST for it."""
+        """A resource or config that occurs twice in a request is INVALID_REQUEST."""
         request = AlterConfigsRequest(
             [resource(retention_ms="5"), resource(BROKER, "0"), resource(retention_ms="6")]
         )
@@ -134,12 +134,12 @@ class AlterConfigsTests(BrokerTestCase):
         self.assertEqual(self.partition.log.config.retention_ms, 1)
 
     def test_other_resources(self) -> None:
-        """Loggers and what this version does not know have no configs."""
+        """Loggers and unknown types of resources have no configs."""
         for kind in (0, 1, 8, 16, 64, -1):
             self.check_refused(resource(kind, "0", a="b"), ErrorCode.INVALID_REQUEST)
 
     def test_client_goes(self) -> None:
-        """A change whose client has gone is made, and holds."""
+        """A change is made and kept although its client has disconnected."""
         held = Held()
         held.holding = False
         self.broker = self.make_broker(held)

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments: one broker holds all partitions, and keeps them."""
+"""AlterPartitionReassignments: a single broker holds all partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.broker.running import BrokerTestCase
 
 class AlterPartitionReassignmentsTests(BrokerTestCase):
     def reassign(self, replicas: list[int] | None, topic: str = "t", partition: int = 0) -> ErrorCode:
-        """The code of one partition; the whole must succeed."""
+        """Return the code of one partition; the whole request must succeed."""
         asked = [ReassignableTopic(topic, [ReassignablePartition(partition, replicas)])]
         response = self.ask(45, 0, AlterPartitionReassignmentsRequest(1000, asked))
         self.assertEqual((response.error_code, response.error_message), (0, None))
@@ -24,28 +24,28 @@ class AlterPartitionReassignmentsTests(BrokerTestCase):
         return ErrorCode.of(result.error_code)
 
     def test_stay(self) -> None:
-        """To have a partition where it is, is done."""
+        """A reassignment to the current replica succeeds."""
         self.make_topic()
         self.assertEqual(self.reassign([0]), ErrorCode.NONE)
 
     def test_elsewhere(self) -> None:
-        """There is no other broker; nobody and the same one twice are not enough."""
+        """Unknown brokers, no broker, and the same broker twice are refused."""
         self.make_topic()
         for replicas in ([1], [0, 1], [], [0, 0], [-1]):
             self.assertEqual(self.reassign(replicas), ErrorCode.INVALID_REPLICA_ASSIGNMENT, replicas)
 
     def test_from_another_broker(self) -> None:
-        """A partition is not moved, not even to a broker that there is."""
+        """A partition is not moved, not even to another live broker."""
         self.successResultOf(self.broker.coordinator.create_topic("t", [[7]], {}))
         self.assertEqual(self.reassign([0]), ErrorCode.INVALID_REPLICA_ASSIGNMENT)
 
     def test_cancel(self) -> None:
-        """Nothing is under way that could be cancelled."""
+        """A cancellation is refused, since no reassignment is under way."""
         self.make_topic()
         self.assertEqual(self.reassign(None), ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
 
     def test_unknown(self) -> None:
-        """What there is not cannot be anywhere."""
+        """Unknown partitions are refused."""
         self.make_topic()
         for topic, partition in (("u", 0), ("t", 1), ("t", -1)):
             for replicas in ([0], None):

@@ -24,14 +24,14 @@ VERSIONS = range(3)
 
 class AlterReplicaLogDirsTests(FileBrokerTestCase):
     def setUp(self) -> None:
-        """A topic with a record; t-0 is in the first dir."""
+        """Make a topic with a record; t-0 is in the first dir."""
         super().setUp()
         self.partition = self.make_topic("t", 2)[0]
         self.fill(b"a")
         self.assertEqual(self.where(), {self.dirs[0]: [False]})
 
     def make_broker(self, workers: Any = at_once, **settings: str) -> Any:
-        """A broker that copies when the test says so."""
+        """Return a broker that copies when the test says so."""
         self.copying = Held()
 
         def some_held(name: str) -> Any:
@@ -43,14 +43,14 @@ class AlterReplicaLogDirsTests(FileBrokerTestCase):
         return broker
 
     def move(self, path: str, *partitions: int, topic: str = "t", version: int = 2) -> dict[int, int]:
-        """Ask for a move; the codes by partition."""
+        """Ask for a move; return the codes by partition."""
         asked = AlterReplicaLogDir(path, [AlterReplicaLogDirTopic(topic, list(partitions))])
         (found,) = self.ask(34, version, AlterReplicaLogDirsRequest([asked])).results
         self.assertEqual(found.topic_name, topic)
         return {result.partition_index: result.error_code for result in found.partitions}
 
     def where(self, number: int = 0) -> dict[str, list[bool]]:
-        """In which dirs DescribeLogDirs shows t's partition, and whether as a future replica."""
+        """Return the dirs in which DescribeLogDirs shows t's partition, and if it is a future replica."""
         found: dict[str, list[bool]] = {}
         for result in self.ask(35, 1, DescribeLogDirsRequest(None)).results:
             for topic in result.topics:
@@ -61,7 +61,7 @@ class AlterReplicaLogDirsTests(FileBrokerTestCase):
         return found
 
     def test_every_version(self) -> None:
-        """A partition is a future replica of its new dir until it is there; it is served all the while."""
+        """A partition is a future replica of its new dir until the move ends, and is served meanwhile."""
         target, other = self.dirs[1], self.dirs[0]
         for version in VERSIONS:
             self.assertEqual(self.move(target, 0, version=version), {0: 0})
@@ -78,12 +78,12 @@ class AlterReplicaLogDirsTests(FileBrokerTestCase):
         self.assertEqual(self.partition.log.log_end_offset, 1 + len(VERSIONS))
 
     def test_where_it_is(self) -> None:
-        """A partition that is in the dir stays there."""
+        """A partition that is already in the dir stays there."""
         self.assertEqual(self.move(self.dirs[0], 0), {0: 0})
         self.assertEqual(self.where(), {self.dirs[0]: [False]})
 
     def test_refused(self) -> None:
-        """Dirs and partitions that there are not, and names that none can have; each has its own error."""
+        """Unknown dirs and partitions, and invalid names, each have their own error."""
         self.assertEqual(self.move("/nowhere", 0), {0: ErrorCode.LOG_DIR_NOT_FOUND})
         self.assertEqual(self.move(os.path.relpath(self.dirs[1]), 0), {0: ErrorCode.LOG_DIR_NOT_FOUND})
         missing = ErrorCode.REPLICA_NOT_AVAILABLE
@@ -96,7 +96,7 @@ class AlterReplicaLogDirsTests(FileBrokerTestCase):
         self.assertEqual(self.move(self.dirs[1], *[0] * 1000), {0: 0})
 
     def test_offline(self) -> None:
-        """A dir that is offline takes nothing."""
+        """An offline dir accepts no partition."""
         with capturedLogs():
             log_dir: Any = self.broker.store.dirs[0]
             log_dir.take_offline(OSError(errno.EIO, "Input/output error"), "testing")
@@ -112,7 +112,7 @@ class AlterReplicaLogDirsTests(FileBrokerTestCase):
         self.assertEqual(self.where(), {})
 
     def test_restart(self) -> None:
-        """After a crash a partition is where it was moved to, with all that it had."""
+        """A moved partition is complete in its new dir after a crash."""
         self.move(self.dirs[1], 0)
         self.copying.work()
         self.fill(b"b")
@@ -124,7 +124,7 @@ class AlterReplicaLogDirsTests(FileBrokerTestCase):
 
 class MemoryTests(BrokerTestCase):
     def test_no_dirs(self) -> None:
-        """A store that keeps nothing in dirs knows none."""
+        """A store without dirs knows none."""
         self.make_topic()
         asked = AlterReplicaLogDir("/tmp", [AlterReplicaLogDirTopic("t", [0])])
         for version in VERSIONS:

@@ -1,4 +1,4 @@
-"""ApiVersions: the features; what it offers is tested with the dispatch."""
+"""ApiVersions: the features; the API versions are tested with the dispatch."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tests.broker.running import NOW_MS, BrokerTestCase
 
 
 class FeaturesTests(BrokerTestCase):
-    """KIP-584: what the broker could run, and what the cluster runs."""
+    """KIP-584: the features that the broker supports, and those that the cluster has finalized."""
 
     def ask_for(self, version: int) -> Any:
-        """The response."""
+        """Return the response."""
         return self.ask(18, version, ApiVersionsRequest("test", "1"))
 
     def test_finalized(self) -> None:
-        """Groups of KIP-848 are finalized, and a metadata version; tools of Kafka 4 show them."""
+        """The features for KIP-848 groups and the metadata version are finalized, as Kafka 4 tools expect."""
         for version in (3, 4):
             response = self.ask_for(version)
             levels = {f.name: (f.min_version_level, f.max_version_level) for f in response.finalized_features}
@@ -27,19 +27,19 @@ class FeaturesTests(BrokerTestCase):
             self.assertEqual(supported, levels)
 
     def test_old_versions(self) -> None:
-        """Versions below 3 have no room for features."""
+        """Versions below 3 have no features."""
         for version in range(3):
             response = self.ask_for(version)
             self.assertEqual((response.finalized_features, response.finalized_features_epoch), ([], -1))
 
     def test_without_consumer_groups(self) -> None:
-        """Where the consumer protocol is not offered, its feature is not finalized."""
+        """The feature of the consumer protocol is not finalized if the protocol is disabled."""
         self.broker = self.make_broker(**{"group.coordinator.rebalance.protocols": "classic"})
         self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))
         self.assertEqual([f.name for f in self.ask_for(4).finalized_features], ["metadata.version"])
 
     def test_epoch(self) -> None:
-        """The epoch rises with each start: clients take newer features only by a higher one."""
+        """The epoch rises with each start, since clients accept newer features only with a higher epoch."""
         first = self.ask_for(3).finalized_features_epoch
         self.assertEqual(first, NOW_MS)
         self.now_ms += 5000
@@ -49,7 +49,7 @@ class FeaturesTests(BrokerTestCase):
         self.assertGreater(self.ask_for(3).finalized_features_epoch, first)
 
     def test_lowest_level_0(self) -> None:
-        """A feature that may be off, its lowest level 0, is told from version 4 on (KAFKA-17011)."""
+        """A feature whose lowest level is 0 is listed from version 4 on (KAFKA-17011)."""
         self.patch(features, "GROUP_VERSION", Feature("group.version", 0, 1, 1))
         for version, names in ((3, ["metadata.version"]), (4, ["group.version", "metadata.version"])):
             response = self.ask_for(version)

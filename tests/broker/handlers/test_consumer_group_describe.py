@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe: groups of KIP-848, and those that are none."""
+"""ConsumerGroupDescribe: KIP-848 groups, and groups of other protocols."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DESCRIBE = 69
 
 class DescribeTests(ConsumerGroupTestCase):
     def test_describe(self) -> None:
-        """A group is described with its members; operations only where they are asked for."""
+        """A group is described with its members, and with its operations on request."""
         self.beat("a", rack_id="r")
         self.beat("b")
         (group,) = self.ask(DESCRIBE, 0, ConsumerGroupDescribeRequest(["g"])).groups
@@ -33,10 +33,10 @@ class DescribeTests(ConsumerGroupTestCase):
         (group,) = self.ask(DESCRIBE, 0, ConsumerGroupDescribeRequest(["g"], True)).groups
         self.assertEqual(group.authorized_operations, 3400)
         (group,) = self.ask(DESCRIBE, 1, ConsumerGroupDescribeRequest(["g"])).groups
-        self.assertEqual([member.member_type for member in group.members], [1, 1])  # of KIP-848 itself
+        self.assertEqual([member.member_type for member in group.members], [1, 1])  # members of KIP-848
 
     def test_others(self) -> None:
-        """Each group has an error of its own; those of the classic protocol are not found."""
+        """Each group has an error of its own; classic groups are not found."""
         self.beat()
         self.broker.groups.make("classic")
         groups = self.ask(DESCRIBE, 0, ConsumerGroupDescribeRequest(["none", "classic", "", "g"])).groups
@@ -51,7 +51,7 @@ class DescribeTests(ConsumerGroupTestCase):
         )
 
     def test_of_another_protocol(self) -> None:
-        """To DescribeGroups v6 a group of KIP-848 is not found, and the message says why."""
+        """A KIP-848 group is not found by DescribeGroups v6, and the message says why."""
         self.beat()
         (group,) = self.ask(15, 6, DescribeGroupsRequest(["g"])).groups
         self.assertEqual(
@@ -66,7 +66,7 @@ class DescribeTests(ConsumerGroupTestCase):
         self.assertEqual([group.group_id for group in groups], ["g"])
 
     def test_member_types(self) -> None:
-        """Version 1 tells members of both protocols apart (KIP-1099); version 0 has no room for it."""
+        """Version 1 tells members of both protocols apart (KIP-1099); version 0 cannot."""
         self.beat("a")
         joining = self.classic_join()
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat asked of a broker: groups that are made, loaded, taken over, and refused."""
+"""ConsumerGroupHeartbeat: groups that are created, loaded, converted, and refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ConsumerGroupTestCase(BrokerTestCase):
         self.make_topic("t", 4)
 
     def request(self, member_id: str = "a", epoch: int = 0, group: str = "g", **fields: Any) -> Any:
-        """A heartbeat: of a member that joins, or of one that has nothing to say."""
+        """Return a heartbeat of a joining member, or of one without changes."""
         if epoch == 0:
             fields = {
                 "rebalance_timeout_ms": 5000,
@@ -50,16 +50,16 @@ class ConsumerGroupTestCase(BrokerTestCase):
         return ConsumerGroupHeartbeatRequest(group, member_id, epoch, **fields)
 
     def beat(self, *args: Any, version: int = 1, **fields: Any) -> Any:
-        """The response to such a heartbeat."""
+        """Return the response to such a heartbeat."""
         return self.ask(HEARTBEAT, version, self.request(*args, **fields))
 
     def code(self, *args: Any, **fields: Any) -> tuple[ErrorCode, str | None]:
-        """The error of the response, and why."""
+        """Return the error code and message of the response."""
         response = self.beat(*args, **fields)
         return ErrorCode(response.error_code), response.error_message
 
     def commit(self, member_id: str, epoch: int) -> ErrorCode:
-        """Commit an offset; gives the error."""
+        """Commit an offset; return the error."""
         partition = OffsetCommitRequestPartition(0, 5)
         request = OffsetCommitRequest(
             "g", epoch, member_id, topics=[OffsetCommitRequestTopic("t", [partition])]
@@ -68,7 +68,7 @@ class ConsumerGroupTestCase(BrokerTestCase):
         return ErrorCode(response.topics[0].partitions[0].error_code)
 
     def classic_join(self, member_id: str = "", version: int = 3) -> Any:
-        """The response to a JoinGroup, or a Deferred of it."""
+        """Return the response to a JoinGroup, or a Deferred of it."""
         metadata = encode_subscription(ConsumerProtocolSubscription(["t"]), 1)
         request = JoinGroupRequest(
             "g", 10_000, 10_000, member_id, None, "consumer", [JoinGroupRequestProtocol("range", metadata)]
@@ -78,7 +78,7 @@ class ConsumerGroupTestCase(BrokerTestCase):
 
 class ServeTests(ConsumerGroupTestCase):
     def test_join(self) -> None:
-        """The first heartbeat makes the topic and the group, and brings the assignment by topic id."""
+        """The first heartbeat makes the offsets topic and the group, and returns an assignment by id."""
         self.assertFalse(self.broker.groups.topic.exists)
         response = self.beat()
         self.assertEqual((response.error_code, response.member_epoch), (0, 1))
@@ -89,13 +89,13 @@ class ServeTests(ConsumerGroupTestCase):
         self.assertEqual(self.beat("a", 1).assignment, None)
 
     def test_broker_makes_the_id(self) -> None:
-        """In version 0 the broker makes the id."""
+        """The broker generates the member id in version 0."""
         response = self.beat("", version=0)
         self.assertTrue(response.member_id.startswith("tests-"))
         self.assertEqual(self.beat(response.member_id, 1, version=0).error_code, 0)
 
     def test_topic_grows(self) -> None:
-        """Partitions that are added are there at the next heartbeat."""
+        """Added partitions are assigned at the next heartbeat."""
         self.beat()
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
         self.make_topic("t", 2)
@@ -105,7 +105,7 @@ class ServeTests(ConsumerGroupTestCase):
         self.assertEqual(response.assignment.topic_partitions[0].partitions, [0, 1])
 
     def test_session(self) -> None:
-        """The broker's clock ends sessions."""
+        """Sessions end by the broker's clock."""
         self.beat()
         self.clock.advance(9.9)
         self.assertEqual(self.beat("a", 1).error_code, 0)
@@ -115,7 +115,7 @@ class ServeTests(ConsumerGroupTestCase):
         self.assertEqual(self.beat("a", 1).error_code, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_session_setting(self) -> None:
-        """A change of the settings holds from the next heartbeat on."""
+        """A changed setting applies from the next heartbeat on."""
         self.beat()
         self.broker.groups.settings = attrs.evolve(
             self.broker.groups.settings,
@@ -127,14 +127,14 @@ class ServeTests(ConsumerGroupTestCase):
         self.assertEqual(self.beat("a", 1).error_code, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_commit(self) -> None:
-        """A member commits with its epoch, and with no other."""
+        """A member commits with its own epoch only."""
         self.beat()
         self.assertEqual(self.commit("a", 1), ErrorCode.NONE)
         self.assertEqual(self.commit("a", 0), ErrorCode.STALE_MEMBER_EPOCH)
         self.assertEqual(self.commit("b", 1), ErrorCode.UNKNOWN_MEMBER_ID)
 
     def test_loaded(self) -> None:
-        """What was written is loaded: members go on, and commits hold."""
+        """A written group is loaded again: its members continue, and commits are kept."""
         self.beat()
         self.beat("b")
         self.commit("a", 1)
@@ -147,7 +147,7 @@ class ServeTests(ConsumerGroupTestCase):
         self.assertEqual(self.beat("b", 2).error_code, 0)
 
     def test_removed_and_loaded(self) -> None:
-        """A group that was deleted does not come back."""
+        """A deleted group does not come back."""
         self.beat()
         self.beat("a", -1)
         group = self.broker.groups.find("g")
@@ -160,7 +160,7 @@ class ServeTests(ConsumerGroupTestCase):
 
 class RefuseTests(ConsumerGroupTestCase):
     def test_invalid(self) -> None:
-        """What makes no sense makes no group, and costs its sender only."""
+        """Invalid requests are refused and make no group."""
         for fields, code, message in (
             ({"group": ""}, ErrorCode.INVALID_REQUEST, "GroupId can't be empty."),
             (
@@ -175,8 +175,8 @@ class RefuseTests(ConsumerGroupTestCase):
         self.assertEqual(self.broker.groups.groups, {})
 
     def test_no_group(self) -> None:
-        """Who is in a group that is not there, or is another kind of group, is told so."""
-        self.beat("x")  # so that the topic is there
+        """A heartbeat to a missing group or to another kind of group gets GROUP_ID_NOT_FOUND."""
+        self.beat("x")  # so that the topic exists
         for epoch in (1, -1):
             self.assertEqual(
                 self.code("a", epoch, group="h"),
@@ -189,7 +189,7 @@ class RefuseTests(ConsumerGroupTestCase):
         )
 
     def test_loading(self) -> None:
-        """While groups are loaded members are told to wait."""
+        """Members get an error to retry while groups are loaded."""
         self.beat()
 
         def check(group_id: str, may_be_empty: bool = False) -> ErrorCode:
@@ -199,7 +199,7 @@ class RefuseTests(ConsumerGroupTestCase):
         self.assertEqual(self.code("a", 1)[0], ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
     def test_our_own_fault(self) -> None:
-        """A fault of ours is an error of the one request, and the group goes on."""
+        """A bug is an error of the one request, and the group continues."""
         self.beat()
         group: Any = self.broker.groups.find("g")
 
@@ -213,7 +213,7 @@ class RefuseTests(ConsumerGroupTestCase):
         self.assertEqual(list(group._rebalance.state.members), ["a"])
 
     def test_refused_join_leaves_nothing(self) -> None:
-        """A group that nobody could join is forgotten."""
+        """A group that no member could join is forgotten."""
         self.beat()
         self.assertEqual(self.code(group="h", instance_id=" ")[0], ErrorCode.INVALID_REQUEST)
         self.patch(self.broker.groups.topic, "append", self.fail_to_append)
@@ -221,7 +221,7 @@ class RefuseTests(ConsumerGroupTestCase):
         self.assertEqual(set(self.broker.groups.groups), {"g"})
 
     def fail_to_append(self, *_: object) -> None:
-        """As a disk that fails."""
+        """Fail like a failing disk."""
         raise RequestError(ErrorCode.NOT_COORDINATOR)
 
 
@@ -229,13 +229,13 @@ class ClassicOnlyTests(ConsumerGroupTestCase):
     settings: ClassVar[Mapping[str, str]] = {"group.coordinator.rebalance.protocols": "classic"}
 
     def test_not_offered(self) -> None:
-        """Where the protocol is not offered it is refused, as in Apache Kafka."""
+        """A heartbeat is refused as in Apache Kafka if the protocol is disabled."""
         self.assertEqual(self.code()[0], ErrorCode.UNSUPPORTED_VERSION)
 
 
 class MigrationTests(ConsumerGroupTestCase):
     def test_up_and_down(self) -> None:
-        """A classic group is taken over with its members, and given back when the last of KIP-848 leaves."""
+        """A classic group is converted with its members, and back when the last KIP-848 member leaves."""
         self.beat("x", group="other")
         waiting = self.classic_join()
         self.clock.advance(0.1)
@@ -254,7 +254,7 @@ class MigrationTests(ConsumerGroupTestCase):
         self.assertEqual((back.kind, list(back.members)), ("classic", [joined.member_id]))
 
     def test_not_taken_over(self) -> None:
-        """A classic group that may not be taken over stays where it is, with its members."""
+        """A classic group that may not be converted stays as it is, with its members."""
         self.beat("x", group="other")
         self.classic_join()
         self.clock.advance(0.1)
@@ -265,7 +265,7 @@ class MigrationTests(ConsumerGroupTestCase):
         self.assertIs(self.broker.groups.find("g"), group)
 
     def test_empty_groups(self) -> None:
-        """An empty group takes the protocol of whoever comes, and keeps its offsets."""
+        """An empty group takes the protocol of the next member, and keeps its offsets."""
         self.beat()
         self.commit("a", 1)
         self.beat("a", -1)
@@ -282,7 +282,7 @@ class MigrationTests(ConsumerGroupTestCase):
         self.assertEqual(len(self.broker.groups.offsets.of("g")), 1)
 
     def test_commit_then_join(self) -> None:
-        """A group of which there are only offsets is taken over, too."""
+        """A group that only has offsets is converted, too."""
         self.beat("x", group="other")
         self.assertEqual(self.commit("", -1), ErrorCode.NONE)
         self.assertEqual(self.beat().error_code, 0)
@@ -291,7 +291,7 @@ class MigrationTests(ConsumerGroupTestCase):
 
 class SlowDiskTests(ConsumerGroupTestCase):
     def test_first_of_all(self) -> None:
-        """Members that come while the offsets topic is being made wait for it."""
+        """Members that arrive while the offsets topic is being created wait for it."""
         workers = Held()
         self.broker = self.make_broker(workers)
         self.dispatch = Dispatch(self.broker, SERVED)

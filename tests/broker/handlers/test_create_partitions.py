@@ -1,4 +1,4 @@
-"""CreatePartitions: what grows, and every reason why not."""
+"""CreatePartitions: topics that grow, and every reason for refusal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERSIONS = range(4)
 
 
 def topic(count: int, name: str = "t", assignments: list[list[int]] | None = None) -> CreatePartitionsTopic:
-    """A topic that shall have so many partitions."""
+    """Return a topic with its new number of partitions."""
     given = None if assignments is None else [CreatePartitionsAssignment(ids) for ids in assignments]
     return CreatePartitionsTopic(name, count, given)
 
@@ -34,13 +34,13 @@ class CreatePartitionsTests(BrokerTestCase):
     def grow(
         self, *topics: CreatePartitionsTopic, version: int = 3, validate_only: bool = False
     ) -> list[CreatePartitionsTopicResult]:
-        """The results for these topics."""
+        """Return the results for these topics."""
         request = CreatePartitionsRequest(list(topics), 1000, validate_only)
         results: list[CreatePartitionsTopicResult] = self.ask(37, version, request).results
         return results
 
     def check_refused(self, asked: CreatePartitionsTopic, code: ErrorCode) -> str:
-        """The topic does not grow, for a reason; gives the message."""
+        """Assert that the topic is refused and does not grow; return the message."""
         for validate_only in (True, False):
             (result,) = self.grow(asked, validate_only=validate_only)
             self.assertEqual((result.name, ErrorCode.of(result.error_code)), (asked.name, code))
@@ -49,7 +49,7 @@ class CreatePartitionsTests(BrokerTestCase):
         return result.error_message or ""
 
     def test_every_version(self) -> None:
-        """In every version the new partitions can be written to, and metadata has them."""
+        """New partitions can be written to and are in the metadata, in every version."""
         for version in VERSIONS:
             count = 3 + version
             (result,) = self.grow(topic(count), version=version)
@@ -61,7 +61,7 @@ class CreatePartitionsTests(BrokerTestCase):
             self.assertEqual({p.leader_id for p in described.partitions}, {0})
 
     def test_many_topics(self) -> None:
-        """Each topic has its result; one that cannot grow does not keep the others."""
+        """Each topic has its own result; one that is refused does not affect the others."""
         self.make_topic("u")
         results = self.grow(topic(2), topic(3, "u"), topic(3, "none"))
         self.assertEqual(
@@ -70,14 +70,14 @@ class CreatePartitionsTests(BrokerTestCase):
         )
 
     def test_validate_only(self) -> None:
-        """Nothing is made where only the question is asked."""
+        """A request with validate_only makes no partitions."""
         before = self.broker.coordinator.state
         self.assertEqual(codes(self.grow(topic(3), validate_only=True)), [0])
         self.assertIs(self.broker.coordinator.state, before)
         self.assertEqual(len(self.broker.store.logs), 2)
 
     def test_no_increase(self) -> None:
-        """The same number, fewer, none, and less than none."""
+        """The same number, a lower one, zero and a negative one are refused."""
         code = ErrorCode.INVALID_PARTITIONS
         self.assertEqual(self.check_refused(topic(2), code), "Topic already has 2 partition(s).")
         self.assertEqual(
@@ -88,23 +88,23 @@ class CreatePartitionsTests(BrokerTestCase):
             self.check_refused(topic(count), code)
 
     def test_too_many(self) -> None:
-        """One request adds as many as one request creates."""
+        """One request may add as many partitions as one CreateTopics request may create."""
         for count in (MOST_PARTITIONS + 3, 2**31 - 1):
             self.check_refused(topic(count), ErrorCode.POLICY_VIOLATION)
 
     def test_twice(self) -> None:
-        """A topic that stands twice in the request does not grow, and has one result."""
+        """A topic that occurs twice in the request does not grow, and has one result."""
         self.assertEqual(codes(self.grow(topic(3), topic(4))), [ErrorCode.INVALID_REQUEST])
         self.assertEqual(len(self.broker.topics.partitions["t"]), 2)
 
     def test_assignments(self) -> None:
-        """Who shall hold each new partition may be said."""
+        """The replicas of each new partition can be assigned."""
         self.assertEqual(codes(self.grow(topic(4, assignments=[[0], [0]]))), [0])
         states = self.broker.coordinator.state.topics["t"].partitions
         self.assertEqual([state.replicas for state in states], [(0,)] * 4)
 
     def test_assignments_refused(self) -> None:
-        """Too few and too many; unknown brokers, none, and one twice: INVALID_REPLICA_ASSIGNMENT."""
+        """Wrong counts, and unknown, missing and repeated brokers are INVALID_REPLICA_ASSIGNMENT."""
         code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
         for assignments in ([], [[0]], [[0]] * 3):
             why = self.check_refused(topic(4, assignments=assignments), code)
@@ -114,13 +114,13 @@ class CreatePartitionsTests(BrokerTestCase):
             self.assertEqual(why, f"{wrong} must be different brokers out of [0]")
 
     def add_broker(self) -> None:
-        """Let there be a second broker."""
+        """Add a second broker to the state."""
         coordinator = self.broker.coordinator
         brokers = {0: NODE, 1: BrokerNode(1, "127.0.0.1", 9093)}
         coordinator.state = attrs.evolve(coordinator.state, brokers=brokers)
 
     def test_two_brokers(self) -> None:
-        """New partitions go on where the old ones end, or where they are wanted; each as often as the old."""
+        """New partitions continue the placement of the old ones, or are placed as assigned."""
         self.add_broker()
         for count in (3, 5):
             self.assertEqual(codes(self.grow(topic(count))), [0])
@@ -132,13 +132,13 @@ class CreatePartitionsTests(BrokerTestCase):
         self.assertEqual(result.error_message, "[0, 1]: the other partitions have 1 replica(s)")
 
     def test_too_few_brokers(self) -> None:
-        """Where there are fewer brokers than replicas nothing can be added."""
+        """No partition is added with fewer brokers than replicas."""
         self.successResultOf(self.broker.coordinator.create_topic("wide", [[0, 1]], {}))
         (result,) = self.grow(topic(2, "wide", [[0]]))
         self.assertEqual(result.error_code, ErrorCode.INVALID_REPLICATION_FACTOR)
 
     def test_internal_topic(self) -> None:
-        """A group's partition is found by the number of partitions, which must stay."""
+        """The offsets topic does not grow, since its partition count determines a group's partition."""
         self.make_topic("__consumer_offsets", 3)
         (result,) = self.grow(topic(4, "__consumer_offsets"))
         self.assertEqual(result.error_code, ErrorCode.INVALID_TOPIC_EXCEPTION)

@@ -1,4 +1,4 @@
-"""CreateTopics: what is created, and every reason why not."""
+"""CreateTopics: topics that are created, and every reason for refusal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def topic(
     assignment: Mapping[int, list[int]] | None = None,
     **configs: str | None,
 ) -> CreatableTopic:
-    """A topic to create; config names with ``_`` for ``.``."""
+    """Return a topic to create; ``_`` in config names stands for ``.``."""
     return CreatableTopic(
         name,
         partitions,
@@ -43,20 +43,20 @@ class CreateTopicsTests(BrokerTestCase):
     def create(
         self, *topics: CreatableTopic, version: int = 7, validate_only: bool = False
     ) -> list[CreatableTopicResult]:
-        """The results for these topics."""
+        """Return the results for these topics."""
         request = CreateTopicsRequest(list(topics), 1000, validate_only)
         results: list[CreatableTopicResult] = self.ask(19, version, request).topics
         return results
 
     def check_refused(self, asked: CreatableTopic, code: ErrorCode, version: int = 7) -> str | None:
-        """The topic is not created, for a reason; gives the message."""
+        """Assert that the topic is refused and not created; return the message."""
         (result,) = self.create(asked, version=version)
         self.assertEqual((result.name, ErrorCode.of(result.error_code)), (asked.name, code))
         self.assertEqual(self.broker.topics.partitions, {})
         return result.error_message
 
     def test_every_version(self) -> None:
-        """Every version creates what is asked, and the topic can be written to when the reply is there."""
+        """Every version creates the topic, which can be written to once the reply is there."""
         for version in VERSIONS:
             name = f"t{version}"
             (result,) = self.create(topic(name, 2), version=version)
@@ -68,7 +68,7 @@ class CreateTopicsTests(BrokerTestCase):
             self.assertEqual(result.topic_id, known.topic_id if version >= 7 else NULL_UUID)
 
     def test_defaults(self) -> None:
-        """-1 is the broker's default in every version, for partitions, replicas or both."""
+        """The broker's defaults replace -1 in every version, for partitions, replicas or both."""
         for version in VERSIONS:
             for number, (partitions, replicas) in enumerate(((-1, -1), (-1, 1), (2, -1))):
                 name = f"t{version}-{number}"
@@ -77,7 +77,7 @@ class CreateTopicsTests(BrokerTestCase):
                 self.assertEqual(len(self.broker.topics.partitions[name]), 2 if partitions == 2 else 3)
 
     def test_configs_that_cannot_be(self) -> None:
-        """A retention plugin that is not there, and values that contradict each other."""
+        """A missing retention plugin and contradicting values are refused."""
 
         def find(name: str) -> object:
             raise SettingError(f"kafkatx.retention={name}: no plugin")
@@ -89,7 +89,7 @@ class CreateTopicsTests(BrokerTestCase):
         self.assertEqual(why, "kafkatx.retention=none: no plugin")
 
     def test_configs(self) -> None:
-        """Configs hold for the logs, and come back with all others and their sources."""
+        """Configs apply to the logs, and are returned with all others and their sources."""
         (result,) = self.create(topic(retention_ms="5000"))
         self.assertEqual(self.broker.topics.partitions["t"][0].log.config.retention_ms, 5000)
         shown = {config.name: (config.value, config.config_source) for config in result.configs or ()}
@@ -97,7 +97,7 @@ class CreateTopicsTests(BrokerTestCase):
         self.assertEqual(shown["cleanup.policy"], ("delete", 5))
 
     def test_validate_only(self) -> None:
-        """With validate_only the answer is the same, but nothing is created."""
+        """The answer with validate_only is the same, but no topic is created."""
         for version in VERSIONS[1:]:
             (result,) = self.create(topic(), version=version, validate_only=True)
             self.assertEqual((result.error_code, result.topic_id), (0, NULL_UUID))
@@ -106,7 +106,7 @@ class CreateTopicsTests(BrokerTestCase):
         self.assertEqual(self.broker.topics.partitions, {})
 
     def test_names(self) -> None:
-        """A name that could be a path, or is empty or too long, is refused with words that say why."""
+        """A name that could be a path, or is empty or too long, is refused with an explanation."""
         for name in ("../x", "", "x" * 250, ".", "..", "a/b"):
             for version in VERSIONS:
                 message = self.check_refused(topic(name), ErrorCode.INVALID_TOPIC_EXCEPTION, version)
@@ -114,20 +114,20 @@ class CreateTopicsTests(BrokerTestCase):
         self.assertEqual(dict(self.broker.store.logs), {})
 
     def test_exists(self) -> None:
-        """A topic that is there is not created again."""
+        """An existing topic is not created again."""
         self.create(topic())
         (again,) = self.create(topic(partitions=5))
         self.assertEqual(again.error_code, ErrorCode.TOPIC_ALREADY_EXISTS)
         self.assertEqual(len(self.broker.topics.partitions["t"]), 1)
 
     def test_twice_in_a_request(self) -> None:
-        """A topic that stands twice in a request is not created, and has one result; others are created."""
+        """A topic that occurs twice in a request is not created, and has one result; others are created."""
         results = self.create(topic("a"), topic("b"), topic("a"))
         self.assertEqual({r.name: r.error_code for r in results}, {"a": ErrorCode.INVALID_REQUEST, "b": 0})
         self.assertEqual((len(results), list(self.broker.topics.partitions)), (2, ["b"]))
 
     def test_numbers(self) -> None:
-        """No partitions, no replicas, more replicas than brokers, too many partitions."""
+        """Zero partitions or replicas, more replicas than brokers, and too many partitions are refused."""
         for partitions, replicas, code in (
             (0, 1, ErrorCode.INVALID_PARTITIONS),
             (-2, 1, ErrorCode.INVALID_PARTITIONS),
@@ -139,14 +139,14 @@ class CreateTopicsTests(BrokerTestCase):
             self.check_refused(topic("t", partitions, replicas), code)
 
     def test_bad_configs(self) -> None:
-        """A config that is unknown, has a bad value or none, is refused with words that name it."""
+        """A config that is unknown, invalid or null is refused with a message that names it."""
         for configs in ({"retention_ms": "soon"}, {"no_such": "1"}, {"retention_ms": None}):
             message = self.check_refused(topic(**configs), ErrorCode.INVALID_CONFIG)
             if None not in configs.values():
                 self.assertIn(next(iter(configs)).replace("_", "."), message or "")
 
     def test_config_twice(self) -> None:
-        """A config that stands twice is refused: which one was meant?"""
+        """A config that occurs twice is refused."""
         asked = topic()
         asked.configs = [CreatableTopicConfig("retention.ms", value) for value in ("1", "2")]
         self.check_refused(asked, ErrorCode.INVALID_CONFIG)
@@ -157,7 +157,7 @@ class CreateTopicsTests(BrokerTestCase):
         self.assertEqual((result.error_code, result.num_partitions), (0, 2))
 
     def test_bad_assignments(self) -> None:
-        """Gaps, unknown brokers, brokers twice, no brokers; numbers beside an assignment."""
+        """Gaps, unknown, repeated or missing brokers, and numbers beside an assignment are refused."""
         bad: list[dict[int, list[int]]] = [
             {1: [0]},
             {0: [7]},
@@ -171,7 +171,7 @@ class CreateTopicsTests(BrokerTestCase):
         self.check_refused(topic("t", 1, -1, {0: [0]}), ErrorCode.INVALID_REQUEST)
 
     def test_long_message(self) -> None:
-        """What a message quotes of the request cannot make it too long to be sent."""
+        """A message that quotes the request stays short enough to be sent."""
         name = "x" * 32_767
         results = self.create(topic(name), topic(name), version=1)
         self.assertEqual([r.error_code for r in results], [ErrorCode.INVALID_REQUEST])

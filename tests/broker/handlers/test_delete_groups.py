@@ -1,4 +1,4 @@
-"""DeleteGroups: groups without members go, with all that was kept of them."""
+"""DeleteGroups: groups without members are deleted with all of their records."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ VERSIONS = range(3)
 
 class DeleteGroupsTests(MembersTestCase):
     def delete(self, *groups: str, version: int = 2) -> list[tuple[str, ErrorCode]]:
-        """The results."""
+        """Return the results."""
         results = self.ask(42, version, DeleteGroupsRequest(list(groups))).results
         return [(result.group_id, ErrorCode.of(result.error_code)) for result in results]
 
     def make_empty(self, group: str = "g") -> None:
-        """A group that has lost its member, and has an offset."""
+        """Make a group that has lost its member, and has an offset."""
         (member,) = self.settle(group=group)
         self.leave(member, group=group)
         self.broker.groups.offsets.set(group, "t", 0, Committed(5))
 
     def values(self) -> list[bytes | None]:
-        """All that stands in ``__consumer_offsets``."""
+        """Return all values in ``__consumer_offsets``."""
         return [value for number in range(3) for value in self.stored(CONSUMER_OFFSETS, number)]
 
     def test_every_version(self) -> None:
@@ -40,7 +40,7 @@ class DeleteGroupsTests(MembersTestCase):
             self.assertEqual(self.values()[before:], [None, None])
 
     def test_refused(self) -> None:
-        """One with members stays; what is not there, or has no name, cannot go. Others are not disturbed."""
+        """A group with members, an unknown group and an empty name are refused; others are deleted."""
         self.settle(group="busy")
         self.make_empty()
         self.assertEqual(

@@ -1,4 +1,4 @@
-"""DeleteRecords: where partitions start afterwards, also after a crash, and who may not ask for it."""
+"""DeleteRecords: the new log start offset, also after a crash, and refused requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERSIONS = range(3)
 
 class DeleteRecordsTests(FileBrokerTestCase):
     def setUp(self) -> None:
-        """A topic with ten records in partition 0, and one in partition 1."""
+        """Make a topic with ten records in partition 0, and one in partition 1."""
         super().setUp()
         self.partition, _ = self.make_topic("t", 2)
         for number in range(5):
@@ -31,19 +31,19 @@ class DeleteRecordsTests(FileBrokerTestCase):
         self.fill(b"other", partition=1)
 
     def request(self, offset: int, topic: str = "t", partition: int = 0) -> DeleteRecordsRequest:
-        """Delete what is below an offset."""
+        """Return a request to delete the records below an offset."""
         return DeleteRecordsRequest(
             [DeleteRecordsTopic(topic, [DeleteRecordsPartition(partition, offset)])], 1000
         )
 
     def delete(self, offset: int, version: int = 2, **where: Any) -> tuple[int, int]:
-        """The code and the low watermark that are answered."""
+        """Return the code and the low watermark of the answer."""
         response = self.ask(21, version, self.request(offset, **where))
         (result,) = response.topics[0].partitions
         return result.error_code, result.low_watermark
 
     def fetched(self, offset: int, partition: int = 0) -> Any:
-        """What a consumer gets from an offset: an error code, or the values from there on."""
+        """Return the error code of a fetch, or the values from an offset on."""
         asked = [
             FetchTopic("t", partitions=[FetchPartition(partition, -1, offset, partition_max_bytes=1 << 20)])
         ]
@@ -58,7 +58,7 @@ class DeleteRecordsTests(FileBrokerTestCase):
         return [formatEvent(event) for event in events if event["log_level"] is LogLevel.info]
 
     def test_deleted_segments_are_logged(self) -> None:
-        """The log tells which client deleted how many segments and bytes; records within one are not told."""
+        """The log names the client and its deleted segments and bytes; records within one are not logged."""
         self.assertEqual(self.lines(3), [])
         size = self.partition.log.size_bytes
         self.assertEqual(
@@ -78,7 +78,7 @@ class DeleteRecordsTests(FileBrokerTestCase):
         self.assertEqual(count, 10)
 
     def test_moves_the_start(self) -> None:
-        """What is below the offset cannot be read any more, the rest can, in every version."""
+        """Records below the offset cannot be read any more, the rest can, in every version."""
         for version in VERSIONS:
             offset = 2 * version + 2
             self.assertEqual(self.delete(offset, version), (0, offset))
@@ -87,30 +87,30 @@ class DeleteRecordsTests(FileBrokerTestCase):
         self.assertEqual(self.fetched(0, partition=1), [b"other"])
 
     def test_all(self) -> None:
-        """-1 stands for the high watermark: nothing is left, and the next record has the next offset."""
+        """An offset of -1 deletes up to the high watermark, and the next record has the next offset."""
         self.assertEqual(self.delete(-1), (0, 10))
         self.fill(b"next")
         self.assertEqual(self.fetched(10), [b"next"])
 
     def test_already_gone(self) -> None:
-        """An offset before the start changes nothing, and the answer says where the start is."""
+        """An offset before the start changes nothing, and the answer has the current start."""
         self.delete(5)
         self.assertEqual(self.delete(3), (0, 5))
 
     def test_out_of_range(self) -> None:
-        """Nobody deletes what is not there yet."""
+        """An offset above the high watermark is refused."""
         for offset in (11, -2):
             self.assertEqual(self.delete(offset), (ErrorCode.OFFSET_OUT_OF_RANGE, -1))
         self.assertEqual(self.partition.log.log_start_offset, 0)
 
     def test_unseen(self) -> None:
-        """Nor what no consumer can see yet."""
+        """Records above the high watermark cannot be deleted."""
         self.partition.high_watermark = 4
         self.assertEqual(self.delete(5)[0], ErrorCode.OFFSET_OUT_OF_RANGE)
         self.assertEqual(self.delete(-1), (0, 4))
 
     def test_refused(self) -> None:
-        """Topics that are compacted only, internal or unknown are left alone; others are not."""
+        """Compacted, internal and unknown topics are refused; others are not affected."""
         self.make_topic("c", 1, cleanup_policy="compact")
         self.make_topic("b", 1, cleanup_policy="compact,delete")
         self.assertEqual(self.delete(0, topic="c"), (ErrorCode.POLICY_VIOLATION, -1))
@@ -122,7 +122,7 @@ class DeleteRecordsTests(FileBrokerTestCase):
         self.assertEqual(self.delete(0, topic="__consumer_offsets")[0], ErrorCode.INVALID_TOPIC_EXCEPTION)
 
     def test_survives_a_crash(self) -> None:
-        """What was answered holds after kill -9."""
+        """An answered deletion survives kill -9."""
         self.delete(4)
         self.delete(-1, partition=1)
         self.restart()
@@ -143,7 +143,7 @@ class DeleteRecordsTests(FileBrokerTestCase):
         self.successResultOf(waiting)
 
     def test_parked(self) -> None:
-        """Who waits at an offset that is deleted is told at once."""
+        """A fetch parked at a deleted offset is answered at once."""
         asked = [FetchTopic("t", partitions=[FetchPartition(1, -1, 0, partition_max_bytes=1 << 20)])]
         request = FetchRequest(max_wait_ms=9999, min_bytes=1000, max_bytes=1 << 20, topics=asked)
         waiting = self.answer(1, 12, request)
@@ -154,7 +154,7 @@ class DeleteRecordsTests(FileBrokerTestCase):
         self.assertEqual(part.error_code, ErrorCode.OFFSET_OUT_OF_RANGE)
 
     def test_storage(self) -> None:
-        """Where it cannot be written down, or the partition is offline, it is an error of storage."""
+        """A failed write or an offline partition is KAFKA_STORAGE_ERROR."""
         self.files.failing, self.files.error = {"create"}, errno.ENOSPC
         for _ in range(2):
             self.assertEqual(self.delete(4), (ErrorCode.KAFKA_STORAGE_ERROR, -1))

@@ -19,7 +19,7 @@ VERSIONS = range(7)
 
 class DeleteTopicsTestCase(BrokerTestCase):
     def delete(self, *names: str, version: int = 6) -> list[DeletableTopicResult]:
-        """The results for topics that are named."""
+        """Return the results for topics given by name."""
         if version >= 6:
             return self.delete_states(*(DeleteTopicState(name) for name in names))
         response: Any = self.ask(20, version, DeleteTopicsRequest(topic_names=list(names)))
@@ -27,14 +27,14 @@ class DeleteTopicsTestCase(BrokerTestCase):
         return results
 
     def delete_states(self, *states: DeleteTopicState) -> list[DeletableTopicResult]:
-        """The results of version 6."""
+        """Return the results of version 6."""
         results: list[DeletableTopicResult] = self.ask(20, 6, DeleteTopicsRequest(list(states))).responses
         return results
 
 
 class DeleteTopicsTests(DeleteTopicsTestCase):
     def test_every_version(self) -> None:
-        """Every version deletes topics by their names; an unknown one is told, and does not disturb."""
+        """Topics are deleted by name in every version; an unknown one does not affect the others."""
         for version in VERSIONS:
             self.make_topic("t", 2)
             results = self.delete("unknown", "t", version=version)
@@ -46,7 +46,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
             self.assertEqual(results[0].error_message is None, version < 5)
 
     def test_logged(self) -> None:
-        """The log tells how many partitions, segments and bytes were deleted."""
+        """The log has the number of deleted partitions, segments and bytes."""
         self.make_topic("t", 2)
         self.fill(b"v")
         size = sum(log.size_bytes for log in self.broker.store.logs.values())
@@ -58,7 +58,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
         )
 
     def test_many(self) -> None:
-        """A long list is worked off with pauses, in which others are served."""
+        """A long list is processed with pauses, in which other requests are served."""
         names = [f"t{number}" for number in range(STEP + 1)]
         answer = self.answer(20, 5, DeleteTopicsRequest(topic_names=names))
         self.assertFalse(answer.called)
@@ -67,7 +67,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
         self.assertEqual([result.name for result in response.responses], names)
 
     def test_twice(self) -> None:
-        """A topic that stands twice is not deleted, as in Apache Kafka."""
+        """A topic that occurs twice is not deleted, as in Apache Kafka."""
         self.make_topic("a")
         results = self.ask(20, 5, DeleteTopicsRequest(topic_names=["a", "b", "a"])).responses
         self.assertEqual([result.name for result in results], ["a", "b"])
@@ -75,7 +75,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
         self.assertIn("a", self.broker.topics.partitions)
 
     def test_by_id(self) -> None:
-        """From version 6 on a topic may be named by its id; the reply has both."""
+        """A topic may be given by its id from version 6 on; the reply has name and id."""
         self.make_topic("t")
         topic_id = self.broker.coordinator.state.topics["t"].topic_id
         (result,) = self.delete_states(DeleteTopicState(None, topic_id))
@@ -83,7 +83,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
         self.assertEqual(self.broker.topics.partitions, {})
 
     def test_internal(self) -> None:
-        """The broker's own topics are not deleted, neither by name nor by id."""
+        """Internal topics are not deleted, neither by name nor by id."""
         self.successResultOf(self.broker.groups.topic.ensure())
         topic_id = self.broker.coordinator.state.topics[CONSUMER_OFFSETS].topic_id
         for version in VERSIONS:
@@ -96,7 +96,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
         self.assertTrue(self.broker.groups.topic.exists)
 
     def test_unknown_id(self) -> None:
-        """An id that no topic has."""
+        """An unknown id is refused."""
         other = uuid.UUID(int=5)
         (result,) = self.delete_states(DeleteTopicState(None, other))
         self.assertEqual(
@@ -104,7 +104,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
         )
 
     def test_id_in_the_reply(self) -> None:
-        """Who deletes by name learns the id from version 6 on."""
+        """The reply to a deletion by name has the id from version 6 on."""
         self.make_topic("t")
         topic_id = self.broker.coordinator.state.topics["t"].topic_id
         self.assertEqual(self.delete("t")[0].topic_id, topic_id)
@@ -122,7 +122,7 @@ class DisabledTests(DeleteTopicsTestCase):
     settings: ClassVar[Mapping[str, str]] = {"delete.topic.enable": "false"}
 
     def test_disabled(self) -> None:
-        """With delete.topic.enable=false nothing is deleted; from version 3 on with a code of its own."""
+        """No topic is deleted with delete.topic.enable=false; the error has its own code since version 3."""
         self.make_topic("t")
         for version in VERSIONS:
             (result,) = self.delete("t", version=version)

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas: which entities a filter selects, and which filters are refused."""
+"""DescribeClientQuotas: the entities that a filter selects, and filters that are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.broker.handlers.test_alter_client_quotas import (
 
 class DescribeTests(QuotasTestCase):
     def setUp(self) -> None:
-        """One of each, named by its value."""
+        """Set one quota for each kind of entity, whose value names it."""
         super().setUp()
         entities: list[list[tuple[str, str | None]]] = [
             [(USER, "ann")],
@@ -32,13 +32,13 @@ class DescribeTests(QuotasTestCase):
         self.change((IP, "192.0.2.1"), connection_creation_rate=8)
 
     def found(self, *components: tuple[str, int, str | None], strict: bool = False) -> set[int]:
-        """The values of what a filter lets through."""
+        """Return the values that a filter selects."""
         return {
             int(value) for _, quotas in self.shown(*components, strict=strict) for value in quotas.values()
         }
 
     def test_filters(self) -> None:
-        """Names, defaults and any, one type or two; strict leaves out what has other types besides."""
+        """Filters select by name, default or any; a strict filter omits entities with further types."""
         for components, loose, strict in (
             ([], {1, 2, 3, 4, 5, 6, 7, 8}, set()),
             ([(USER, EXACT, "ann")], {1, 5, 6}, {1}),
@@ -56,7 +56,7 @@ class DescribeTests(QuotasTestCase):
             self.assertEqual(self.found(*components, strict=True), strict, components)
 
     def test_refused(self) -> None:
-        """A filter that makes no sense is answered with the error, and no list."""
+        """An invalid filter is answered with an error and no list."""
         invalid = ErrorCode.INVALID_REQUEST
         for components, code in (
             ([("", ANY, None)], invalid),

@@ -9,7 +9,7 @@ from tests.broker.running import NODE, BrokerTestCase
 
 class DescribeClusterTests(BrokerTestCase):
     def test_brokers(self) -> None:
-        """The cluster's id, its controller and its brokers as they advertise themselves."""
+        """The response has the cluster id, the controller and the brokers with their advertised addresses."""
         for version in range(3):
             response = self.ask(60, version, DescribeClusterRequest())
             state = self.broker.coordinator.state
@@ -22,7 +22,7 @@ class DescribeClusterTests(BrokerTestCase):
             self.assertEqual(response.controller_id, broker.broker_id)
 
     def test_controllers(self) -> None:
-        """There are no controllers beside the brokers to be described, and no nodes of another kind."""
+        """Controllers and other types of endpoints are refused."""
         for kind, code in (
             (2, ErrorCode.MISMATCHED_ENDPOINT_TYPE),
             (3, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE),
@@ -33,12 +33,12 @@ class DescribeClusterTests(BrokerTestCase):
                 self.assertTrue(response.error_message)
 
     def test_fenced(self) -> None:
-        """A broker that is shown lives: none is fenced, also where those are asked for."""
+        """No live broker is fenced, even if fenced ones are requested."""
         response = self.ask(60, 2, DescribeClusterRequest(include_fenced_brokers=True))
         self.assertEqual([broker.is_fenced for broker in response.brokers], [False])
 
     def test_operations(self) -> None:
-        """The cluster's operations are told to a client that asks: without an authorizer seven."""
+        """The cluster's seven operations without an authorizer are returned on request."""
         for version in range(3):
             asked = self.ask(60, version, DescribeClusterRequest(True))
             self.assertEqual(asked.cluster_authorized_operations, 8096)  # as Apache Kafka 4.3.1 answers

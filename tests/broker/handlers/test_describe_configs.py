@@ -21,7 +21,7 @@ VERSIONS = range(5)
 
 
 def _use(value: str, old: Mapping[str, str]) -> Mapping[str, str]:
-    """A change of log.retention.ms."""
+    """Return a change of log.retention.ms."""
     return {"log.retention.ms": value}
 
 
@@ -42,7 +42,7 @@ class DescribeConfigsTests(BrokerTestCase):
         synonyms: bool = False,
         documentation: bool = False,
     ) -> DescribeConfigsResult:
-        """The result for one resource."""
+        """Return the result for one resource."""
         asked = [DescribeConfigsResource(kind, name, keys)]
         response = self.ask(32, version, DescribeConfigsRequest(asked, synonyms, documentation))
         (result,) = response.results
@@ -51,12 +51,12 @@ class DescribeConfigsTests(BrokerTestCase):
         return described
 
     def configs(self, result: DescribeConfigsResult) -> dict[str, DescribeConfigsResourceResult]:
-        """The configs by name."""
+        """Return the configs by name."""
         self.assertEqual(result.error_code, 0)
         return {config.name: config for config in result.configs}
 
     def test_topic(self) -> None:
-        """A topic's own value, one that the broker's setting gives, and a default, in every version."""
+        """A topic has its own values, the broker's and defaults, in every version."""
         for version in VERSIONS:
             configs = self.configs(self.describe(version=version))
             for name, value, source in (
@@ -71,22 +71,22 @@ class DescribeConfigsTests(BrokerTestCase):
                     self.assertEqual(config.is_default, source == 5)
 
     def test_broker(self) -> None:
-        """The broker's settings."""
+        """The broker's settings are described."""
         configs = self.configs(self.describe(BROKER, "0"))
         self.assertEqual((configs["log.retention.hours"].value, configs["num.partitions"].value), ("7", "1"))
 
     def test_lists_every_setting(self) -> None:
-        """Nothing that can be set is left out."""
+        """Every setting is listed."""
         self.assertEqual(set(topic.SETTINGS) - set(self.configs(self.describe())), set())
         self.assertEqual(set(broker.SETTINGS) - set(self.configs(self.describe(BROKER, "0"))), set())
 
     def test_keys(self) -> None:
-        """Only the configs asked for; an empty list asks for none."""
+        """Only the requested configs are described; an empty list requests none."""
         self.assertEqual(list(self.configs(self.describe(keys=["retention.ms", "x"]))), ["retention.ms"])
         self.assertEqual(self.configs(self.describe(keys=[])), {})
 
     def test_synonyms(self) -> None:
-        """Synonyms come from version 1 on, where they are asked for."""
+        """Synonyms are returned on request from version 1 on."""
         for version in VERSIONS:
             for wanted in (False, True):
                 config = self.configs(self.describe(version=version, synonyms=wanted))["retention.ms"]
@@ -94,7 +94,7 @@ class DescribeConfigsTests(BrokerTestCase):
                 self.assertEqual("log.retention.hours" in names, wanted and version >= 1)
 
     def test_documentation(self) -> None:
-        """Types come from version 3 on, documentation where it is asked for."""
+        """Types are returned from version 3 on, and documentation on request."""
         for version in VERSIONS:
             config = self.configs(self.describe(version=version, documentation=True))["retention.ms"]
             self.assertEqual(
@@ -103,7 +103,7 @@ class DescribeConfigsTests(BrokerTestCase):
         self.assertIsNone(self.configs(self.describe())["retention.ms"].documentation)
 
     def test_dynamic(self) -> None:
-        """What was changed while the broker runs, with sources and synonyms: of the broker and of topics."""
+        """Dynamic configs of the broker and of topics have their sources and synonyms."""
         coordinator = self.broker.coordinator
         for name, value in (("", "5"), ("0", "6")):
             self.successResultOf(coordinator.alter_broker_configs(name, partial(_use, value)))
@@ -143,13 +143,13 @@ class DescribeConfigsTests(BrokerTestCase):
         self.assertEqual({config.read_only for config in self.configs(self.describe()).values()}, {False})
 
     def test_described_once(self) -> None:
-        """A resource that a request names again and again is described once, whatever it asks."""
+        """A resource that a request names repeatedly is described once."""
         asked = [DescribeConfigsResource(kind, name, None) for kind, name in ((TOPIC, "t"), (BROKER, "0"))]
         response = self.ask(32, 4, DescribeConfigsRequest(asked * 100, True, True))
         self.assertEqual([(r.resource_type, r.resource_name) for r in response.results], [(2, "t"), (4, "0")])
 
     def test_errors(self) -> None:
-        """Unknown topics, other brokers, other kinds of resources; each with words that say why."""
+        """Unknown topics, other brokers and other resource types are refused with an explanation."""
         for kind, name, code in (
             (TOPIC, "u", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
             (TOPIC, "../x", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
@@ -163,5 +163,5 @@ class DescribeConfigsTests(BrokerTestCase):
             self.assertTrue(result.error_message)
 
     def test_long_message(self) -> None:
-        """What a message quotes of the request cannot make it too long to be sent."""
+        """A message that quotes the request stays short enough to be sent."""
         self.assertNotEqual(self.describe(TOPIC, "x" * 32_767, version=0).error_code, 0)

@@ -1,4 +1,4 @@
-"""DescribeGroups: states, members, and what may be done with a group."""
+"""DescribeGroups: states, members, and authorized operations."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ OPERATIONS = 3400  # as Apache Kafka 4.3.1 answers without an authorizer
 
 class DescribeGroupsTests(MembersTestCase):
     def describe(self, *groups: str, version: int = 5, operations: bool = False) -> list[Any]:
-        """The groups as described."""
+        """Return the described groups."""
         request = DescribeGroupsRequest(list(groups), operations)
         described: list[Any] = self.ask(15, version, request).groups
         return described
 
     def test_every_version(self) -> None:
-        """A stable group shows its protocol, and of its members who they are and what they have."""
+        """A stable group has its protocol and its members with their metadata and assignments."""
         (member,) = self.settle()
         for version in VERSIONS:
             (group,) = self.describe("g", version=version)
@@ -34,7 +34,7 @@ class DescribeGroupsTests(MembersTestCase):
             self.assertEqual((shown.member_metadata, shown.member_assignment), (b"metadata", member.encode()))
 
     def test_unknown(self) -> None:
-        """A group that is not there is dead; that is no error before version 6."""
+        """A missing group is dead; that is no error before version 6."""
         for version in VERSIONS[:6]:
             (group,) = self.describe("other", version=version)
             self.assertEqual((group.error_code, group.group_state, group.members), (0, "Dead", []))
@@ -45,7 +45,7 @@ class DescribeGroupsTests(MembersTestCase):
         self.assertEqual(self.describe("")[0].group_state, "Dead")
 
     def test_operations(self) -> None:
-        """From version 3 on a client may ask what is allowed: where nothing is forbidden, all there is."""
+        """All operations are returned on request from version 3 on, since none is forbidden."""
         self.settle()
         (group,) = self.describe("g", version=6, operations=True)
         self.assertEqual((group.error_code, group.authorized_operations), (0, OPERATIONS))
@@ -56,12 +56,12 @@ class DescribeGroupsTests(MembersTestCase):
                 self.assertEqual(group.authorized_operations, OPERATIONS)
 
     def test_twice(self) -> None:
-        """A name that comes a thousand times does not make the response a thousand times as large."""
+        """A group that is named a thousand times is described once."""
         self.settle()
         self.assertEqual([g.group_id for g in self.describe("g", "other", "g", "g")], ["g", "other"])
 
     def test_loading(self) -> None:
-        """A group that is being loaded is an error of its own."""
+        """A group that is being loaded has an error of its own."""
         self.set_loading()
         (group,) = self.describe("g")
         self.assertEqual(group.error_code, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -1,4 +1,4 @@
-"""DescribeLogDirs: the dirs, and what lies in them."""
+"""DescribeLogDirs: the log dirs and their partitions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.broker.running import BrokerTestCase, at_once
 
 
 class DescribeLogDirsTests(FileBrokerTestCase):
-    """Those that are offline: ``tests/broker/replica/test_offline_log.py``."""
+    """Online log dirs; offline ones are tested in ``tests/broker/replica/test_offline_log.py``."""
 
     def setUp(self) -> None:
-        """Two topics, one record in the first one's second partition."""
+        """Make two topics, with one record in the first one's second partition."""
         super().setUp()
         self.make_topic("a", 2)
         self.make_topic("b", 1)
         self.fill(b"value", topic="a", partition=1)
 
     def ask_for(self, topics: Any, version: int) -> dict[str, list[tuple[str, int, int, int]]]:
-        """Topic, partition, size and lag of what is in each dir."""
+        """Return topic, partition, size and lag of the replicas in each dir."""
         response = self.ask(35, version, DescribeLogDirsRequest(topics))
         self.assertEqual([result.error_code for result in response.results], [0, 0])
         return {
@@ -36,7 +36,7 @@ class DescribeLogDirsTests(FileBrokerTestCase):
         }
 
     def test_all(self) -> None:
-        """null asks for everything; sizes are in bytes."""
+        """A null list requests everything; sizes are in bytes."""
         size = self.broker.topics.partitions["a"][1].log.size_bytes
         self.assertGreater(size, 5)
         for version in range(5):
@@ -46,14 +46,14 @@ class DescribeLogDirsTests(FileBrokerTestCase):
             )
 
     def test_some(self) -> None:
-        """A list asks for some partitions; those that are not there are not answered."""
+        """A list requests some partitions; missing ones are not in the answer."""
         for version in range(5):
             asked = [DescribableLogDirTopic("a", [0, 7]), DescribableLogDirTopic("u", [0])]
             self.assertEqual(self.ask_for(asked, version), {self.dirs[0]: [("a", 0, 0, 0)], self.dirs[1]: []})
             self.assertEqual(self.ask_for([], version), {self.dirs[0]: [], self.dirs[1]: []})
 
     def test_volumes(self) -> None:
-        """Version 4 tells the size of each dir's volume and what is free of it, read in a worker."""
+        """Version 4 has the total and usable size of each dir's volume, read in a worker."""
         asked: list[str] = []
 
         def workers(name: str) -> Worker:
@@ -72,7 +72,7 @@ class DescribeLogDirsTests(FileBrokerTestCase):
         self.assertEqual(len(asked), 1)
 
     def test_volume_that_cannot_be_asked(self) -> None:
-        """A dir that has gone shows -1, and the others their volumes."""
+        """A missing dir shows -1; the others show their volumes."""
         os.rename(self.dirs[0], self.dirs[0] + "-away")
         self.addCleanup(os.rename, self.dirs[0] + "-away", self.dirs[0])
         first, second = self.ask(35, 4, DescribeLogDirsRequest(None)).results
@@ -82,7 +82,7 @@ class DescribeLogDirsTests(FileBrokerTestCase):
 
 class MemoryTests(BrokerTestCase):
     def test_none(self) -> None:
-        """A store that keeps nothing in dirs has none to tell of."""
+        """A store without dirs has none to describe."""
         self.make_topic()
         for version in range(5):
             self.assertEqual(self.ask(35, version, DescribeLogDirsRequest(None)).results, [])

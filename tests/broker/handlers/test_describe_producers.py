@@ -1,4 +1,4 @@
-"""DescribeProducers: who writes to a partition with a producer id."""
+"""DescribeProducers: the idempotent producers of a partition."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.broker.running import NOW_MS, BrokerTestCase
 
 class DescribeProducersTests(BrokerTestCase):
     def describe(self, *numbers: int, topic: str = "t") -> list[PartitionResponse]:
-        """The partitions' parts of the response."""
+        """Return the partitions' parts of the response."""
         (response,) = self.ask(61, 0, DescribeProducersRequest([TopicRequest(topic, list(numbers))])).topics
         self.assertEqual(response.name, topic)
         partitions: list[PartitionResponse] = response.partitions
         return partitions
 
     def test_producers(self) -> None:
-        """Each with its epoch, last sequence and time; transactions there are none."""
+        """Each producer has its epoch, last sequence and time, and no transaction."""
         self.make_topic("t", 2)
         for producer_id, epoch, first, count in ((7, 0, 0, 3), (7, 0, 3, 2), (9, 4, 0, 1)):
             self.now_ms += 1
@@ -40,7 +40,7 @@ class DescribeProducersTests(BrokerTestCase):
         self.assertEqual((empty.error_code, empty.active_producers), (0, []))
 
     def test_unknown(self) -> None:
-        """Partitions that there are not, each with its own error."""
+        """Unknown partitions each have their own error."""
         self.make_topic()
         codes = [part.error_code for part in self.describe(0, 1, -1)]
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -48,14 +48,14 @@ class DescribeProducersTests(BrokerTestCase):
         self.assertEqual(self.describe(0, topic="u")[0].error_code, unknown)
 
     def test_offline(self) -> None:
-        """A partition whose log dir has failed knows nobody; the others are described."""
+        """A partition whose log dir has failed is an error; the others are described."""
         bad, _good = self.make_topic("t", 2)
         bad.go_offline()
         codes = [part.error_code for part in self.describe(0, 1)]
         self.assertEqual(codes, [ErrorCode.KAFKA_STORAGE_ERROR, 0])
 
     def test_described_once(self) -> None:
-        """A request that names a partition again and again gets it once: the reply must not grow with it."""
+        """A partition that is named repeatedly is described once, so that the reply stays small."""
         self.make_topic()
         asked = [TopicRequest("t", [0] * 100)] * 100
         (topic,) = self.ask(61, 0, DescribeProducersRequest(asked)).topics

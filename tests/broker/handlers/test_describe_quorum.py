@@ -16,12 +16,12 @@ VERSIONS = range(3)
 
 class DescribeQuorumTests(BrokerTestCase):
     def ask_for(self, *partitions: tuple[str, int], version: int = 2) -> Any:
-        """The response for these partitions."""
+        """Return the response for these partitions."""
         topics = [TopicRequest(name, [PartitionRequest(number)]) for name, number in partitions]
         return self.ask(55, version, DescribeQuorumRequest(topics))
 
     def test_one_voter(self) -> None:
-        """The controller leads and votes; from version 2 on its address is told."""
+        """The controller is leader and voter; its address is returned from version 2 on."""
         for version in VERSIONS:
             response = self.ask_for(("__cluster_metadata", 0), version=version)
             self.assertEqual(response.error_code, 0)
@@ -39,7 +39,7 @@ class DescribeQuorumTests(BrokerTestCase):
                 )
 
     def test_observers(self) -> None:
-        """Brokers that are not the controller observe."""
+        """Brokers other than the controller are observers."""
         state = self.broker.coordinator.state
         brokers = {**state.brokers, 7: BrokerNode(7, "other", 9092)}
         self.patch(self.broker.coordinator, "state", attrs.evolve(state, brokers=brokers))
@@ -47,7 +47,7 @@ class DescribeQuorumTests(BrokerTestCase):
         self.assertEqual([one.replica_id for one in topic.partitions[0].observers], [7])
 
     def test_without_a_controller(self) -> None:
-        """While no controller is known its id is -1, and there are no addresses."""
+        """An unknown controller has id -1, and there are no addresses."""
         state = self.broker.coordinator.state
         self.patch(self.broker.coordinator, "state", attrs.evolve(state, controller_id=-1, brokers={}))
         response = self.ask_for(("__cluster_metadata", 0))
@@ -67,11 +67,11 @@ class DescribeQuorumTests(BrokerTestCase):
                 )
 
     def test_none(self) -> None:
-        """A request for nothing is answered with nothing."""
+        """An empty request has an empty answer."""
         self.assertEqual((self.ask_for().error_code, self.ask_for().topics), (0, []))
 
     def test_many(self) -> None:
-        """A request for many partitions is one error, however often it names the one that there is."""
+        """A request for many partitions is one error, even if it repeats the valid one."""
         for version in VERSIONS:
             response = self.ask_for(*[("__cluster_metadata", 0)] * 1000, version=version)
             self.assertEqual((response.error_code, response.topics), (ErrorCode.INVALID_REQUEST, []))

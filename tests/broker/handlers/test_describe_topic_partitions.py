@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions: pages of partitions. The cases are those asked of Apache Kafka 4.3.1."""
+"""DescribeTopicPartitions: pages of partitions. The cases were also run against Apache Kafka 4.3.1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.broker.running import NODE, BrokerTestCase
 
 class DescribeTopicPartitionsTests(BrokerTestCase):
     def setUp(self) -> None:
-        """Three topics, made in another order than that of their names."""
+        """Make three topics, not in the order of their names."""
         super().setUp()
         for name in ("c", "a", "b"):
             self.make_topic(name, 3)
@@ -24,13 +24,13 @@ class DescribeTopicPartitionsTests(BrokerTestCase):
     def ask_for(
         self, *names: str, limit: int = 2000, cursor: Cursor | None = None
     ) -> DescribeTopicPartitionsResponse:
-        """The response."""
+        """Return the response."""
         request = DescribeTopicPartitionsRequest([TopicRequest(name) for name in names], limit, cursor)
         response: DescribeTopicPartitionsResponse = self.ask(75, 0, request)
         return response
 
     def page(self, *names: str, limit: int = 2000, cursor: Cursor | None = None) -> list[object]:
-        """Names and partition numbers, then the next cursor or None."""
+        """Return names and partition numbers, then the next cursor or None."""
         response = self.ask_for(*names, limit=limit, cursor=cursor)
         self.assertEqual({topic.error_code for topic in response.topics} | {0}, {0})
         shown: list[object] = [(t.name, [p.partition_index for p in t.partitions]) for t in response.topics]
@@ -38,7 +38,7 @@ class DescribeTopicPartitionsTests(BrokerTestCase):
         return [*shown, None if after is None else (after.topic_name, after.partition_index)]
 
     def test_all(self) -> None:
-        """Without names all topics come, in the order of their names."""
+        """All topics are returned in the order of their names if none are named."""
         whole = [0, 1, 2]
         self.assertEqual(self.page(), [("a", whole), ("b", whole), ("c", whole), None])
 
@@ -54,7 +54,7 @@ class DescribeTopicPartitionsTests(BrokerTestCase):
         self.assertEqual((part.eligible_leader_replicas, part.last_known_elr), ([], []))
 
     def test_some(self) -> None:
-        """Topics that are named come in order, each once."""
+        """Named topics are returned in order, each once."""
         self.assertEqual(self.page("b", "a", "b"), [("a", [0, 1, 2]), ("b", [0, 1, 2]), None])
 
     def test_limit(self) -> None:
@@ -66,7 +66,7 @@ class DescribeTopicPartitionsTests(BrokerTestCase):
             self.assertEqual(self.page("a", limit=limit), [("a", [0]), ("a", 1)])
 
     def test_pages_are_complete(self) -> None:
-        """Page after page gives each partition once, whatever the limit."""
+        """The pages together have each partition once, whatever the limit."""
         expected = [(name, number) for name in "abc" for number in range(3)]
         for limit in range(1, 12):
             found, cursor, pages = [], None, 0
@@ -78,14 +78,14 @@ class DescribeTopicPartitionsTests(BrokerTestCase):
             self.assertEqual(pages, -(-len(expected) // limit))
 
     def test_cursor(self) -> None:
-        """A page begins at the cursor; the topic that it names may be gone by then."""
+        """A page begins at the cursor, even if the topic of the cursor was deleted."""
         self.assertEqual(self.page("a", "b", cursor=Cursor("a", 2)), [("a", [2]), ("b", [0, 1, 2]), None])
         self.assertEqual(self.page("a", cursor=Cursor("a", 7)), [("a", []), None])
         self.assertEqual(self.page(cursor=Cursor("bb", 2)), [("c", [0, 1, 2]), None])
         self.assertEqual(self.page(cursor=Cursor("zz", 0)), [None])
 
     def test_bad_cursors(self) -> None:
-        """A partition below 0, or a topic that is not among those named, is refused for each topic."""
+        """A cursor with a negative partition or a topic not among those named is refused for each topic."""
         for cursor in (Cursor("a", -1), Cursor("aa", 0), Cursor("zz", 1)):
             response = self.ask_for("a", "b", cursor=cursor)
             self.assertEqual(
@@ -94,7 +94,7 @@ class DescribeTopicPartitionsTests(BrokerTestCase):
             )
 
     def test_missing(self) -> None:
-        """A topic that is not there, or whose name no topic can have, is an error of its own."""
+        """A missing topic or an invalid name is an error of its own."""
         response = self.ask_for("zz", "../x", "a")
         self.assertEqual(
             [(topic.name, topic.error_code) for topic in response.topics],
@@ -107,13 +107,13 @@ class DescribeTopicPartitionsTests(BrokerTestCase):
         self.assertEqual(response.topics[2].topic_authorized_operations, 3576)
 
     def test_bounded(self) -> None:
-        """However many topics are named, there or not, a page has at most 2,000 of them."""
+        """A page has at most 2,000 of the named topics, whether or not they exist."""
         response = self.ask_for(*[f"x{number:05}" for number in range(5000)], limit=2**31 - 1)
         self.assertEqual(len(response.topics), 2000)
         self.assertEqual(response.next_cursor, Cursor("x02000", 0))
 
     def test_without_a_leader(self) -> None:
-        """A partition whose leader does not live has none."""
+        """A partition whose leader is not alive has none."""
         state = self.broker.coordinator.state
         self.patch(self.broker.coordinator, "state", attrs.evolve(state, brokers={}))
         part = self.ask_for("a").topics[0].partitions[0]

@@ -1,4 +1,4 @@
-"""ElectLeaders: with one broker nothing is to be elected, and where its disk has failed nobody can be."""
+"""ElectLeaders: elections with one broker, which are not needed or, with a failed disk, impossible."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ElectLeadersTests(BrokerTestCase):
     def elect(
         self, asked: dict[str, list[int]] | None, kind: int = PREFERRED, version: int = 2
     ) -> dict[tuple[str, int], ErrorCode]:
-        """The code for each partition; the whole must succeed."""
+        """Return the code for each partition; the whole request must succeed."""
         response = self.response_to(asked, kind, version)
         self.assertEqual(response.error_code, 0)
         return {
@@ -33,13 +33,13 @@ class ElectLeadersTests(BrokerTestCase):
     def response_to(
         self, asked: dict[str, list[int]] | None, kind: int, version: int
     ) -> ElectLeadersResponse:
-        """The whole response."""
+        """Return the whole response."""
         topics = None if asked is None else [TopicPartitions(name, those) for name, those in asked.items()]
         response: ElectLeadersResponse = self.ask(43, version, ElectLeadersRequest(kind, topics, 1000))
         return response
 
     def test_not_needed(self) -> None:
-        """A partition is led by its only replica, which is the preferred one."""
+        """No election is needed for a partition led by its only replica, the preferred one."""
         self.make_topic("t", 2)
         for version in VERSIONS:
             for kind in (PREFERRED, UNCLEAN) if version else (PREFERRED,):
@@ -49,7 +49,7 @@ class ElectLeadersTests(BrokerTestCase):
                 )
 
     def test_unknown(self) -> None:
-        """Partitions that there are not."""
+        """Unknown partitions are refused."""
         self.make_topic("t", 2)
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         self.assertEqual(
@@ -57,7 +57,7 @@ class ElectLeadersTests(BrokerTestCase):
         )
 
     def test_all(self) -> None:
-        """Of all partitions those are told that need a leader; here none."""
+        """A request for all partitions returns only those that need a leader, here none."""
         self.make_topic("t", 2)
         for version in VERSIONS:
             self.assertEqual(self.elect(None, version=version), {})
@@ -77,12 +77,12 @@ class ElectLeadersTests(BrokerTestCase):
             )
 
     def test_dead_leader(self) -> None:
-        """A leader that is no live broker is none."""
+        """A leader that is not a live broker counts as none."""
         self.successResultOf(self.broker.coordinator.create_topic("t", [[7, 0]], {}))
         self.assertEqual(self.elect(None), {("t", 0): ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE})
 
     def test_other_leader(self) -> None:
-        """Where another replica leads, the preferred one would be needed; any is enough otherwise."""
+        """A partition led by another replica needs a preferred election, but no unclean one."""
         coordinator = self.broker.coordinator
         self.successResultOf(coordinator.create_topic("t", [[0, 1]], {}))
         topic = coordinator.state.topics["t"]
@@ -93,7 +93,7 @@ class ElectLeadersTests(BrokerTestCase):
         self.assertEqual(self.elect({"t": [0]}, UNCLEAN), {("t", 0): ErrorCode.ELECTION_NOT_NEEDED})
 
     def test_unknown_kind(self) -> None:
-        """There are two kinds of elections."""
+        """An unknown type of election is refused."""
         self.make_topic("t", 1)
         for kind in (-1, 2):
             response = self.response_to({"t": [0]}, kind, 2)

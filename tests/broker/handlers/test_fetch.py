@@ -1,4 +1,4 @@
-"""Fetch: what is read, how much of it, and when the reply comes."""
+"""Fetch: the records that are returned, their number, and the time of the reply."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VERSIONS = range(13)
 
 
 def asking(*offsets: int, max_bytes: int = 1 << 20, epoch: int = -1, topic: str = "t") -> list[FetchTopic]:
-    """Ask partitions 0, 1, ... of a topic, each from an offset on."""
+    """Return a request topic with partitions 0, 1, ..., each from the given offset on."""
     return [
         FetchTopic(
             topic,
@@ -42,7 +42,7 @@ def asking(*offsets: int, max_bytes: int = 1 << 20, epoch: int = -1, topic: str 
 
 
 def raw(part: PartitionData) -> memoryview:
-    """The records of a decoded response: a slice of what was received."""
+    """Return the records of a decoded response, a slice of the received bytes."""
     assert isinstance(part.records, memoryview)
     return part.records
 
@@ -56,13 +56,13 @@ class FetchTestCase(BrokerTestCase):
     def fetch(
         self, topics: list[FetchTopic] | None = None, version: int = 12, **fields: Any
     ) -> FetchResponse:
-        """The response to a fetch that does not wait."""
+        """Return the response to a fetch that does not wait."""
         request = FetchRequest(topics=asking(0) if topics is None else topics, **{"max_wait_ms": 0, **fields})
         response: FetchResponse = self.ask(1, version, request)
         return response
 
     def parts(self, *args: Any, **fields: Any) -> list[PartitionData]:
-        """The partitions' parts of such a response."""
+        """Return the partitions' parts of such a response."""
         (topic,) = self.fetch(*args, **fields).responses
         return topic.partitions
 
@@ -76,13 +76,13 @@ class FetchTestCase(BrokerTestCase):
         return answer if isinstance(answer, Deferred) else self.wrap(answer)
 
     def wrap(self, answer: Any) -> Deferred[Any]:
-        """An answer that came at once, as one that has come."""
+        """Return a Deferred that has fired with *answer*."""
         done: Deferred[Any] = Deferred()
         done.callback(answer)
         return done
 
     def came(self, waiting: Deferred[Any]) -> list[PartitionData]:
-        """The parts of a reply that is there."""
+        """Return the parts of a reply that has arrived."""
         response = self.response(1, 12, self.successResultOf(waiting))
         parts: list[PartitionData] = response.responses[0].partitions
         return parts
@@ -90,7 +90,7 @@ class FetchTestCase(BrokerTestCase):
 
 class ReadTests(FetchTestCase):
     def test_every_version(self) -> None:
-        """Every version brings the records, in a magic that it knows: 0, then 1, then 2."""
+        """Every version returns the records in a magic that it supports: 0, then 1, then 2."""
         self.fill(b"a", b"b")
         for version in VERSIONS:
             (part,) = self.parts(version=version)
@@ -102,7 +102,7 @@ class ReadTests(FetchTestCase):
             self.assertEqual(part.log_start_offset, 0 if version >= 5 else -1)
 
     def test_the_bytes_of_the_producer(self) -> None:
-        """What a consumer gets is what was sent, but for the base offset and the leader epoch."""
+        """The bytes of a batch are returned as they were sent, except base offset and leader epoch."""
         sent = [build_values([b"v" * 100] * 3, NOW_MS, codec) for codec in Codec]
         for records in sent:
             self.produce(records)
@@ -118,13 +118,13 @@ class ReadTests(FetchTestCase):
         self.assertEqual(at, len(got))
 
     def test_within_a_batch(self) -> None:
-        """An offset in the middle of a batch brings the batch whole: clients filter."""
+        """An offset in the middle of a batch returns the whole batch, which clients filter."""
         self.fill(b"a", b"b", b"c")
         (part,) = self.parts(asking(2))
         self.assertEqual(values(part.records), [b"a", b"b", b"c"])
 
     def test_old_clients_within_a_batch(self) -> None:
-        """What is converted for old clients keeps its offsets."""
+        """Records keep their offsets when they are converted for old clients."""
         self.fill(b"a", b"b", b"c")
         for version in range(4):
             (part,) = self.parts(asking(1), version=version)
@@ -132,7 +132,7 @@ class ReadTests(FetchTestCase):
             self.assertEqual((found[1], found[2]), (b"b", b"c"), version)
 
     def test_first_batch_is_whole(self) -> None:
-        """The first batch comes whole, even above max_bytes of the partition and of the request."""
+        """The first batch is returned whole, even above max_bytes of the partition and of the request."""
         self.fill(b"v" * 1000)
         self.fill(b"w")
         for topics, limit in (
@@ -144,7 +144,7 @@ class ReadTests(FetchTestCase):
             self.assertEqual(values(part.records), [b"v" * 1000])
 
     def test_only_the_first_exceeds(self) -> None:
-        """max_bytes holds for the partitions after the first that has records."""
+        """The request's max_bytes applies to the partitions after the first that has records."""
         self.fill(b"v" * 1000)
         self.fill(b"w" * 1000, partition=1)
         first, second = self.parts(asking(0, 0), max_bytes=1100)
@@ -153,7 +153,7 @@ class ReadTests(FetchTestCase):
         self.assertEqual((values(first.records), values(second.records)), ([], [b"w" * 1000]))
 
     def test_partition_max_bytes(self) -> None:
-        """partition_max_bytes holds for each partition."""
+        """The limit partition_max_bytes applies to each partition."""
         for _ in range(10):
             self.fill(b"v" * 100)
         (part,) = self.parts(asking(0, max_bytes=500))
@@ -161,13 +161,13 @@ class ReadTests(FetchTestCase):
         self.assertEqual(values(part.records), [b"v" * 100] * 2)
 
     def test_end_of_the_log(self) -> None:
-        """At the end there is nothing, and no error."""
+        """A fetch at the end of the log returns no records and no error."""
         self.fill(b"a")
         (part,) = self.parts(asking(1))
         self.assertEqual((part.error_code, len(raw(part)), part.high_watermark), (0, 0, 1))
 
     def test_not_above_the_high_watermark(self) -> None:
-        """What is above the high watermark is not shown, to no isolation level."""
+        """Records above the high watermark are not returned, whatever the isolation level."""
         self.fill(b"a")
         self.fill(b"b")
         self.broker.topics.partitions["t"][0].high_watermark = 1
@@ -176,7 +176,7 @@ class ReadTests(FetchTestCase):
             self.assertEqual((values(part.records), part.high_watermark), ([b"a"], 1))
 
     def test_read_committed(self) -> None:
-        """A read_committed reader has the high watermark as last stable offset, and no aborted ones."""
+        """A read_committed fetch has the high watermark as last stable offset, and no aborted ones."""
         self.fill(b"a")
         (part,) = self.parts(isolation_level=1)
         self.assertEqual((part.last_stable_offset, part.aborted_transactions), (1, []))
@@ -184,7 +184,7 @@ class ReadTests(FetchTestCase):
         self.assertEqual((part.last_stable_offset, part.aborted_transactions), (1, None))
 
     def test_zstd_is_not_converted(self) -> None:
-        """zstd is an error for versions that need conversion; the partition next to it is read."""
+        """A zstd batch is an error for versions that need conversion; the next partition is read."""
         self.produce(build_values([b"v"], NOW_MS, Codec.ZSTD))
         self.fill(b"w", partition=1)
         for version in VERSIONS:
@@ -215,7 +215,7 @@ class ReadTests(FetchTestCase):
         self.assertEqual((first.error_code, values(second.records)), (ErrorCode.KAFKA_STORAGE_ERROR, [b"w"]))
 
     def test_session(self) -> None:
-        """A client that wants a session is answered without one, with all that it asked for."""
+        """A request for a session is answered in full, without a session."""
         self.fill(b"v")
         for version in range(7, 13):
             response = self.fetch(version=version, session_epoch=0)
@@ -223,7 +223,7 @@ class ReadTests(FetchTestCase):
             self.assertEqual(values(response.responses[0].partitions[0].records), [b"v"])
 
     def test_unknown_session(self) -> None:
-        """A session that is not there is told by the whole reply's error."""
+        """An unknown session is an error of the whole reply."""
         for version in range(7, 13):
             response = self.fetch(version=version, session_id=5, session_epoch=1)
             self.assertEqual(
@@ -231,7 +231,7 @@ class ReadTests(FetchTestCase):
             )
 
     def test_session_that_ends(self) -> None:
-        """Epochs 0 and -1 ask for everything anew, whatever session they end."""
+        """A fetch with epoch 0 or -1 is a full fetch, whatever session it ends."""
         self.fill(b"v")
         for epoch in (0, -1):
             self.assertEqual(self.fetch(session_id=5, session_epoch=epoch).error_code, 0)
@@ -239,13 +239,13 @@ class ReadTests(FetchTestCase):
 
 class ErrorTests(FetchTestCase):
     def test_unknown(self) -> None:
-        """A topic or partition that is not there."""
+        """An unknown topic or partition is refused."""
         for topics in (asking(0, topic="u"), asking(0, topic="../x"), asking(0, topic="")):
             self.assertEqual(codes(self.parts(topics)), [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
         self.assertEqual(codes(self.parts(asking(0, 0, 0))), [0, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
 
     def test_out_of_range(self) -> None:
-        """Offsets below the log's start or above its end; a fetch that may wait is told at once."""
+        """An offset outside the log is out of range, and a fetch that may wait is answered at once."""
         self.fill(b"a")
         for offset in (2, -1, 2**62, -(2**63)):
             for version in VERSIONS:
@@ -255,7 +255,7 @@ class ErrorTests(FetchTestCase):
             self.assertEqual(part.error_code, ErrorCode.OFFSET_OUT_OF_RANGE)
 
     def test_below_the_start(self) -> None:
-        """What retention has taken is out of range; what is left is read."""
+        """Records deleted by retention are out of range; the remaining ones are read."""
         self.fill(b"a")
         self.fill(b"b")
         self.broker.topics.partitions["t"][0].log.advance_log_start(1)
@@ -264,7 +264,7 @@ class ErrorTests(FetchTestCase):
         self.assertEqual((values(part.records), part.log_start_offset), ([b"b"], 1))
 
     def test_epochs(self) -> None:
-        """A client with an old epoch is fenced, one with a newer epoch is told; both at once."""
+        """An old leader epoch is fenced, a newer one is unknown, and both are answered at once."""
         self.broker.topics.partitions["t"][0].leader_epoch = 3
         for epoch, code in (
             (2, ErrorCode.FENCED_LEADER_EPOCH),
@@ -277,7 +277,7 @@ class ErrorTests(FetchTestCase):
                 self.assertEqual(codes(self.came(self.park(asking(0, epoch=epoch)))), [code])
 
     def test_race_with_retention(self) -> None:
-        """A log that says out of range only when it is read is believed."""
+        """An OffsetOutOfRange raised only during the read is reported."""
         self.fill(b"a")
 
         def read(*_: object) -> None:
@@ -289,13 +289,13 @@ class ErrorTests(FetchTestCase):
 
 class WaitTests(FetchTestCase):
     def check_nothing_left(self) -> None:
-        """No timer runs and nobody waits."""
+        """Assert that no timer runs and no fetch is parked."""
         self.assertEqual(self.clock.getDelayedCalls(), [])
         partitions = self.broker.topics.partitions.get("t", [])
         self.assertEqual([p.delayed_fetches for p in partitions], [set()] * len(partitions))
 
     def test_data_ends_it(self) -> None:
-        """A fetch that waits is answered as soon as there is min_bytes to read."""
+        """A parked fetch is answered as soon as min_bytes can be read."""
         waiting = self.park()
         self.assertNoResult(waiting)
         self.fill(b"v")
@@ -304,7 +304,7 @@ class WaitTests(FetchTestCase):
         self.check_nothing_left()
 
     def test_min_bytes(self) -> None:
-        """Less than min_bytes does not end the wait; all partitions together count."""
+        """Fewer bytes than min_bytes do not end the wait; all partitions together count."""
         self.fill(b"v" * 100)
         waiting = self.park(asking(0, 0), min_bytes=300)
         self.fill(b"v", partition=1)
@@ -314,20 +314,20 @@ class WaitTests(FetchTestCase):
         self.assertEqual((len(values(first.records)), len(values(second.records))), (1, 2))
 
     def test_enough_is_answered_at_once(self) -> None:
-        """With min_bytes there, and with min_bytes=0 always, there is no wait."""
+        """A fetch does not wait if min_bytes are there, or if min_bytes is 0."""
         self.came(self.park(min_bytes=0))
         self.fill(b"v")
         self.came(self.park())
 
     def test_min_bytes_above_the_limit(self) -> None:
-        """More than max_bytes is not waited for: no reply could hold it."""
+        """A min_bytes above max_bytes is reduced to max_bytes, since no reply could hold more."""
         for _ in range(10):
             self.fill(b"v" * 100)
         (part,) = self.came(self.park(asking(0), min_bytes=10**6, max_bytes=500))
         self.assertTrue(values(part.records))
 
     def test_time_ends_it(self) -> None:
-        """After max_wait_ms the reply comes with what there is."""
+        """The reply is sent after max_wait_ms with the records available."""
         self.fill(b"v")
         waiting = self.park(min_bytes=10**6)
         self.clock.advance(0.499)
@@ -338,18 +338,18 @@ class WaitTests(FetchTestCase):
         self.check_nothing_left()
 
     def test_error_in_one_ends_it(self) -> None:
-        """An error of one partition is told at once, though the other has nothing to read."""
+        """An error of one partition ends the wait, though the other has nothing to read."""
         (waiting, broken) = self.came(self.park(asking(0, 5)))
         self.assertEqual((waiting.error_code, broken.error_code), (0, ErrorCode.OFFSET_OUT_OF_RANGE))
 
     def test_no_partitions(self) -> None:
-        """A fetch of nothing is answered at once."""
+        """A fetch without partitions is answered at once."""
         answer = self.answer(1, 12, FetchRequest(max_wait_ms=500, min_bytes=1))
         self.assertNotIsInstance(answer, Deferred)
         self.assertEqual(self.response(1, 12, answer).responses, [])
 
     def test_cancelled(self) -> None:
-        """When the client goes, nothing of its wait is left."""
+        """A cancelled fetch leaves no timer and is not parked any more."""
         waiting = self.park(asking(0, 0))
         waiting.cancel()
         self.failureResultOf(waiting, CancelledError)
@@ -357,14 +357,14 @@ class WaitTests(FetchTestCase):
         self.fill(b"v")
 
     def test_deleted_topic_ends_it(self) -> None:
-        """Who waits for a topic that is deleted is told at once."""
+        """A fetch that waits for a topic is answered at once when the topic is deleted."""
         waiting = self.park()
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
         self.assertEqual(codes(self.came(waiting)), [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
         self.check_nothing_left()
 
     def test_many_wait(self) -> None:
-        """All who wait for a partition are answered by one write."""
+        """All fetches parked at a partition are answered by one write."""
         waiting = [self.park() for _ in range(5)]
         self.fill(b"v")
         for one in waiting:
@@ -376,7 +376,7 @@ class LimitTests(FetchTestCase):
     settings: ClassVar[Mapping[str, str]] = {"fetch.max.bytes": "1024"}
 
     def test_fetch_max_bytes(self) -> None:
-        """No reply is larger than fetch.max.bytes, whatever is asked; but the first batch is whole."""
+        """No reply is larger than fetch.max.bytes, except that the first batch is whole."""
         for _ in range(20):
             self.fill(b"v" * 100)
         self.fill(b"w" * 2000, partition=1)
@@ -388,16 +388,16 @@ class LimitTests(FetchTestCase):
 
 
 class TopicIdTests(FetchTestCase):
-    """From version 13 on topics are named by their ids."""
+    """Version 13 and later, in which topics are given by id."""
 
     def ask_by_id(self, topic_id: uuid.UUID, *offsets: int, max_wait_ms: int = 0) -> Any:
-        """What the dispatch answers to a fetch of partitions 0, 1, ... of a topic."""
+        """Return the dispatch's answer to a fetch of partitions 0, 1, ... of a topic."""
         (topic,) = asking(*offsets, topic="")
         topic.topic_id = topic_id
         return self.answer(1, 13, FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, topics=[topic]))
 
     def test_every_version(self) -> None:
-        """Versions 13 to 16 read alike; consumers send no state of a replica, and no addresses come back."""
+        """Versions 13 to 16 read alike, without replica state in requests or addresses in replies."""
         self.fill(b"a")
         (topic,) = asking(0, topic="")
         topic.topic_id = self.topic_id()
@@ -408,13 +408,13 @@ class TopicIdTests(FetchTestCase):
             self.assertEqual((part.error_code, values(part.records)), (0, [b"a"]))
 
     def by_id(self, topic_id: uuid.UUID, *offsets: int) -> FetchableTopicResponse:
-        """The topic's part of the response."""
+        """Return the topic's part of the response."""
         (found,) = self.response(1, 13, self.ask_by_id(topic_id, *offsets)).responses
         part: FetchableTopicResponse = found
         return part
 
     def topic_id(self) -> uuid.UUID:
-        """The id of topic t."""
+        """Return the id of topic t."""
         found: uuid.UUID = self.broker.coordinator.state.topics["t"].topic_id
         return found
 
@@ -424,14 +424,14 @@ class TopicIdTests(FetchTestCase):
         self.make_topic("t", 1)
 
     def test_read(self) -> None:
-        """Records are read, and the response names the topic by its id, too."""
+        """Records are read, and the response has the topic's id, too."""
         self.fill(b"a")
         found = self.by_id(self.topic_id(), 0, 0)
         self.assertEqual((found.topic_id, codes(found.partitions)), (self.topic_id(), [0, 0]))
         self.assertEqual(values(found.partitions[0].records), [b"a"])
 
     def test_unknown(self) -> None:
-        """An id that no topic has, also one that had it, is unknown; so is a partition that is not there."""
+        """An unknown or former topic id is refused; so is an unknown partition."""
         old = self.topic_id()
         self.replace()
         for topic_id in (uuid.uuid4(), old):
@@ -443,7 +443,7 @@ class TopicIdTests(FetchTestCase):
         self.assertEqual(codes_of_new, [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
 
     def test_several_unknown(self) -> None:
-        """Topics that are unknown are told apart."""
+        """Several unknown topics are reported separately."""
         topics = [asking(0, topic="")[0] for _ in range(3)]
         topics[0].topic_id, topics[1].topic_id = uuid.uuid4(), uuid.uuid4()
         topics[2].topic_id = self.topic_id()
@@ -453,7 +453,7 @@ class TopicIdTests(FetchTestCase):
         self.assertEqual([codes(one.partitions) for one in response.responses], [[unknown], [unknown], [0]])
 
     def test_waits(self) -> None:
-        """A fetch by id waits for records as any other."""
+        """A fetch by id waits for records like any other."""
         waiting = self.ask_by_id(self.topic_id(), 0, max_wait_ms=500)
         self.assertNoResult(waiting)
         self.fill(b"v")
@@ -461,14 +461,14 @@ class TopicIdTests(FetchTestCase):
         self.assertEqual(values(found.partitions[0].records), [b"v"])
 
     def test_deleted_while_it_waits(self) -> None:
-        """Who waits for a topic that is deleted is told at once."""
+        """A fetch by id that waits for a topic is answered at once when the topic is deleted."""
         waiting = self.ask_by_id(self.topic_id(), 0, max_wait_ms=500)
         self.replace()
         (found,) = self.response(1, 13, self.successResultOf(waiting)).responses
         self.assertEqual(codes(found.partitions), [ErrorCode.UNKNOWN_TOPIC_ID])
 
     def test_replaced_while_it_waits(self) -> None:
-        """Who waits for a topic in whose place another is by now is not given that one's records."""
+        """A fetch that waits for a replaced topic gets none of the new topic's records."""
         waiting = self.ask_by_id(self.topic_id(), 0, max_wait_ms=500)
         state = self.broker.coordinator.state
         other = attrs.evolve(state.topics["t"], topic_id=uuid.uuid4())

@@ -1,4 +1,4 @@
-"""Fetch of what has to be read from the disk first."""
+"""Fetch of records that must be read from the disk first."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.broker.running import values
 
 
 class ColdFetchTests(FetchTestCase):
-    """Two partitions with records; the logs of those in ``cold`` have to be loaded."""
+    """A test case with two partitions of records; the logs of those in ``cold`` must be loaded first."""
 
     def setUp(self) -> None:
-        """Fill both."""
+        """Fill both partitions."""
         super().setUp()
         self.cold: dict[int, Deferred[None]] = {}
         self.asked: list[tuple[int, int, int]] = []
@@ -27,7 +27,7 @@ class ColdFetchTests(FetchTestCase):
             self.patch(partition.log, "readable_bytes", self.note_read(number, partition.log.readable_bytes))
 
     def warm(self, number: int) -> Any:
-        """A log's warm() that tells what it was asked and waits for the test."""
+        """Return a log's warm() that records its arguments and waits for the test."""
 
         def warm(offset: int, max_bytes: int) -> Deferred[None] | None:
             self.asked.append((number, offset, max_bytes))
@@ -37,7 +37,7 @@ class ColdFetchTests(FetchTestCase):
         return warm
 
     def note_read(self, number: int, real: Any) -> Any:
-        """A method that notes when a log is looked into."""
+        """Return a method that records when a log is read."""
 
         def look(*args: Any) -> Any:
             self.read.append(number)
@@ -46,11 +46,11 @@ class ColdFetchTests(FetchTestCase):
         return look
 
     def values(self, parts: list[PartitionData]) -> list[list[bytes | None]]:
-        """What each part brought."""
+        """Return the values in each part."""
         return [values(part.records) for part in parts]
 
     def test_waits(self) -> None:
-        """A log is not looked into before what is wanted of it is loaded; then the reply has it."""
+        """A cold log is read only after the requested range was loaded; then the reply has it."""
         self.cold[0] = Deferred()
         waiting = self.park(asking(0, 0))
         self.assertNoResult(waiting)
@@ -59,7 +59,7 @@ class ColdFetchTests(FetchTestCase):
         self.assertEqual(self.values(self.came(waiting)), [[b"0" * 100], [b"1" * 100]])
 
     def test_waits_for_all(self) -> None:
-        """Several partitions are loaded at a time, and the reply comes when all are."""
+        """Several partitions are loaded at a time, and the reply is sent when all are."""
         self.cold = {0: Deferred(), 1: Deferred()}
         waiting = self.park(asking(0, 0), min_bytes=0)
         self.cold[1].callback(None)
@@ -68,7 +68,7 @@ class ColdFetchTests(FetchTestCase):
         self.assertEqual(self.values(self.came(waiting)), [[b"0" * 100], [b"1" * 100]])
 
     def test_min_bytes_afterwards(self) -> None:
-        """What was loaded may be too little: then the fetch waits for more, as any other."""
+        """A fetch waits for more if the loaded records are fewer than min_bytes."""
         self.cold[0] = Deferred()
         waiting = self.park(asking(0), min_bytes=250)
         self.cold[0].callback(None)
@@ -77,7 +77,7 @@ class ColdFetchTests(FetchTestCase):
         self.assertEqual(self.values(self.came(waiting)), [[b"0" * 100, b"2" * 100]])
 
     def test_not_more_than_the_reply_holds(self) -> None:
-        """No more is loaded than the reply may hold; the partitions beyond wait for the next request."""
+        """No more is loaded than the reply may hold; further partitions wait for the next request."""
         self.cold = {0: Deferred(), 1: Deferred()}
         waiting = self.park(asking(0, 0, max_bytes=1000), max_bytes=1000)
         self.assertEqual(self.asked, [(0, 0, 1000)])
@@ -86,13 +86,13 @@ class ColdFetchTests(FetchTestCase):
         self.assertNotIn(1, self.read)
 
     def test_asks_for_the_rest(self) -> None:
-        """Of the second partition no more is asked than the first one leaves of the reply."""
+        """The second partition loads no more than the first one leaves of the reply."""
         self.cold = {0: Deferred(), 1: Deferred()}
         self.park(asking(0, 0, max_bytes=1000), max_bytes=1500).addErrback(lambda _: None).cancel()
         self.assertEqual(self.asked, [(0, 0, 1000), (1, 0, 500)])
 
     def test_cancelled(self) -> None:
-        """When the client goes, the waiting ends, no log is looked into and nothing is parked."""
+        """A cancelled fetch stops waiting, reads no log and is not parked."""
         for count in (1, 2):
             self.cold = {number: Deferred() for number in range(count)}
             waiting = self.park(asking(0, 0))

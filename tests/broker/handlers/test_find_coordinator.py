@@ -1,4 +1,4 @@
-"""FindCoordinator: this broker serves the groups, as soon as it has somewhere to keep them."""
+"""FindCoordinator: this broker serves all groups once ``__consumer_offsets`` exists."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ NOWHERE = (-1, "", -1)
 
 class FindCoordinatorTests(BrokerTestCase):
     def request(self, version: int, *keys: str, key_type: int = 0) -> FindCoordinatorRequest:
-        """A request for these."""
+        """Return a request for these keys."""
         if version >= MANY_SINCE:
             return FindCoordinatorRequest(key_type=key_type, coordinator_keys=list(keys))
         return FindCoordinatorRequest(keys[0], key_type)
 
     def rows(self, version: int, response: FindCoordinatorResponse) -> list[Any]:
-        """Error, message and node of each."""
+        """Return error, message and node of each result."""
         parts: list[Any] = list(response.coordinators) if version >= MANY_SINCE else [response]
         return [(p.error_code, p.error_message or None, p.node_id, p.host, p.port) for p in parts]
 
     def find(self, version: int, *keys: str, key_type: int = 0) -> list[Any]:
-        """Ask."""
+        """Send the request; return its rows."""
         return self.rows(version, self.ask(KEY, version, self.request(version, *keys, key_type=key_type)))
 
     def test_every_version(self) -> None:
-        """Every version is told the address that Metadata tells; any id will do, the empty one as well."""
+        """Every version returns the address of Metadata, for any group id, even an empty one."""
         for version in VERSIONS:
             for group in ("g", "", "g" * 300):
                 self.assertEqual(self.find(version, group), [HERE], version)
 
     def test_many(self) -> None:
-        """From 4 on there are many keys, and each is named in the answer."""
+        """Several keys may be given from version 4 on, and the answer names each."""
         response = self.ask(KEY, 4, self.request(4, "a", "b", "c"))
         self.assertEqual([c.key for c in response.coordinators], ["a", "b", "c"])
         self.assertEqual(self.rows(4, response), [HERE] * 3)
         self.assertEqual(self.find(4), [])
 
     def test_makes_the_topic(self) -> None:
-        """The first to ask waits for ``__consumer_offsets``; others do not wait longer than that."""
+        """The first request waits for ``__consumer_offsets``; later ones wait no longer than that."""
         held = Held()
         self.broker = self.make_broker(held)
         self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))
@@ -65,7 +65,7 @@ class FindCoordinatorTests(BrokerTestCase):
         self.assertEqual(self.find(3, "g"), [HERE])
 
     def test_cannot_be_made(self) -> None:
-        """Where the topic cannot be made there is no coordinator, for now."""
+        """The coordinator is not available if the topic cannot be created."""
 
         def create(*args: Any) -> Any:
             raise OSError("full")
@@ -76,7 +76,7 @@ class FindCoordinatorTests(BrokerTestCase):
             self.assertEqual((code, tuple(node)), (ErrorCode.COORDINATOR_NOT_AVAILABLE, NOWHERE))
 
     def test_offline(self) -> None:
-        """A group whose partition is in a log dir that failed has no coordinator; others have one."""
+        """A group whose partition is in a failed log dir has no coordinator; others have one."""
         self.find(4, "g")
         self.broker.groups.topic.find("hello").go_offline()
         lost, found = self.find(4, "hello", "Hello World")
@@ -84,7 +84,7 @@ class FindCoordinatorTests(BrokerTestCase):
         self.assertEqual(found, HERE)
 
     def test_transactions(self) -> None:
-        """There is no coordinator of transactions: an error that clients take as final, and a warning."""
+        """A transaction coordinator is refused with a fatal error and a warning."""
         for version in VERSIONS[1:]:
             self.clock.advance(1)
             with capturedLogs() as events:
@@ -97,7 +97,7 @@ class FindCoordinatorTests(BrokerTestCase):
         self.assertFalse(self.broker.groups.topic.exists)
 
     def test_unknown_type(self) -> None:
-        """Other types are no request that makes sense."""
+        """An unknown key type is an invalid request."""
         for key_type in (-1, 2):
             ((code, *_),) = self.find(4, "x", key_type=key_type)
             self.assertEqual(code, ErrorCode.INVALID_REQUEST)

@@ -1,4 +1,4 @@
-"""Configs of groups (resource type GROUP): described, altered, and honoured by groups of KIP-848."""
+"""Configs of groups (resource type GROUP): described, altered, and applied to KIP-848 groups."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class GroupConfigsTestCase(ConsumerGroupTestCase):
     def alter(
         self, *changes: tuple[str, Operation, str | None], group: str = "g", validate_only: bool = False
     ) -> tuple[int, str | None]:
-        """Alter a group's configs; gives the code and the message."""
+        """Alter a group's configs; return the code and the message."""
         asked = AlterConfigsResource(GROUP, group, [AlterableConfig(*change) for change in changes])
         (result,) = self.ask(44, 1, IncrementalAlterConfigsRequest([asked], validate_only)).responses
         return result.error_code, result.error_message
 
     def refused(self, *changes: tuple[str, Operation, str | None], group: str = "g") -> str:
-        """Why a change is refused with INVALID_CONFIG; nothing is changed."""
+        """Return the message of a change refused with INVALID_CONFIG; nothing is changed."""
         before = self.broker.coordinator.state
         code, why = self.alter(*changes, group=group)
         self.assertEqual(ErrorCode(code), ErrorCode.INVALID_CONFIG)
@@ -43,13 +43,13 @@ class GroupConfigsTestCase(ConsumerGroupTestCase):
         return why or ""
 
     def describe(self, group: str = "g") -> Any:
-        """A group's configs."""
+        """Return a group's configs."""
         request = DescribeConfigsRequest([DescribeConfigsResource(GROUP, group, None)], True, True)
         (result,) = self.ask(32, 4, request).results
         return result
 
     def shown(self, group: str = "g") -> dict[str, tuple[str | None, int]]:
-        """Names, values and sources."""
+        """Return names, values and sources."""
         result = self.describe(group)
         self.assertEqual((result.error_code, result.resource_type), (0, GROUP))
         return {config.name: (config.value, config.config_source) for config in result.configs}
@@ -57,14 +57,14 @@ class GroupConfigsTestCase(ConsumerGroupTestCase):
 
 class DescribeTests(GroupConfigsTestCase):
     def test_from_the_broker(self) -> None:
-        """A group that says nothing has its broker's values, also if there is no such group."""
+        """A group without configs has the broker's values, even if the group does not exist."""
         for group in ("g", "none"):
             self.assertEqual(
                 self.shown(group), {SESSION: ("45000", DEFAULT), HEARTBEAT: ("4000", BROKER_GIVEN)}
             )
 
     def test_own(self) -> None:
-        """What a group says itself comes first, and the broker's values follow as synonyms."""
+        """A group's own value comes first, and the broker's values follow as synonyms."""
         self.assertEqual(self.alter((HEARTBEAT, SET, "6000")), (0, None))
         self.assertEqual(self.shown(), {SESSION: ("45000", DEFAULT), HEARTBEAT: ("6000", OWN)})
         self.assertEqual(self.shown("other")[HEARTBEAT], ("4000", BROKER_GIVEN))
@@ -81,14 +81,14 @@ class DescribeTests(GroupConfigsTestCase):
         self.assertTrue(heartbeat.documentation)
 
     def test_no_name(self) -> None:
-        """There are no defaults of all groups."""
+        """An empty group name is refused, since there are no defaults of all groups."""
         self.assertEqual(self.describe("").error_code, ErrorCode.INVALID_REQUEST)
         self.assertEqual(self.alter((SESSION, SET, "50000"), group="")[0], ErrorCode.INVALID_REQUEST)
 
 
 class AlterTests(GroupConfigsTestCase):
     def test_set_and_delete(self) -> None:
-        """A config is set, and deleted again; then the group has none any more."""
+        """A config is set and deleted again, which leaves the group without configs."""
         self.assertEqual(self.alter((SESSION, SET, "50000"), (HEARTBEAT, SET, "7000")), (0, None))
         self.assertEqual(
             self.broker.coordinator.state.group_configs, {"g": {SESSION: "50000", HEARTBEAT: "7000"}}
@@ -99,12 +99,12 @@ class AlterTests(GroupConfigsTestCase):
         self.assertEqual(self.broker.coordinator.state.group_configs, {})
 
     def test_validate_only(self) -> None:
-        """With validate_only nothing is changed."""
+        """A request with validate_only changes nothing."""
         self.assertEqual(self.alter((SESSION, SET, "50000"), validate_only=True), (0, None))
         self.assertEqual(self.broker.coordinator.state.group_configs, {})
 
     def test_bounds(self) -> None:
-        """Values are bounded by the broker; the message names the settings that say so."""
+        """Values are bounded by the broker; the message names the settings of the bounds."""
         for name, low, high in ((SESSION, 45_000, 60_000), (HEARTBEAT, 5_000, 15_000)):
             for value in (low, high):
                 self.assertEqual(self.alter((name, SET, str(value))), (0, None))
@@ -115,7 +115,7 @@ class AlterTests(GroupConfigsTestCase):
         self.assertIn("60000 (group.consumer.max.session.timeout.ms)", why)
 
     def test_bad_values(self) -> None:
-        """No number, no value, no list, and a config that is unknown."""
+        """Values that are not numbers, null, list operations and unknown configs are refused."""
         self.assertIn(SESSION, self.refused((SESSION, SET, "soon")))
         self.assertIn(SESSION, self.refused((SESSION, SET, "")))
         self.assertEqual(self.alter((SESSION, SET, None))[0], ErrorCode.INVALID_REQUEST)
@@ -124,7 +124,7 @@ class AlterTests(GroupConfigsTestCase):
         self.assertEqual(self.refused(("nope", SET, "1")), "Unknown group config name: nope")
 
     def test_replace(self) -> None:
-        """AlterConfigs gives a group these configs and no others."""
+        """AlterConfigs replaces all configs of a group."""
         self.alter((SESSION, SET, "50000"))
         for given, expected in (([(HEARTBEAT, "6000")], {"g": {HEARTBEAT: "6000"}}), ([], {})):
             asked = alter_configs.AlterConfigsResource(
@@ -135,7 +135,7 @@ class AlterTests(GroupConfigsTestCase):
             self.assertEqual(self.broker.coordinator.state.group_configs, expected)
 
     def test_many_groups(self) -> None:
-        """The number of groups that have configs is bounded; those that have some may change them."""
+        """The number of groups with configs is bounded; those with configs may change them."""
         self.patch(configs, "MOST_GROUPS", 2)
         for group in ("a", "b"):
             self.assertEqual(self.alter((SESSION, SET, "50000"), group=group), (0, None))
@@ -149,7 +149,7 @@ class TogetherTests(GroupConfigsTestCase):
     settings: ClassVar[Mapping[str, str]] = {"group.consumer.min.session.timeout.ms": "5000"}
 
     def test_heartbeats_within_the_session(self) -> None:
-        """A session must be longer than the time between two heartbeats, whichever of them is changed."""
+        """The session timeout must exceed the heartbeat interval, whichever of them is changed."""
         self.assertIn("must be below", self.refused((SESSION, SET, "5000")))
         self.assertEqual(self.alter((SESSION, SET, "6000")), (0, None))
         self.assertIn("must be below", self.refused((HEARTBEAT, SET, "6000")))
@@ -157,10 +157,10 @@ class TogetherTests(GroupConfigsTestCase):
 
 
 class HonouredTests(GroupConfigsTestCase):
-    """What a group says holds for its members."""
+    """The effect of a group's configs on its members."""
 
     def test_heartbeat_interval(self) -> None:
-        """Members are told the group's interval with their next heartbeat; those of other groups are not."""
+        """Members get the group's interval with their next heartbeat; those of other groups do not."""
         self.assertEqual(self.beat("a").heartbeat_interval_ms, 4000)
         self.alter((HEARTBEAT, SET, "9000"))
         self.assertEqual(self.beat("a", epoch=1).heartbeat_interval_ms, 9000)
@@ -168,7 +168,7 @@ class HonouredTests(GroupConfigsTestCase):
         self.assertEqual(self.beat("a", epoch=1).heartbeat_interval_ms, 4000)
 
     def test_session_timeout(self) -> None:
-        """A silent member is removed after the group's time-out, not the broker's."""
+        """A silent member is removed after the group's session timeout, not the broker's."""
         self.alter((SESSION, SET, "60000"))
         self.beat("a")
         group = self.broker.groups.groups["g"]
@@ -178,7 +178,7 @@ class HonouredTests(GroupConfigsTestCase):
         self.assertFalse(group.has_members)
 
     def test_bounds_that_moved(self) -> None:
-        """A value that is beyond the bounds of today counts as the nearest within them."""
+        """A value beyond the current bounds counts as the nearest value within them."""
         alter = self.broker.coordinator.alter_group_configs
         self.successResultOf(alter("g", lambda old: {HEARTBEAT: "16000", SESSION: "1"}))
         settings = self.broker.groups.settings_of("g")
@@ -187,7 +187,7 @@ class HonouredTests(GroupConfigsTestCase):
         )
 
     def test_unreadable(self) -> None:
-        """What cannot be read, or is of a newer version, counts as not set, and can be replaced."""
+        """An unreadable or unknown stored value counts as not set, and can be replaced."""
         alter = self.broker.coordinator.alter_group_configs
         self.successResultOf(alter("g", lambda old: {HEARTBEAT: "soon", "of.the.future": "1"}))
         self.assertEqual(self.beat("a").heartbeat_interval_ms, 4000)

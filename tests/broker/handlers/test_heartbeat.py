@@ -1,4 +1,4 @@
-"""Heartbeat: signs of life."""
+"""Heartbeat: member sessions and error codes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ VERSIONS = range(5)
 
 class HeartbeatTests(MembersTestCase):
     def test_every_version(self) -> None:
-        """A member's heartbeat is answered at once."""
+        """A member's heartbeat is answered at once, in every version."""
         (member,) = self.settle()
         for version in VERSIONS:
             self.assertEqual(self.beat(member, 1, version), ErrorCode.NONE)
 
     def test_keeps_alive(self) -> None:
-        """With heartbeats a member stays, without them it goes when its session ends."""
+        """A member stays with heartbeats, and is removed when its session ends without them."""
         (member,) = self.settle()
         for _ in range(10):
             self.clock.advance(SESSION_MS / 1000 - 1)
@@ -33,12 +33,12 @@ class HeartbeatTests(MembersTestCase):
         self.assertEqual(self.beat(member, 1, group=""), ErrorCode.INVALID_GROUP_ID)
 
     def test_loading(self) -> None:
-        """While the group is being loaded all is well."""
+        """A heartbeat succeeds while the group is being loaded."""
         self.set_loading()
         self.assertEqual(self.beat("somebody", 7), ErrorCode.NONE)
 
     def test_not_available(self) -> None:
-        """Any other reason not to serve the group is told."""
+        """Any other reason not to serve the group is returned."""
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         self.patch(self.broker.groups.topic, "check", lambda group_id: code)
         self.assertEqual(self.beat("somebody", 7), code)

@@ -23,7 +23,7 @@ VERSIONS = range(2)
 def resource(
     *alterations: tuple[str, int, str | None], kind: int = TOPIC, name: str = "t"
 ) -> AlterConfigsResource:
-    """A resource with what is to be done to it: names, operations, values."""
+    """Return a resource with its changes: names, operations, values."""
     return AlterConfigsResource(kind, name, [AlterableConfig(*one) for one in alterations])
 
 
@@ -38,7 +38,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
     def alter(
         self, *resources: AlterConfigsResource, version: int = 1, validate_only: bool = False
     ) -> list[AlterConfigsResourceResponse]:
-        """The results for these resources."""
+        """Return the results for these resources."""
         request = IncrementalAlterConfigsRequest(list(resources), validate_only)
         results: list[AlterConfigsResourceResponse] = self.ask(44, version, request).responses
         self.assertEqual(
@@ -48,14 +48,14 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         return results
 
     def altered(self, *alterations: tuple[str, int, str | None]) -> Mapping[str, str]:
-        """The topic's configs after alterations that are allowed."""
+        """Return the topic's configs after alterations that are allowed."""
         (result,) = self.alter(resource(*alterations))
         self.assertEqual((result.error_code, result.error_message), (0, None))
         configs: Mapping[str, str] = self.broker.coordinator.state.topics["t"].configs
         return configs
 
     def check_refused(self, asked: AlterConfigsResource, code: ErrorCode) -> str:
-        """The resource is not altered, for a reason; gives the message."""
+        """Assert that the resource is refused and not altered; return the message."""
         before = self.broker.coordinator.state
         for validate_only in (True, False):
             (result,) = self.alter(asked, validate_only=validate_only)
@@ -64,7 +64,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         return result.error_message or ""
 
     def test_every_version(self) -> None:
-        """What is named changes, and nothing else; the log goes by it at once."""
+        """Only the named config changes, and the log uses it at once, in every version."""
         for version in VERSIONS:
             asked = resource(("retention.ms", SET, str(version)))
             self.assertEqual(codes(self.alter(asked, version=version)), [0])
@@ -72,14 +72,14 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
             self.assertEqual((config.retention_ms, config.segment_bytes), (version, 1000))
 
     def test_delete(self) -> None:
-        """A config that is deleted returns to its default; one that is not set may be deleted, too."""
+        """A deleted config returns to its default; deleting one that is not set is allowed."""
         self.assertEqual(
             self.altered(("retention.ms", DELETE, None), ("flush.ms", DELETE, "5")), {"segment.bytes": "1000"}
         )
         self.assertEqual(self.partition.log.config.retention_ms, 7 * 24 * 3600 * 1000)
 
     def test_append_and_subtract(self) -> None:
-        """A list that the topic does not set begins as the broker has it; what holds is what comes of it."""
+        """An APPEND or SUBTRACT to a list that the topic does not set starts from the broker's value."""
         self.assertTrue(self.partition.log.config.compacted)
         self.assertEqual(
             self.altered(("cleanup.policy", APPEND, "delete"))["cleanup.policy"], "compact,delete"
@@ -89,13 +89,13 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         self.assertFalse(self.partition.log.config.compacted)
 
     def test_subtract_the_last(self) -> None:
-        """A cleanup.policy may become empty (KIP-1161): then retention takes nothing."""
+        """A cleanup.policy may become empty (KIP-1161), which disables retention."""
         self.assertEqual(self.altered(("cleanup.policy", SUBTRACT, "compact"))["cleanup.policy"], "")
         self.assertEqual(self.partition.log.config.cleanup_policy, frozenset())
         self.assertEqual(self.altered(("cleanup.policy", APPEND, "delete"))["cleanup.policy"], "delete")
 
     def test_result_must_be_allowed(self) -> None:
-        """What an APPEND or SUBTRACT would lead to is judged, not only what it names."""
+        """The result of an APPEND or SUBTRACT is validated, not only its operand."""
         code = ErrorCode.INVALID_CONFIG
         self.check_refused(resource(("cleanup.policy", SET, "delete,")), code)
         why = self.check_refused(resource(("cleanup.policy", APPEND, "shred")), code)
@@ -104,17 +104,17 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         )
 
     def test_no_list(self) -> None:
-        """Nothing can be appended to a number."""
+        """An APPEND to a number is refused."""
         self.check_refused(resource(("retention.ms", APPEND, "1")), ErrorCode.INVALID_CONFIG)
 
     def test_contradiction(self) -> None:
-        """A config that contradicts one that is there already is refused."""
+        """A config that contradicts an existing one is refused."""
         self.altered(("max.compaction.lag.ms", SET, "5"))
         asked = resource(("min.compaction.lag.ms", SET, "6"))
         self.assertIn("max.compaction.lag.ms=5", self.check_refused(asked, ErrorCode.INVALID_CONFIG))
 
     def test_request_refused(self) -> None:
-        """Configs that stand twice, missing values and unknown operations: INVALID_REQUEST."""
+        """Duplicate configs, missing values and unknown operations are INVALID_REQUEST."""
         for alterations in (
             [("retention.ms", SET, "5"), ("retention.ms", DELETE, None)],
             [("retention.ms", SET, None)],
@@ -124,7 +124,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
             self.check_refused(resource(*alterations), ErrorCode.INVALID_REQUEST)
 
     def test_unknown(self) -> None:
-        """Unknown topics, configs, brokers and kinds of resources."""
+        """Unknown topics, configs, brokers and resource types are refused."""
         one = ("retention.ms", SET, "5")
         self.check_refused(resource(one, name="u"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self.check_refused(resource(("retention", SET, "5")), ErrorCode.INVALID_CONFIG)
@@ -135,7 +135,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         self.assertIn("loggers", why)
 
     def test_resource_twice(self) -> None:
-        """A resource that stands twice is not altered; the others are."""
+        """A resource that occurs twice is not altered; the others are."""
         resources = [
             resource(("retention.ms", SET, "5")),
             resource(("log.roll.ms", SET, "6"), kind=BROKER, name="0"),
@@ -148,7 +148,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         )
 
     def test_broker(self) -> None:
-        """Settings of this broker and of all brokers, nearest first; the logs go by them at once."""
+        """Settings of this broker precede those of all brokers, and the logs use them at once."""
         for name, operation, value, holds in (
             ("", SET, "5", 5),
             ("0", SET, "6", 6),
@@ -161,7 +161,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
             self.assertEqual(self.partition.log.config.segment_ms, holds)
 
     def test_broker_list(self) -> None:
-        """A broker's list begins as it is in effect; that of all brokers without what is this one's own."""
+        """A broker's list starts from its effective value; the list of all brokers ignores this broker's."""
         policy = "log.cleanup.policy"
         for name in ("0", ""):
             self.assertEqual(
@@ -175,7 +175,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         )
 
     def test_broker_refused(self) -> None:
-        """What is already set is not judged again; what is new is."""
+        """Invalid changes of broker settings are refused."""
         why = self.check_refused(
             resource(("num.partitions", SET, "5"), kind=BROKER, name=""), ErrorCode.INVALID_REQUEST
         )
@@ -184,14 +184,14 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         self.check_refused(asked, ErrorCode.INVALID_CONFIG)
 
     def test_stored_by_another_version(self) -> None:
-        """A stored config that this version does not know stands in nobody's way, and stays."""
+        """An unknown stored config neither blocks changes nor is removed."""
         self.successResultOf(
             self.broker.coordinator.alter_topic_configs("t", lambda old: {**old, "of.the.future": "1"})
         )
         self.assertEqual(self.altered(("retention.ms", SET, "5"))["of.the.future"], "1")
 
     def test_two_at_once(self) -> None:
-        """Two clients that change different configs at the same time both get what they want."""
+        """Two clients that change different configs at the same time both succeed."""
         held = Held()
         held.holding = False
         self.broker = self.make_broker(held)
@@ -215,7 +215,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         )
 
     def test_two_lists_at_once(self) -> None:
-        """A SUBTRACT that is allowed when it is asked for is judged by what another change has left."""
+        """A SUBTRACT is validated against the value that a concurrent change has left."""
         self.altered(("cleanup.policy", SET, "compact,delete"))
         coordinator = self.broker.coordinator
         alter = coordinator.alter_topic_configs

@@ -1,4 +1,4 @@
-"""JoinGroup: what is checked before a group is asked, and what becomes of those who wait."""
+"""JoinGroup: checks before the group is asked, and members that wait."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class JoinGroupTests(MembersTestCase):
             self.assertTrue(joined.member_id.startswith("tests-"))
 
     def test_bad_group_id(self) -> None:
-        """A group must have a name; 300 characters are one."""
+        """A group id must not be empty; 300 characters are allowed."""
         self.assertEqual(self.join_code(group=""), ErrorCode.INVALID_GROUP_ID)
         self.assertEqual(self.join_code(group="x" * 300, version=9), ErrorCode.MEMBER_ID_REQUIRED)
 
     def test_session_timeout(self) -> None:
-        """A session must be within the broker's limits; no group is made for one that is not."""
+        """A session timeout outside the broker's limits is refused, and no group is made."""
         for session_ms in (-1, 5999, 1_800_001):
             for member_id in ("", "somebody"):
                 code = self.join_code(member_id=member_id, session_ms=session_ms)
@@ -45,7 +45,7 @@ class JoinGroupTests(MembersTestCase):
             self.assertEqual(self.join_code(session_ms=session_ms, version=4), ErrorCode.MEMBER_ID_REQUIRED)
 
     def test_group_that_is_gone(self) -> None:
-        """Who names a member id of a group that is not there has to begin anew."""
+        """A member id of a missing group is UNKNOWN_MEMBER_ID."""
         response = self.successResultOf(self.join("somebody"))
         self.assertEqual(
             (response.error_code, response.member_id, response.generation_id),
@@ -54,13 +54,13 @@ class JoinGroupTests(MembersTestCase):
         self.assertEqual(self.broker.groups.groups, {})
 
     def test_protocol_name(self) -> None:
-        """An error has no protocol: null from version 7 on, and before that empty."""
+        """The protocol name of an error is null from version 7 on, and empty before that."""
         for version in VERSIONS:
             response = self.successResultOf(self.join("somebody", version))
             self.assertEqual(response.protocol_name, None if version >= 7 else "")
 
     def test_wrong_protocol(self) -> None:
-        """Members must have a protocol type and a protocol in common; who has not leaves nothing behind."""
+        """A member without the group's protocol type or a common protocol is refused and leaves no state."""
         self.assertEqual(self.join_code(protocols=()), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         self.assertEqual(self.join_code(protocol_type=""), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         self.assertEqual(self.broker.groups.groups, {})
@@ -69,7 +69,7 @@ class JoinGroupTests(MembersTestCase):
         self.assertEqual(self.join_code(protocols=("other",)), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def test_given_id_never_used(self) -> None:
-        """A group that somebody was to join and did not is forgotten when its session would have ended."""
+        """A group whose given member id is never used is forgotten when that session would have ended."""
         self.assertEqual(self.join_code(version=9), ErrorCode.MEMBER_ID_REQUIRED)
         self.clock.advance(SESSION_MS / 1000 - 0.001)
         self.assertIn("g", self.broker.groups.groups)
@@ -77,7 +77,7 @@ class JoinGroupTests(MembersTestCase):
         self.assertEqual(self.broker.groups.groups, {})
 
     def test_loading(self) -> None:
-        """While the group may be about to be loaded nobody joins it."""
+        """No member can join while the group may be about to be loaded."""
         self.successResultOf(self.broker.groups.topic.ensure())
         self.set_loading()
         self.assertEqual(self.join_code(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -85,7 +85,7 @@ class JoinGroupTests(MembersTestCase):
 
 class DroppedTests(MembersTestCase):
     def test_new_member(self) -> None:
-        """A member whose connection goes while it waits to join for the first time is kept for its time."""
+        """A member that disconnects while it waits for its first join is kept for its session."""
         kept = self.join()
         dropped = self.join()
         dropped.cancel()
@@ -95,7 +95,7 @@ class DroppedTests(MembersTestCase):
         self.assertEqual(len(self.successResultOf(kept).members), 2)
 
     def test_member(self) -> None:
-        """One that had joined stays until its session ends; then the others go on without it."""
+        """A disconnected member stays until its session ends; then the others continue without it."""
         leader, second, third = self.settle(3)
         kept, dropped = self.join(leader), self.join(second)
         dropped.cancel()
@@ -114,13 +114,13 @@ class DroppedTests(MembersTestCase):
 
 class NoTopicTests(MembersTestCase):
     def test_made(self) -> None:
-        """The first member of all has ``__consumer_offsets`` made."""
+        """The first member causes ``__consumer_offsets`` to be created."""
         self.assertNotIn(CONSUMER_OFFSETS, self.broker.topics.partitions)
         self.assertEqual(self.join_code(version=9), ErrorCode.MEMBER_ID_REQUIRED)
         self.assertEqual(len(self.broker.topics.partitions[CONSUMER_OFFSETS]), 3)
 
     def test_takes_its_time(self) -> None:
-        """Members that come while it is being made wait, and join then."""
+        """Members that arrive while the topic is being created wait, and join then."""
         ready: Deferred[None] = Deferred()
         self.patch(self.broker.groups.topic, "ensure", lambda: ready)
         joining = self.join(version=9)
@@ -130,7 +130,7 @@ class NoTopicTests(MembersTestCase):
         self.assertEqual(self.successResultOf(joining).error_code, ErrorCode.MEMBER_ID_REQUIRED)
 
     def test_cannot_be_made(self) -> None:
-        """Where it cannot be made there is no coordinator."""
+        """The coordinator is not available if the topic cannot be created."""
         error = RequestError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no disk")
         self.patch(self.broker.groups.topic, "ensure", lambda: fail(error))
         self.assertEqual(self.join_code(), ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -21,7 +21,7 @@ class LeaveGroupTests(MembersTestCase):
             self.assertEqual(codes, [UNKNOWN, 0, UNKNOWN])
 
     def test_many(self) -> None:
-        """From version 3 on each member has an error of its own."""
+        """Each member has an error of its own from version 3 on."""
         for version in MANY:
             group = f"group {version}"
             first, second = self.settle(2, group)
@@ -34,7 +34,7 @@ class LeaveGroupTests(MembersTestCase):
             self.assertEqual(self.broker.groups.groups[group].state, "Empty")
 
     def test_unknown_group(self) -> None:
-        """Nobody is a member of a group that is not there."""
+        """Members of a missing group are unknown."""
         for version in ONE:
             self.assertEqual(self.leave("a", version=version).error_code, UNKNOWN)
         for version in MANY:

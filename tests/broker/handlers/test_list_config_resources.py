@@ -13,17 +13,17 @@ TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 class ListConfigResourcesTests(BrokerTestCase):
     def ask_for(self, *types: int, version: int = 1) -> Any:
-        """The response for these types."""
+        """Return the response for these types."""
         return self.ask(74, version, ListConfigResourcesRequest(list(types)))
 
     def listed(self, *types: int) -> list[tuple[int, str]]:
-        """Types and names of the resources."""
+        """Return types and names of the resources."""
         response = self.ask_for(*types)
         self.assertEqual(response.error_code, 0)
         return [(one.resource_type, one.resource_name) for one in response.config_resources]
 
     def test_types(self) -> None:
-        """Each type has its resources, those of a type in order; without types all are listed."""
+        """Each type has its resources in order; a request without types lists all of them."""
         self.make_topic("b")
         self.make_topic("a")
         topics, brokers = [(TOPIC, "a"), (TOPIC, "b")], [(BROKER, "0")]
@@ -34,7 +34,7 @@ class ListConfigResourcesTests(BrokerTestCase):
         self.assertEqual(self.listed(), brokers + topics)
 
     def test_groups(self) -> None:
-        """Groups that have configs of their own are listed; a group that has none any more is not."""
+        """Groups with configs of their own are listed; a group without any is not."""
         alter = self.broker.coordinator.alter_group_configs
         for name in ("h", "g"):
             self.successResultOf(alter(name, lambda old: {"consumer.session.timeout.ms": "50000"}))
@@ -48,14 +48,14 @@ class ListConfigResourcesTests(BrokerTestCase):
         self.assertEqual(self.listed(*[TOPIC] * 1000), [(TOPIC, "a")])
 
     def test_unknown(self) -> None:
-        """A type that nobody knows is UNSUPPORTED_VERSION, as in Apache Kafka."""
+        """An unknown type is UNSUPPORTED_VERSION, as in Apache Kafka."""
         for kind in (0, 99, -1):
             response = self.ask_for(TOPIC, kind)
             self.assertEqual(response.error_code, ErrorCode.UNSUPPORTED_VERSION)
             self.assertEqual(response.config_resources, [])
 
     def test_version_0(self) -> None:
-        """Version 0 asks for client metrics, of which there are none."""
+        """Version 0 requests client metrics, of which there are none."""
         self.make_topic("a")
         response = self.ask_for(version=0)
         self.assertEqual((response.error_code, response.config_resources), (0, []))

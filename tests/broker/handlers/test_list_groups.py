@@ -13,7 +13,7 @@ VERSIONS = range(6)
 
 class ListGroupsTests(MembersTestCase):
     def setUp(self) -> None:
-        """Three groups: one is stable, one has lost its member, one is about to begin."""
+        """Make three groups: one stable, one that lost its member, one preparing its first rebalance."""
         super().setUp()
         self.settle(group="stable")
         (member,) = self.settle(group="empty")
@@ -21,15 +21,15 @@ class ListGroupsTests(MembersTestCase):
         self.join(group="joining")
 
     def list(self, version: int = 5, states: tuple[str, ...] = (), types: tuple[str, ...] = ()) -> Any:
-        """The response."""
+        """Return the response."""
         return self.ask(16, version, ListGroupsRequest(list(states), list(types)))
 
     def ids(self, **how: Any) -> set[str]:
-        """The ids of the groups."""
+        """Return the ids of the groups."""
         return {group.group_id for group in self.list(**how).groups}
 
     def test_every_version(self) -> None:
-        """All groups, with their states from version 4 on and their types from version 5 on."""
+        """All groups are listed, with states from version 4 on and types from version 5 on."""
         for version in VERSIONS:
             groups = self.list(version).groups
             self.assertEqual(
@@ -45,19 +45,19 @@ class ListGroupsTests(MembersTestCase):
                 self.assertEqual({g.group_type for g in groups}, {"classic"})
 
     def test_states(self) -> None:
-        """Only groups in some states; how they are written does not matter."""
+        """Only groups in the given states are listed; their case does not matter."""
         self.assertEqual(self.ids(version=4, states=("Stable",)), {"stable"})
         self.assertEqual(self.ids(states=("stable", "EMPTY")), {"stable", "empty"})
         self.assertEqual(self.ids(states=("nonsense",)), set())
 
     def test_types(self) -> None:
-        """Only groups of some types; both filters hold."""
+        """Only groups of the given types are listed; both filters apply."""
         self.assertEqual(self.ids(types=("Classic",)), {"stable", "empty", "joining"})
         self.assertEqual(self.ids(types=("consumer",)), set())
         self.assertEqual(self.ids(types=("classic",), states=("Empty",)), {"empty"})
 
     def test_loading(self) -> None:
-        """While some are being loaded those that are there are listed, with an error."""
+        """The available groups are listed with an error while others are being loaded."""
         self.broker.groups.loading = True
         response = self.list()
         self.assertEqual(response.error_code, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -1,4 +1,4 @@
-"""ListOffsets: which offset belongs to a time."""
+"""ListOffsets: the offset for a timestamp."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ListOffsetsTestCase(BrokerTestCase):
         isolation_level: int = 0,
         max_num_offsets: int = 1,
     ) -> ListOffsetsPartitionResponse:
-        """The answer for one partition."""
+        """Return the answer for one partition."""
         asked = [ListOffsetsTopic(topic, [ListOffsetsPartition(number, epoch, timestamp, max_num_offsets)])]
         response = self.ask(2, version, ListOffsetsRequest(-1, isolation_level, asked))
         result: ListOffsetsPartitionResponse = response.topics[0].partitions[0]
@@ -50,13 +50,13 @@ class ListOffsetsTestCase(BrokerTestCase):
 
 class ListOffsetsTests(ListOffsetsTestCase):
     def ask_for(self, timestamp: int, version: int = 7) -> tuple[int, int]:
-        """The offset and its timestamp."""
+        """Return the offset and its timestamp."""
         result = self.ask_one(timestamp, version)
         self.assertEqual(result.error_code, 0)
         return result.offset, result.timestamp
 
     def test_latest(self) -> None:
-        """-1 is the high watermark."""
+        """The timestamp -1 gives the high watermark."""
         self.fill(b"a", b"b")
         for version in VERSIONS[1:]:
             self.assertEqual(self.ask_for(LATEST_TIMESTAMP, version), (2, -1))
@@ -64,12 +64,12 @@ class ListOffsetsTests(ListOffsetsTestCase):
         self.assertEqual(self.ask_for(LATEST_TIMESTAMP), (1, -1))
 
     def test_latest_committed(self) -> None:
-        """-1 under read_committed is the last stable offset: without transactions the high watermark."""
+        """The timestamp -1 under read_committed gives the last stable offset, here the high watermark."""
         self.fill(b"a", b"b")
         self.assertEqual(self.ask_one(LATEST_TIMESTAMP, isolation_level=1).offset, 2)
 
     def test_earliest(self) -> None:
-        """-2 is the log's start."""
+        """The timestamp -2 gives the log start offset."""
         self.fill(b"a")
         self.fill(b"b")
         self.partition.log.advance_log_start(1)
@@ -77,14 +77,14 @@ class ListOffsetsTests(ListOffsetsTestCase):
             self.assertEqual(self.ask_for(EARLIEST_TIMESTAMP, version), (1, -1))
 
     def test_largest_timestamp(self) -> None:
-        """-3 is the record with the largest timestamp, from version 7 on."""
+        """The timestamp -3 gives the record with the largest timestamp, from version 7 on."""
         self.fill(b"a", timestamp_ms=NOW_MS + 5)
         self.fill(b"b", timestamp_ms=NOW_MS)
         self.assertEqual(self.ask_for(MAX_TIMESTAMP), (0, NOW_MS + 5))
         self.assertEqual(self.ask_one(MAX_TIMESTAMP, 6).error_code, ErrorCode.UNSUPPORTED_VERSION)
 
     def test_earliest_local(self) -> None:
-        """-4 is the log's start, too: nothing is in remote storage. Versions below 8 do not know it."""
+        """The timestamp -4 gives the log start offset, without tiered storage, from version 8 on."""
         self.fill(b"a")
         self.fill(b"b")
         self.partition.log.advance_log_start(1)
@@ -96,7 +96,7 @@ class ListOffsetsTests(ListOffsetsTestCase):
             self.assertEqual((result.error_code, result.offset), (ErrorCode.UNSUPPORTED_VERSION, -1))
 
     def test_remote_times(self) -> None:
-        """No offset is tiered (-5) or waits for its upload (-6); older versions do not know these times."""
+        """The timestamps -5 (tiered) and -6 (upload pending) find no offset; older versions refuse them."""
         self.fill(b"a")
         for time, since in ((LATEST_TIERED_TIMESTAMP, 9), (EARLIEST_PENDING_UPLOAD_TIMESTAMP, 11)):
             for version in VERSIONS[1:]:
@@ -105,7 +105,7 @@ class ListOffsetsTests(ListOffsetsTestCase):
                 self.assertEqual((result.error_code, result.offset, result.timestamp), (expected, -1, -1))
 
     def test_no_such_time(self) -> None:
-        """A time below 0 that nobody knows is refused, not taken for one before all records."""
+        """An unknown negative timestamp is refused, not taken for one before all records."""
         self.fill(b"a")
         for version in VERSIONS[1:]:
             for time in (-7, -(2**63)):
@@ -113,14 +113,14 @@ class ListOffsetsTests(ListOffsetsTestCase):
                 self.assertEqual((result.error_code, result.offset), (ErrorCode.UNSUPPORTED_VERSION, -1))
 
     def test_empty(self) -> None:
-        """In an empty log start and end are 0, and no record has a time."""
+        """An empty log has start and end 0, and no record for a timestamp."""
         self.assertEqual(self.ask_for(EARLIEST_TIMESTAMP), (0, -1))
         self.assertEqual(self.ask_for(LATEST_TIMESTAMP), (0, -1))
         self.assertEqual(self.ask_for(MAX_TIMESTAMP), (-1, -1))
         self.assertEqual(self.ask_for(0), (-1, -1))
 
     def test_by_time(self) -> None:
-        """A time gives the first record at or after it; none: offset -1, no error."""
+        """A timestamp gives the first record at or after it; without one the offset is -1, and no error."""
         for delay in (0, 10, 20):
             self.fill(b"v", timestamp_ms=NOW_MS + delay)
         for time, expected in (
@@ -134,14 +134,14 @@ class ListOffsetsTests(ListOffsetsTestCase):
                 self.assertEqual(self.ask_for(time, version), expected, (time, version))
 
     def test_not_above_the_high_watermark(self) -> None:
-        """A record that no consumer may see is not found by its time either."""
+        """A record above the high watermark is not found by its timestamp either."""
         self.fill(b"a", timestamp_ms=NOW_MS)
         self.fill(b"b", timestamp_ms=NOW_MS + 10)
         self.partition.high_watermark = 1
         self.assertEqual(self.ask_for(NOW_MS + 5), (-1, -1))
 
     def test_leader_epoch(self) -> None:
-        """From version 4 on the epoch that wrote the offset comes along."""
+        """The leader epoch of the offset is returned from version 4 on."""
         self.fill(b"a")
         self.partition.leader_epoch = 4
         self.fill(b"b")
@@ -150,7 +150,7 @@ class ListOffsetsTests(ListOffsetsTestCase):
             self.assertEqual(self.ask_one(time, 3).leader_epoch, -1)
 
     def test_errors(self) -> None:
-        """Unknown partitions and wrong epochs."""
+        """Unknown partitions and wrong epochs are refused."""
         for topic, number in (("u", 0), ("t", 1), ("t", -1)):
             result = self.ask_one(-1, topic=topic, number=number)
             self.assertEqual((result.error_code, result.offset), (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1))
@@ -164,10 +164,10 @@ class ListOffsetsTests(ListOffsetsTestCase):
 
 
 class SearchTests(ListOffsetsTestCase):
-    """Times are looked up in the log, which may take a while, or fail."""
+    """Lookups of timestamps in the log, which may take time or fail."""
 
     def search(self, *searches: Deferred[Any]) -> Any:
-        """Ask for a time in as many partitions; gives the parts of the response, when they come."""
+        """Look up a timestamp in one partition per Deferred; return the answer."""
         partitions = self.make_topic("times", len(searches))
         for partition, search in zip(partitions, searches, strict=True):
             self.patch(partition.log, "offset_for_timestamp", lambda _, search=search: search)
@@ -176,12 +176,12 @@ class SearchTests(ListOffsetsTestCase):
         return self.answer(2, 7, ListOffsetsRequest(-1, 0, [ListOffsetsTopic("times", asked)]))
 
     def parts(self, answer: Any) -> list[tuple[int, int]]:
-        """Error and offset of each part."""
+        """Return error and offset of each part."""
         response = self.response(2, 7, self.successResultOf(answer))
         return [(part.error_code, part.offset) for part in response.topics[0].partitions]
 
     def test_waits_for_all(self) -> None:
-        """The reply comes when all lookups have ended."""
+        """The reply is sent when all lookups have ended."""
         slow: Deferred[Any] = Deferred()
         answer = self.search(slow, succeed((7, 5, 0)), succeed(None))
         self.assertNoResult(answer)
@@ -189,7 +189,7 @@ class SearchTests(ListOffsetsTestCase):
         self.assertEqual(self.parts(answer), [(0, 3), (0, 7), (0, -1)])
 
     def test_log_that_fails(self) -> None:
-        """A disk that fails and a batch that is damaged are errors of their partitions only."""
+        """A failing disk and a damaged batch are errors of their partitions only."""
         answer = self.search(
             fail(OSError(5, "Input/output error")), fail(CorruptRecords("damaged")), succeed((7, 5, 0))
         )
@@ -198,14 +198,14 @@ class SearchTests(ListOffsetsTestCase):
         )
 
     def test_cancelled(self) -> None:
-        """When the client goes, so does the waiting."""
+        """A cancelled request cancels its wait."""
         answer = self.search(Deferred(), Deferred())
         answer.cancel()
         self.failureResultOf(answer, CancelledError)
 
 
 class VersionZeroTests(ListOffsetsTestCase):
-    """Version 0 answers a list of offsets, segment by segment, newest first."""
+    """Version 0, which returns a list of offsets, segment by segment, newest first."""
 
     def setUp(self) -> None:
         """Make a topic of three segments."""
@@ -215,27 +215,27 @@ class VersionZeroTests(ListOffsetsTestCase):
             self.fill(b"v" * 150, topic="rolled", timestamp_ms=NOW_MS + 10 * number)
 
     def ask_list(self, timestamp: int, count: int = 10) -> list[int]:
-        """The offsets for a time."""
+        """Return the offsets for a timestamp."""
         result = self.ask_one(timestamp, 0, "rolled", max_num_offsets=count)
         self.assertEqual(result.error_code, 0)
         return result.old_style_offsets
 
     def test_list_latest(self) -> None:
-        """-1 gives the end and the start of every segment."""
+        """The timestamp -1 gives the end and the start of every segment."""
         self.assertEqual(self.ask_list(LATEST_TIMESTAMP), [3, 2, 1, 0])
 
     def test_list_is_cut(self) -> None:
-        """max_num_offsets cuts the list; nothing is a legal length."""
+        """The list is cut to max_num_offsets, which may be 0."""
         self.assertEqual(self.ask_list(LATEST_TIMESTAMP, 1), [3])
         self.assertEqual(self.ask_list(LATEST_TIMESTAMP, 0), [])
         self.assertEqual(self.ask_list(LATEST_TIMESTAMP, -5), [])
 
     def test_list_earliest(self) -> None:
-        """-2 gives the log's start."""
+        """The timestamp -2 gives the log start offset."""
         self.assertEqual(self.ask_list(EARLIEST_TIMESTAMP), [0])
 
     def test_list_by_time(self) -> None:
-        """A time gives the starts of the segments last written at or before it."""
+        """A timestamp gives the starts of the segments last written at or before it."""
         self.assertEqual(self.ask_list(NOW_MS + 10), [1, 0])
         self.assertEqual(self.ask_list(NOW_MS - 1), [])
         self.assertEqual(self.ask_list(NOW_MS + 20), [3, 2, 1, 0])

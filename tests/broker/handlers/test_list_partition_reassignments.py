@@ -11,7 +11,7 @@ from tests.broker.running import BrokerTestCase
 
 class ListPartitionReassignmentsTests(BrokerTestCase):
     def test_list(self) -> None:
-        """None is listed: of all, of some, of what there is not."""
+        """No reassignment is listed for all, some or unknown partitions."""
         self.make_topic()
         for topics in (None, [], [ListPartitionReassignmentsTopics(name, [0, 1]) for name in "tu"]):
             response = self.ask(46, 0, ListPartitionReassignmentsRequest(1000, topics))

@@ -1,4 +1,4 @@
-"""Metadata: the brokers, the topics, and which topics asking creates."""
+"""Metadata: the brokers, the topics, and the creation of topics."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ VERSIONS = range(14)
 
 class MetadataTestCase(BrokerTestCase):
     def ask_for(self, *names: str, version: int = 12, create: bool = False) -> MetadataResponse:
-        """The response for these topics; without names for none (version 0: all)."""
+        """Return the response for these topics; no names request none (version 0: all)."""
         topics = [MetadataRequestTopic(name=name) for name in names]
         response: MetadataResponse = self.ask(3, version, MetadataRequest(topics, create))
         return response
 
     def shown(self, response: MetadataResponse) -> dict[str | None, int]:
-        """The topics' names and error codes."""
+        """Return the topics' names and error codes."""
         return {topic.name: topic.error_code for topic in response.topics}
 
 
 class OperationsTests(MetadataTestCase):
-    """Authorized operations (KIP-430); the numbers are Apache Kafka 4.3.1's without an authorizer."""
+    """Authorized operations (KIP-430), with Apache Kafka 4.3.1's numbers without an authorizer."""
 
     def asked(self, version: int, cluster: bool, topics: bool) -> tuple[list[int], int]:
-        """The operations of topics, and of the cluster."""
+        """Return the operations of topics, and of the cluster."""
         names = [MetadataRequestTopic(name=name) for name in ("t", "missing")]
         response = self.ask(3, version, MetadataRequest(names, False, cluster, topics))
         return [
@@ -46,7 +46,7 @@ class OperationsTests(MetadataTestCase):
         ], response.cluster_authorized_operations
 
     def test_asked(self) -> None:
-        """From version 8 on they are told to a client that asks; the cluster's until version 10."""
+        """Operations are returned on request from version 8 on, the cluster's only until version 10."""
         self.make_topic()
         none = -(2**31)
         for version in VERSIONS[8:]:
@@ -56,7 +56,7 @@ class OperationsTests(MetadataTestCase):
             self.assertEqual(self.asked(version, True, False), ([none, none], cluster))
 
     def test_created(self) -> None:
-        """So are those of a topic that the request creates."""
+        """Operations are also returned for a topic that the request creates."""
         request = MetadataRequest([MetadataRequestTopic(name="new")], True, True, True)
         response = self.ask(3, 10, request)
         self.assertEqual([t.topic_authorized_operations for t in response.topics], [3576])
@@ -65,7 +65,7 @@ class OperationsTests(MetadataTestCase):
 
 class MetadataTests(MetadataTestCase):
     def test_brokers(self) -> None:
-        """The broker is shown as it advertises itself, by an IPv4 literal; the controller is in the list."""
+        """The broker has its advertised IPv4 address, and the controller is in the list."""
         for version in VERSIONS:
             response = self.ask_for(version=version)
             (broker,) = response.brokers
@@ -77,7 +77,7 @@ class MetadataTests(MetadataTestCase):
                 self.assertEqual(len(response.cluster_id or ""), 22)
 
     def test_all_topics(self) -> None:
-        """In version 0 an empty list asks for all topics; from 1 on null does, and an empty list for none."""
+        """All topics are requested by an empty list in version 0, and by null from version 1 on."""
         self.make_topic("a")
         self.make_topic("b")
         self.assertEqual(self.shown(self.ask_for(version=0)), {"a": 0, "b": 0})
@@ -86,7 +86,7 @@ class MetadataTests(MetadataTestCase):
             self.assertEqual(self.shown(self.ask_for(version=version)), {})
 
     def test_topic(self) -> None:
-        """A topic is shown with its id, and each partition with its leader, epoch, replicas and ISR."""
+        """A topic has its id, and each partition its leader, epoch, replicas and ISR."""
         self.make_topic("t", 2)
         for version in VERSIONS:
             (topic,) = self.ask_for("t", version=version).topics
@@ -101,12 +101,12 @@ class MetadataTests(MetadataTestCase):
                 self.assertEqual(partition.offline_replicas, [])
 
     def test_version_0_is_not_tiny(self) -> None:
-        """A reply of version 0 carries a broker, or librdkafka takes it for a broken one."""
+        """A reply of version 0 has a broker, since librdkafka takes very short replies for broken ones."""
         data = joined(self.answer(3, 0, MetadataRequest([])))
         self.assertGreaterEqual(len(data or b""), 31)
 
     def test_missing_leader(self) -> None:
-        """A partition whose leader is not alive is told of as such, with the replicas that are away."""
+        """A partition whose leader is not alive is an error with the offline replicas."""
         self.make_topic("t")
         state = self.broker.coordinator.state
         away = attrs.evolve(state.topics["t"], partitions=(PartitionState(9, 3, (9, 0), (9,)),))
@@ -117,7 +117,7 @@ class MetadataTests(MetadataTestCase):
         self.assertEqual((partition.leader_epoch, partition.offline_replicas), (3, [9]))
 
     def test_by_id(self) -> None:
-        """From version 12 on a topic is found by its id alone; an unknown id is told by its own code."""
+        """A topic is found by its id alone from version 12 on; an unknown id has its own code."""
         self.make_topic("t")
         known = self.broker.coordinator.state.topics["t"].topic_id
         other = uuid.UUID(int=5)
@@ -129,14 +129,14 @@ class MetadataTests(MetadataTestCase):
         )
 
     def test_by_id_too_early(self) -> None:
-        """Versions 10 and 11 may leave a request's name out, but not a reply's."""
+        """Versions 10 and 11 allow a null name in a request, but not in a reply."""
         for version in (10, 11):
             request = MetadataRequest([MetadataRequestTopic(uuid.UUID(int=5), None)])
             (topic,) = self.ask(3, version, request).topics
             self.assertEqual((topic.name, topic.error_code), ("", ErrorCode.UNKNOWN_TOPIC_ID))
 
     def test_new_id_when_created_again(self) -> None:
-        """A topic that is created again is shown with a new id."""
+        """A topic that is created again has a new id."""
         self.make_topic("t")
         before = self.ask_for("t").topics[0].topic_id
         self.assertEqual(self.ask_for("t").topics[0].topic_id, before)
@@ -145,7 +145,7 @@ class MetadataTests(MetadataTestCase):
         self.assertNotEqual(self.ask_for("t").topics[0].topic_id, before)
 
     def test_internal(self) -> None:
-        """A topic that brokers keep for themselves is shown as internal."""
+        """An internal topic is shown as internal."""
         self.make_topic("__consumer_offsets")
         (topic,) = self.ask_for("__consumer_offsets").topics
         self.assertTrue(topic.is_internal)
@@ -155,7 +155,7 @@ class CreationTests(MetadataTestCase):
     settings: ClassVar[Mapping[str, str]] = {"num.partitions": "3"}
 
     def test_old_versions_create(self) -> None:
-        """Before version 4 asking for a topic creates it, with num.partitions, and shows it at once."""
+        """A request before version 4 creates the topic with num.partitions, and shows it at once."""
         for version in range(4):
             name = f"t{version}"
             (topic,) = self.ask_for(name, version=version).topics
@@ -163,7 +163,7 @@ class CreationTests(MetadataTestCase):
             self.assertIsNotNone(self.broker.topics.find(name, 2))
 
     def test_flag(self) -> None:
-        """From version 4 on the request says whether it may."""
+        """The request's flag allows creation from version 4 on."""
         for version in range(4, 14):
             name = f"t{version}"
             response = self.ask_for(name, version=version, create=False)
@@ -171,12 +171,12 @@ class CreationTests(MetadataTestCase):
             self.assertEqual(self.shown(self.ask_for(name, version=version, create=True)), {name: 0})
 
     def test_all_creates_nothing(self) -> None:
-        """Asking for all topics creates none."""
+        """A request for all topics creates none."""
         self.ask(3, 1, MetadataRequest(None))
         self.assertEqual(self.broker.topics.partitions, {})
 
     def test_bad_names(self) -> None:
-        """A name that no topic can have is an error, and nothing is made of it, in every version."""
+        """An invalid topic name is an error and creates nothing, in every version."""
         bad = ["../x", "", "x" * 250, ".", "a b"]
         for version in VERSIONS:
             for create in (False, True):
@@ -187,17 +187,17 @@ class CreationTests(MetadataTestCase):
         self.assertEqual(dict(self.broker.store.logs), {})
 
     def test_good_beside_bad(self) -> None:
-        """A bad name does not keep the others of the request from being created."""
+        """An invalid name does not prevent the other topics from being created."""
         response = self.ask_for("../x", "good", create=True)
         self.assertEqual(self.shown(response), {"../x": ErrorCode.INVALID_TOPIC_EXCEPTION, "good": 0})
 
     def test_same_name_twice(self) -> None:
-        """A name that stands twice is created, and answered, once."""
+        """A topic that occurs twice is created and answered once."""
         response = self.ask_for("t", "t", create=True)
         self.assertEqual([topic.error_code for topic in response.topics], [0])
 
     def test_many_names(self) -> None:
-        """One request creates a limited number of topics, and is told to ask again for the others."""
+        """One request creates a limited number of topics; the others get a retriable error."""
         self.patch(metadata, "MOST_CREATED", 2)
         response = self.ask_for("a", "b", "c", "d", create=True)
         later = ErrorCode.LEADER_NOT_AVAILABLE
@@ -209,7 +209,7 @@ class NoCreationTests(MetadataTestCase):
     settings: ClassVar[Mapping[str, str]] = {"auto.create.topics.enable": "false"}
 
     def test_disabled(self) -> None:
-        """With auto.create.topics.enable=false no version creates."""
+        """No version creates a topic with auto.create.topics.enable=false."""
         for version in VERSIONS:
             response = self.ask_for("t", version=version, create=True)
             self.assertEqual(self.shown(response), {"t": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
@@ -218,7 +218,7 @@ class NoCreationTests(MetadataTestCase):
 
 class AddressTests(MetadataTestCase):
     def warnings(self, local_host: str) -> list[dict[str, Any]]:
-        """What is warned of when a client that reached this address asks twice."""
+        """Return the warnings after a client that connected to this address asks twice."""
         self.peer = Peer("192.0.2.9", 40_000, local_host, 9092)
         with capturedLogs() as events:
             self.ask_for()
@@ -226,7 +226,7 @@ class AddressTests(MetadataTestCase):
         return [event for event in events if event["log_level"] == LogLevel.warn]
 
     def test_other_address(self) -> None:
-        """A client from elsewhere that is sent to 127.0.0.1 is warned of once, with the setting to mend."""
+        """A remote client that is given 127.0.0.1 causes one warning, which names the setting."""
         (event,) = self.warnings("192.0.2.1")
         self.assertIn("advertised.listeners", event["log_format"])
         self.assertEqual(
@@ -234,5 +234,5 @@ class AddressTests(MetadataTestCase):
         )
 
     def test_same_address(self) -> None:
-        """Who came by the address that it is told has no need of it."""
+        """A client that uses the advertised address causes no warning."""
         self.assertEqual(self.warnings("127.0.0.1"), [])

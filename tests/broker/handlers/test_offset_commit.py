@@ -1,4 +1,4 @@
-"""OffsetCommit: who may commit what, what is stored, and what is answered where it is not."""
+"""OffsetCommit: allowed commits, stored records, and the errors of refused commits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERSIONS = range(10)
 def commit(
     *offsets: int, group: str = "g", topic: str = "t", metadata: str | None = "m", **fields: Any
 ) -> OffsetCommitRequest:
-    """A commit of these offsets, to partition 0 and on."""
+    """Return a commit of these offsets, to partitions 0, 1, ..."""
     partitions = [
         OffsetCommitRequestPartition(number, offset, 7, committed_metadata=metadata)
         for number, offset in enumerate(offsets)
@@ -35,7 +35,7 @@ def commit(
 
 
 class FakeGroup:
-    """A group that lets offsets be committed, or not."""
+    """A group that allows commits, or refuses them."""
 
     group_id = "g"
 
@@ -44,13 +44,13 @@ class FakeGroup:
         self.asked: list[Any] = []
 
     def check_commit(self, *args: Any) -> ErrorCode:
-        """What it was made with."""
+        """Return the code that the group was made with."""
         self.asked.append(args)
         return self.code
 
 
 class CommitTestCase(BrokerTestCase):
-    """Topic ``t`` has two partitions."""
+    """A test case in which topic ``t`` has two partitions."""
 
     def setUp(self) -> None:
         """Make the topic."""
@@ -58,7 +58,7 @@ class CommitTestCase(BrokerTestCase):
         self.make_topic("t", 2)
 
     def codes(self, request: OffsetCommitRequest, version: int = 8) -> list[int]:
-        """Commit; gives the code of each partition, having seen that the response names what was asked."""
+        """Commit; check the names in the response and return the code of each partition."""
         response = self.ask(KEY, version, request)
         asked = [(t.name, [p.partition_index for p in t.partitions]) for t in request.topics]
         told = [(t.name, [p.partition_index for p in t.partitions]) for t in response.topics]
@@ -66,11 +66,11 @@ class CommitTestCase(BrokerTestCase):
         return [part.error_code for topic in response.topics for part in topic.partitions]
 
     def committed(self, partition: int = 0, group: str = "g", topic: str = "t") -> Committed | None:
-        """What is fetched."""
+        """Return the committed offset."""
         return self.broker.groups.offsets.get(group, topic, partition)
 
     def written(self) -> list[tuple[Any, Committed]]:
-        """What stands in the log, all partitions of it together."""
+        """Return the keys and values in the log, from all partitions."""
         found = []
         for partition in self.broker.topics.partitions[CONSUMER_OFFSETS]:
             data = in_memory(partition.log.read(0, 1 << 30, partition.log.log_end_offset, True))
@@ -82,7 +82,7 @@ class CommitTestCase(BrokerTestCase):
 
 class StoringTests(CommitTestCase):
     def test_every_version(self) -> None:
-        """Every version commits, in memory and in the log; the leader epoch is known from 6 on."""
+        """A commit of any version is in memory and in the log, from version 6 on with its leader epoch."""
         for version in VERSIONS:
             self.assertEqual(self.codes(commit(version, 100), version), [0, 0])
             expected = Committed(version, 7 if version >= 6 else -1, "m", NOW_MS)
@@ -95,7 +95,7 @@ class StoringTests(CommitTestCase):
         self.assertEqual(self.committed(), Committed(5, 7, "", NOW_MS))
 
     def test_commit_timestamp(self) -> None:
-        """Version 1 may bring its own time; -1 is the broker's."""
+        """Version 1 may give its own timestamp; -1 stands for the broker's time."""
         for given, stored in ((NOW_MS - 5, NOW_MS - 5), (-1, NOW_MS)):
             request = commit(5)
             request.topics[0].partitions[0].commit_timestamp = given
@@ -103,7 +103,7 @@ class StoringTests(CommitTestCase):
             self.assertEqual(self.committed(), Committed(5, -1, "m", stored))
 
     def test_retention_time(self) -> None:
-        """A retention time, in 2-4, becomes an expire timestamp, however large; later ones have none."""
+        """A retention time in versions 2-4 becomes an expire timestamp; later versions have none."""
         for version in (2, 3, 4, 5):
             for given, expire_ms in ((1000, NOW_MS + 1000), (-1, -1), (2**63 - 1, 2**63 - 1), (-(2**63), 0)):
                 self.codes(commit(5, retention_time_ms=given), version)
@@ -112,7 +112,7 @@ class StoringTests(CommitTestCase):
                 self.assertEqual(self.written()[-1][1], expected)
 
     def test_no_group(self) -> None:
-        """Without a generation a group is made that has no members and no protocol, once."""
+        """A commit without a generation makes a group without members and protocol, once."""
         self.codes(commit(5))
         group = self.broker.groups.find("g")
         assert group is not None
@@ -121,7 +121,7 @@ class StoringTests(CommitTestCase):
         self.assertIs(self.broker.groups.find("g"), group)
 
     def test_any_group_id(self) -> None:
-        """The empty id is taken, as Apache Kafka takes it for offsets; so is one of 300 characters."""
+        """The empty group id is allowed for offsets, as in Apache Kafka; so are 300 characters."""
         for group in ("", "g" * 300, "ü" * 300):
             self.assertEqual(self.codes(commit(5, group=group)), [0])
             self.assertEqual(self.committed(group=group), Committed(5, 7, "m", NOW_MS))
@@ -137,7 +137,7 @@ class StoringTests(CommitTestCase):
         self.assertEqual(self.committed(2, topic="u"), Committed(5, 7, "m", NOW_MS))
 
     def test_first_of_all(self) -> None:
-        """Commits that find no ``__consumer_offsets`` wait for it, and keep their order."""
+        """Commits that arrive before ``__consumer_offsets`` exists wait for it, and keep their order."""
         held = Held()
         self.broker = self.make_broker(held)
         self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))
@@ -157,7 +157,7 @@ class StoringTests(CommitTestCase):
 
 class RefusalTests(CommitTestCase):
     def test_unknown_partitions(self) -> None:
-        """Topics and partitions that are not there are refused by themselves; the others are committed."""
+        """Unknown topics and partitions are refused; the others are committed."""
         request = commit(1, 2, 3)
         request.topics.append(commit(4, topic="unknown").topics[0])
         request.topics[0].partitions[0].partition_index = -1
@@ -169,13 +169,13 @@ class RefusalTests(CommitTestCase):
         self.assertEqual(self.committed(1), Committed(2, 7, "m", NOW_MS))
 
     def test_nothing_known(self) -> None:
-        """A commit of unknown partitions alone, or of none, does not reach the group, nor make one."""
+        """A commit of only unknown partitions, or of none, does not reach or make a group."""
         self.assertEqual(self.codes(commit(1, topic="unknown", generation_id_or_member_epoch=5)), [3])
         self.assertEqual(self.codes(OffsetCommitRequest("g")), [])
         self.assertIsNone(self.broker.groups.find("g"))
 
     def test_metadata(self) -> None:
-        """Metadata above offset.metadata.max.bytes is refused by itself, after the group was asked."""
+        """Metadata above offset.metadata.max.bytes is refused alone, after the group was asked."""
         request = commit(1, 2, metadata="m" * 4096)
         request.topics[0].partitions[0].committed_metadata = "m" * 4097
         too_large = ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -187,7 +187,7 @@ class RefusalTests(CommitTestCase):
         self.assertEqual(self.codes(request), [ErrorCode.ILLEGAL_GENERATION] * 2)
 
     def test_what_no_record_can_hold(self) -> None:
-        """Strings above 32,767 bytes are refused even where settings allow them: the format ends there."""
+        """Strings above 32,767 bytes, the limit of the format, are refused whatever the settings allow."""
         self.broker.config = self.make_broker(**{"offset.metadata.max.bytes": "1000000"}).config
         for size, code in ((32_767, 0), (32_768, ErrorCode.OFFSET_METADATA_TOO_LARGE)):
             self.assertEqual(self.codes(commit(1, metadata="m" * size)), [code])
@@ -196,7 +196,7 @@ class RefusalTests(CommitTestCase):
             self.assertEqual(self.codes(commit(1, group="g" * size)), [code])
 
     def test_unknown_group(self) -> None:
-        """A generation of a group that is not there is illegal; from 9 on the group is what is missing."""
+        """A generation of a missing group is illegal; from version 9 on the group id is not found."""
         for version in VERSIONS[1:]:
             request = commit(1, generation_id_or_member_epoch=0, member_id="m")
             expected = ErrorCode.ILLEGAL_GENERATION if version < 9 else ErrorCode.GROUP_ID_NOT_FOUND
@@ -204,8 +204,8 @@ class RefusalTests(CommitTestCase):
         self.assertIsNone(self.broker.groups.find("g"))
 
     def test_group_decides(self) -> None:
-        """The group is asked with all that the request says of its sender; its error is each partition's."""
-        self.codes(commit(1))  # so that the topic is there
+        """The group is asked with the member's fields; its error is each partition's."""
+        self.codes(commit(1))  # so that the topic exists
         for code in (ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
             group = self.broker.groups.groups["g"] = FakeGroup(code)  # type: ignore[assignment]
             request = commit(2, 3, member_id="me", group_instance_id="i", generation_id_or_member_epoch=4)
@@ -217,7 +217,7 @@ class RefusalTests(CommitTestCase):
         self.assertEqual(len(self.written()), 3)
 
     def test_stale_epoch(self) -> None:
-        """A stale member epoch is told from 9 on; older versions do not know the error."""
+        """A stale member epoch is reported from version 9 on; older versions do not know the error."""
         self.codes(commit(1))
         for version in VERSIONS[1:]:
             self.broker.groups.groups["g"] = FakeGroup(ErrorCode.STALE_MEMBER_EPOCH)  # type: ignore[assignment]
@@ -226,14 +226,14 @@ class RefusalTests(CommitTestCase):
             self.assertEqual(self.codes(request, version), [expected])
 
     def test_loading(self) -> None:
-        """While the group's partition is loaded nothing is committed."""
+        """No offset is committed while the group's partition is loaded."""
         self.codes(commit(1))
         self.patch(self.broker.groups.topic, "check", lambda group: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.assertEqual(self.codes(commit(2)), [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
         self.assertEqual(self.committed(), Committed(1, 7, "m", NOW_MS))
 
     def test_no_topic_to_write_to(self) -> None:
-        """Where ``__consumer_offsets`` cannot be made, the coordinator is not available."""
+        """The coordinator is not available if ``__consumer_offsets`` cannot be created."""
 
         def create(*args: Any) -> Any:
             raise OSError("full")
@@ -242,7 +242,7 @@ class RefusalTests(CommitTestCase):
         self.assertEqual(self.codes(commit(1, 2)), [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2)
 
     def test_bug(self) -> None:
-        """What nobody thought of is answered as such, for each partition."""
+        """A bug in a group is UNKNOWN_SERVER_ERROR for each partition."""
         self.codes(commit(1))
         self.broker.groups.groups["g"] = object()  # type: ignore[assignment]
         self.assertEqual(self.codes(commit(1)), [ErrorCode.UNKNOWN_SERVER_ERROR])
@@ -251,7 +251,7 @@ class RefusalTests(CommitTestCase):
 
 class FlushTests(CommitTestCase):
     def setUp(self) -> None:
-        """Let commits wait for a flush that the test ends."""
+        """Make commits wait for a flush that the test ends."""
         super().setUp()
         self.codes(commit(1))
         partition = self.broker.groups.topic.find("g")
@@ -261,7 +261,7 @@ class FlushTests(CommitTestCase):
         self.patch(partition.log, "flush", lambda: self.flushing)
 
     def test_waits(self) -> None:
-        """With flush.messages the reply comes when the disk has the commit; it is fetched before."""
+        """The reply waits for the disk with flush.messages; the commit can be fetched before."""
         waiting = self.answer(KEY, 8, commit(2))
         self.assertNoResult(waiting)
         self.assertEqual(self.committed(), Committed(2, 7, "m", NOW_MS))
@@ -270,14 +270,14 @@ class FlushTests(CommitTestCase):
         self.assertEqual(response.topics[0].partitions[0].error_code, 0)
 
     def test_fails(self) -> None:
-        """Where the disk fails the commit is not acknowledged."""
+        """A commit whose flush failed is not acknowledged."""
         waiting = self.answer(KEY, 8, commit(2))
         self.flushing.errback(OSError("no"))
         response = self.response(KEY, 8, self.successResultOf(waiting))
         self.assertEqual(response.topics[0].partitions[0].error_code, ErrorCode.NOT_COORDINATOR)
 
     def test_nothing_to_wait_for(self) -> None:
-        """A commit that was refused waits for nothing."""
+        """A refused commit waits for no flush."""
         self.assertEqual(self.codes(commit(2, metadata="m" * 5000)), [ErrorCode.OFFSET_METADATA_TOO_LARGE])
 
 

@@ -1,4 +1,4 @@
-"""OffsetDelete: which offsets may go, and that they are gone for good."""
+"""OffsetDelete: offsets that may be deleted, and tombstones in the log."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class FakeGroup:
         self.protocol_type = protocol_type
 
     def subscribes(self, topic: str) -> bool:
-        """Whether it is ``t``."""
+        """Return True for topic ``t``."""
         return topic == "t"
 
 
 class OffsetDeleteTests(CommitTestCase):
     def setUp(self) -> None:
-        """Group ``g`` has committed offsets of ``t`` and ``u``."""
+        """Commit offsets of ``t`` and ``u`` for group ``g``."""
         super().setUp()
         self.make_topic("u")
         self.codes(commit(5, 6))
@@ -49,18 +49,18 @@ class OffsetDeleteTests(CommitTestCase):
         return response
 
     def parts(self, response: OffsetDeleteResponse) -> list[Any]:
-        """Topic, partition and code of each."""
+        """Return topic, partition and code of each result."""
         self.assertEqual(response.error_code, 0)
         return [(t.name, p.partition_index, p.error_code) for t in response.topics for p in t.partitions]
 
     def tombstones(self) -> list[bytes | None]:
-        """The keys without value in the log, in order."""
+        """Return the keys of the tombstones in the log, in order."""
         log = self.broker.groups.topic.find("g").log
         data = in_memory(log.read(0, 1 << 20, log.log_end_offset, True))
         return [record.key for record in iter_any(data) if record.value is None]
 
     def test_delete(self) -> None:
-        """Offsets are gone, in memory and by tombstones in the log; those that never were count as gone."""
+        """Offsets are deleted in memory and by tombstones in the log; missing ones count as deleted."""
         self.make_topic("w")
         response = self.delete(t=[1], u=[0], w=[0])
         self.assertEqual(self.parts(response), [("t", 1, 0), ("u", 0, 0), ("w", 0, 0)])
@@ -69,27 +69,27 @@ class OffsetDeleteTests(CommitTestCase):
         self.assertEqual(self.tombstones(), [encode_key("g", "t", 1), encode_key("g", "u", 0)])
 
     def test_nothing_to_delete(self) -> None:
-        """Where there is nothing to delete nothing is written."""
+        """A request that deletes no offset writes no tombstone."""
         self.make_topic("w")
         self.assertEqual(self.parts(self.delete(w=[0])), [("w", 0, 0)])
         self.assertEqual(self.parts(self.delete()), [])
         self.assertEqual(self.tombstones(), [])
 
     def test_unknown_partition(self) -> None:
-        """A partition that is not there is refused by itself."""
+        """An unknown partition is refused; the others are not affected."""
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         response = self.delete(t=[2, 0], x=[0])
         self.assertEqual(self.parts(response), [("t", 2, unknown), ("t", 0, 0), ("x", 0, unknown)])
         self.assertIsNone(self.committed(0))
 
     def test_unknown_group(self) -> None:
-        """A group that is not there, and the id that no group has, are refused as a whole."""
+        """A missing group and the empty group id are refused as a whole."""
         for group, code in (("other", ErrorCode.GROUP_ID_NOT_FOUND), ("", ErrorCode.INVALID_GROUP_ID)):
             response = self.delete(group, t=[0])
             self.assertEqual((response.error_code, response.topics), (code, []))
 
     def test_members(self) -> None:
-        """Members that are no consumers keep all offsets of their group; consumers those of their topics."""
+        """Members that are not consumers protect all offsets of the group; consumers only their topics'."""
         groups = self.broker.groups.groups
         groups["g"] = FakeGroup("connect")  # type: ignore[assignment]
         self.assertEqual(self.delete(u=[0]).error_code, ErrorCode.NON_EMPTY_GROUP)
@@ -102,7 +102,7 @@ class OffsetDeleteTests(CommitTestCase):
         self.assertEqual([self.committed(0) is None, self.committed(topic="u") is None], [False, True])
 
     def test_cannot_be_written(self) -> None:
-        """Where the tombstones cannot be written the offsets stay."""
+        """Offsets stay if the tombstones cannot be written."""
 
         def append(*args: Any) -> Any:
             raise RequestError(ErrorCode.NOT_COORDINATOR)
@@ -112,7 +112,7 @@ class OffsetDeleteTests(CommitTestCase):
         self.assertIsNotNone(self.committed(0))
 
     def test_flush(self) -> None:
-        """With flush.messages the reply waits for the disk to have the tombstones, and tells if it fails."""
+        """The reply waits for the tombstones to be on disk with flush.messages, and reports a failure."""
         for outcome, code in ((5, 0), (OSError("no"), ErrorCode.NOT_COORDINATOR)):
             flushing: Deferred[int] = Deferred()
             self.codes(commit(1))
@@ -132,7 +132,7 @@ class OffsetDeleteTests(CommitTestCase):
 
 
 def request(group: str, **partitions: list[int]) -> OffsetDeleteRequest:
-    """A request to delete offsets of topics."""
+    """Return a request to delete offsets of topics."""
     return OffsetDeleteRequest(
         group,
         [

@@ -1,4 +1,4 @@
-"""OffsetFetch: what was committed comes back, in every version's words."""
+"""OffsetFetch: committed offsets are returned in every version's format."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Row = tuple[str, int, int, int, "str | None", int]
 
 
 class FetchTestCase(CommitTestCase):
-    """Group ``g`` has committed 5 and 6 for topic ``t``."""
+    """A test case in which group ``g`` has committed 5 and 6 for topic ``t``."""
 
     def setUp(self) -> None:
-        """Commit."""
+        """Commit the offsets."""
         super().setUp()
         self.codes(commit(5, 6))
 
     def request(self, version: int, group: str, asked: dict[str, list[int]] | None) -> OffsetFetchRequest:
-        """A request for one group."""
+        """Return a request for one group."""
         if version >= MANY_SINCE:
             topics = None if asked is None else [OffsetFetchRequestTopics(*one) for one in asked.items()]
             return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=topics)])
@@ -41,7 +41,7 @@ class FetchTestCase(CommitTestCase):
     def fetch(
         self, version: int, asked: dict[str, list[int]] | None, group: str = "g"
     ) -> tuple[int, list[Row]]:
-        """The group's error, and what came."""
+        """Return the group's error and the rows of its offsets."""
         response: OffsetFetchResponse = self.ask(KEY, version, self.request(version, group, asked))
         part: Any = response
         if version >= MANY_SINCE:
@@ -63,14 +63,14 @@ class FetchTestCase(CommitTestCase):
 
 class FetchTests(FetchTestCase):
     def test_every_version(self) -> None:
-        """Every version brings offset and metadata; the leader epoch comes from 5 on."""
+        """Every version returns offset and metadata; the leader epoch is returned from version 5 on."""
         for version in VERSIONS:
             epoch = 7 if version >= 5 else -1
             expected = [("t", 1, 6, epoch, "m", 0), ("t", 0, 5, epoch, "m", 0)]
             self.assertEqual(self.fetch(version, {"t": [1, 0]}), (0, expected), version)
 
     def test_no_offset(self) -> None:
-        """Where nothing was committed the offset is -1: no error, but in version 0 there is one."""
+        """A missing offset is -1, without an error except in version 0."""
         asked = {"t": [0, 2], "unknown": [0]}
         for version in VERSIONS:
             error, (_, *missing) = self.fetch(version, asked)
@@ -79,26 +79,26 @@ class FetchTests(FetchTestCase):
             self.assertEqual((error, missing), (0, expected), version)
 
     def test_unknown_group(self) -> None:
-        """A group that is not there has committed nothing; that is no error."""
+        """A missing group has no committed offsets, which is no error."""
         for version in VERSIONS[1:]:
             for group in ("other", ""):
                 self.assertEqual(self.fetch(version, {"t": [0]}, group), (0, [("t", 0, -1, -1, "", 0)]))
         self.assertIsNone(self.broker.groups.find("other"))
 
     def test_all(self) -> None:
-        """Null topics, from 2 on, bring all that there is; of an unknown group that is nothing."""
+        """Null topics return all offsets from version 2 on; for a missing group there are none."""
         for version in VERSIONS[2:]:
             error, rows = self.fetch(version, None)
             self.assertEqual((error, [row[:3] for row in rows]), (0, [("t", 0, 5), ("t", 1, 6)]))
             self.assertEqual(self.fetch(version, None, "other"), (0, []))
 
     def test_none(self) -> None:
-        """No topics bring nothing."""
+        """An empty list of topics returns no offsets."""
         for version in VERSIONS:
             self.assertEqual(self.fetch(version, {}), (0, []))
 
     def test_many_groups(self) -> None:
-        """From 8 on each group is answered by itself."""
+        """Each group has its own answer from version 8 on."""
         self.codes(commit(8, group="h"))
         request = OffsetFetchRequest(
             groups=[OffsetFetchRequestGroup(name, topics=None) for name in ("h", "other", "g")]
@@ -114,7 +114,7 @@ class FetchTests(FetchTestCase):
             )
 
     def test_require_stable(self) -> None:
-        """There are no transactions to wait for."""
+        """A request with require_stable is answered at once, since there are no transactions."""
         request = self.request(7, "g", {"t": [0]})
         request.require_stable = True
         self.assertEqual(self.ask(KEY, 7, request).topics[0].partitions[0].committed_offset, 5)
@@ -122,7 +122,7 @@ class FetchTests(FetchTestCase):
 
 class RefusalTests(FetchTestCase):
     def test_loading(self) -> None:
-        """While the group is loaded nothing is told: in 0 and 1 each partition says so, then the group."""
+        """A group that is loading is an error of each partition in versions 0 and 1, then of the group."""
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         self.patch(self.broker.groups.topic, "check", lambda group: loading)
         for version in VERSIONS:
@@ -133,7 +133,7 @@ class RefusalTests(FetchTestCase):
                 self.assertEqual((error, rows), (loading, []))
 
     def test_member_epoch(self) -> None:
-        """From 9 on the group judges the member that asks; before, there is none to judge."""
+        """The group checks the member from version 9 on; earlier versions name none."""
         asked: list[Any] = []
 
         class FakeGroup:
@@ -152,7 +152,7 @@ class RefusalTests(FetchTestCase):
         self.assertEqual(asked, [("me", 3, now_ms), (None, -1, now_ms)])
 
     def test_bug(self) -> None:
-        """What nobody thought of is answered as such."""
+        """A bug is answered with UNKNOWN_SERVER_ERROR."""
         self.patch(self.broker.groups, "offsets", None)
         for version in (1, 7, 9):
             error, rows = self.fetch(version, {"t": [0]})

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where an epoch ends."""
+"""OffsetForLeaderEpoch: the end offset of an epoch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSIONS = range(5)
 
 class OffsetForLeaderEpochTests(BrokerTestCase):
     def setUp(self) -> None:
-        """Write in three epochs."""
+        """Write records in three epochs."""
         super().setUp()
         (self.partition,) = self.make_topic()
         for epoch, count in ((0, 2), (3, 1), (5, 4)):
@@ -27,14 +27,14 @@ class OffsetForLeaderEpochTests(BrokerTestCase):
     def ask_one(
         self, leader_epoch: int, version: int = 4, topic: str = "t", number: int = 0, current: int = -1
     ) -> EpochEndOffset:
-        """The answer for one partition."""
+        """Return the answer for one partition."""
         asked = [OffsetForLeaderTopic(topic, [OffsetForLeaderPartition(number, current, leader_epoch)])]
         response = self.ask(23, version, OffsetForLeaderEpochRequest(topics=asked))
         result: EpochEndOffset = response.topics[0].partitions[0]
         return result
 
     def test_ends(self) -> None:
-        """The largest epoch not above the one asked for, with its end; -1 where there is none."""
+        """The largest epoch not above the requested one is returned with its end, or -1 if there is none."""
         for asked, epoch, end in ((0, 0, 2), (1, 0, 2), (3, 3, 3), (4, 3, 3), (5, 5, 7), (-1, -1, -1)):
             for version in VERSIONS:
                 result = self.ask_one(asked, version)
@@ -44,18 +44,18 @@ class OffsetForLeaderEpochTests(BrokerTestCase):
                 )
 
     def test_newer_epoch(self) -> None:
-        """An epoch that has not begun is not known: no epoch, no end, no error."""
+        """An epoch that has not begun has no epoch, no end and no error."""
         result = self.ask_one(6)
         self.assertEqual((result.error_code, result.leader_epoch, result.end_offset), (0, -1, -1))
 
     def test_current_epoch_without_records(self) -> None:
-        """The current epoch ends at the log's end, also while nothing was written in it."""
+        """The current epoch ends at the log end offset, even if it has no records."""
         self.partition.leader_epoch = 8
         result = self.ask_one(8)
         self.assertEqual((result.leader_epoch, result.end_offset), (8, 7))
 
     def test_errors(self) -> None:
-        """Unknown partitions; from version 2 on clients with another epoch than ours."""
+        """Unknown partitions, and from version 2 on wrong current leader epochs, are refused."""
         for topic, number in (("u", 0), ("t", 1), ("t", -1)):
             result = self.ask_one(0, topic=topic, number=number)
             self.assertEqual(result.error_code, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

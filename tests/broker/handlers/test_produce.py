@@ -1,4 +1,4 @@
-"""Produce: what is written, and what is answered where it is not."""
+"""Produce: records that are written, and the errors of those that are refused."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.broker.stored import in_memory
 
 
 def message_set(magic: int, *values: bytes, codec: Codec = Codec.NONE) -> bytes:
-    """Messages of magic 0 or 1."""
+    """Return messages of magic 0 or 1."""
     records = [Record(n, NOW_MS if magic else -1, None, value, []) for n, value in enumerate(values)]
     return message_sets.build(records, magic, codec, 0)
 
 
 def batch(*values: bytes, codec: Codec = Codec.NONE, sequence: int = -1, epoch: int = 0) -> bytes:
-    """A batch of magic 2; of producer 5 if it has a sequence."""
+    """Return a batch of magic 2, from producer 5 if it has a sequence."""
     if sequence < 0:
         return build_values(values, NOW_MS, codec)
     return build_values(values, NOW_MS, codec, 5, epoch, sequence)
@@ -39,7 +39,7 @@ class ProduceTests(BrokerTestCase):
         self.make_topic("t", 2)
 
     def check_refused(self, records: bytes | None, version: int, code: ErrorCode) -> str | None:
-        """The records are refused with a code, and nothing is written; gives the message."""
+        """Assert that the records are refused and not written; return the message."""
         before = self.stored()
         result = self.produce(records, version)
         self.assertEqual((ErrorCode.of(result.error_code), result.base_offset), (code, -1))
@@ -47,7 +47,7 @@ class ProduceTests(BrokerTestCase):
         return result.error_message
 
     def test_every_version(self) -> None:
-        """Every version writes what it carries: magic 0, then 1, then 2; base offsets follow each other."""
+        """Every version writes the magic that it supports, 0, 1 or 2, with consecutive base offsets."""
         for version in range(10):
             records = batch(b"a", b"b") if version >= 3 else message_set(version // 2, b"a", b"b")
             result = self.produce(records, version)
@@ -57,7 +57,7 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(self.stored(), [b"a", b"b"] * 10)
 
     def test_every_acks(self) -> None:
-        """acks=1 and acks=all are answered; acks=0 writes and is not."""
+        """Requests with acks=1 and acks=all are answered; one with acks=0 is written and not answered."""
         for acks in (1, -1):
             self.assertEqual(self.produce(batch(b"v"), acks=acks).error_code, 0)
         request = ProduceRequest(None, 0, 0, [TopicProduceData("t", [PartitionProduceData(0, batch(b"v"))])])
@@ -71,34 +71,34 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(self.stored(), [])
 
     def test_error_without_acks(self) -> None:
-        """With acks=0 an error closes the connection: there is no reply to tell it."""
+        """An error closes the connection with acks=0, since there is no reply."""
         for records, topic in ((batch(b"v"), "unknown"), (batch(b"v")[:-1] + b"?", "t")):
             with self.assertRaisesRegex(ProtocolViolation, f"acks=0 to partition 0 of '{topic}'"):
                 self.produce(records, acks=0, topic=topic)
         self.assertEqual(self.stored(), [])
 
     def test_unknown(self) -> None:
-        """A topic or partition that is not there is no one's to write to, and is not created."""
+        """An unknown topic or partition is refused, and not created."""
         for topic, partition in (("u", 0), ("t", 2), ("t", -1), ("../x", 0), ("", 0)):
             result = self.produce(batch(b"v"), topic=topic, partition=partition)
             self.assertEqual(result.error_code, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self.assertEqual(list(self.broker.topics.partitions), ["t"])
 
     def test_transactional(self) -> None:
-        """A transactional produce is refused with words that say why."""
+        """A transactional produce is refused with an explanation."""
         result = self.produce(batch(b"v"), transactional_id="tx")
         self.assertEqual(result.error_code, ErrorCode.UNSUPPORTED_VERSION)
         self.assertIn("transactions", result.error_message or "")
 
     def test_one_error_is_of_one_partition(self) -> None:
-        """What is wrong with one partition's records does not touch the others of the request."""
+        """Invalid records of one partition do not affect the other partitions of the request."""
         data = [PartitionProduceData(0, batch(b"v")[:-1] + b"?"), PartitionProduceData(1, batch(b"w"))]
         response = self.ask(0, 9, ProduceRequest(None, -1, 0, [TopicProduceData("t", data)]))
         results = response.responses[0].partition_responses
         self.assertEqual(codes(results), [ErrorCode.CORRUPT_MESSAGE, 0])
         self.assertEqual((self.stored(), self.stored(partition=1)), ([], [b"w"]))
 
-    # --- what is wrong with records
+    # --- invalid records
 
     def test_no_records(self) -> None:
         """Null and empty records are refused."""
@@ -106,12 +106,12 @@ class ProduceTests(BrokerTestCase):
             self.check_refused(records, 9, ErrorCode.INVALID_RECORD)
 
     def test_exactly_one_batch(self) -> None:
-        """From version 3 on two batches, or messages of an older magic, are refused."""
+        """Two batches and messages of an older magic are refused from version 3 on."""
         for records in (batch(b"a") + batch(b"b"), message_set(1, b"a"), message_set(0, b"a")):
             self.check_refused(records, 3, ErrorCode.INVALID_RECORD)
 
     def test_new_magic_in_an_old_version(self) -> None:
-        """Before version 3 a batch of magic 2 is refused."""
+        """A batch of magic 2 is refused before version 3."""
         self.check_refused(batch(b"a"), 2, ErrorCode.INVALID_RECORD)
 
     def test_unknown_magic(self) -> None:
@@ -130,7 +130,7 @@ class ProduceTests(BrokerTestCase):
             self.check_refused(records[:-1] + b"?", version, ErrorCode.CORRUPT_MESSAGE)
 
     def test_cut_off(self) -> None:
-        """A batch that ends early is refused, wherever it ends."""
+        """A truncated batch is refused, wherever it ends."""
         whole = batch(b"abc")
         for size in range(1, len(whole)):
             result = self.produce(whole[:size])
@@ -151,14 +151,14 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(self.produce(build_values([b"v"], NOW_MS + 3_600_000)).error_code, 0)
 
     def test_zstd_needs_version_7(self) -> None:
-        """zstd in an older version is refused; it is taken from version 7 on."""
+        """A zstd batch is refused before version 7."""
         for version in (3, 6):
             self.check_refused(batch(b"v", codec=Codec.ZSTD), version, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         self.assertEqual(self.produce(batch(b"v", codec=Codec.ZSTD), 7).error_code, 0)
         self.assertEqual(self.produce(batch(b"v", codec=Codec.LZ4), 3).error_code, 0)
 
     def test_null_key_in_a_compacted_topic(self) -> None:
-        """A compacted topic needs keys; from version 8 on the records at fault are named."""
+        """A record without a key is refused in a compacted topic, and is named from version 8 on."""
         self.make_topic("compacted", cleanup_policy="compact")
         builder = BatchBuilder()
         for key in (b"k", None, b"l", None):
@@ -172,7 +172,7 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(self.stored("compacted"), [])
 
     def test_internal_topic(self) -> None:
-        """Clients do not write to the broker's own topics, not even records that have keys."""
+        """Clients cannot write to internal topics, not even records with keys."""
         self.successResultOf(self.broker.groups.topic.ensure())
         builder = BatchBuilder()
         builder.append(b"k", b"v", NOW_MS)
@@ -180,10 +180,10 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual((result.error_code, result.base_offset), (ErrorCode.INVALID_TOPIC_EXCEPTION, -1))
         self.assertEqual(self.stored(CONSUMER_OFFSETS), [])
 
-    # --- what the broker adds
+    # --- fields set by the broker
 
     def test_log_append_time(self) -> None:
-        """LogAppendTime stamps the batch with the broker's time, mends its CRC, and tells the producer."""
+        """LogAppendTime sets the broker's time and the CRC in the batch, and is returned to the producer."""
         (partition,) = self.make_topic("stamped", message_timestamp_type="LogAppendTime")
         self.now_ms = NOW_MS + 5
         result = self.produce(batch(b"v"), topic="stamped")
@@ -205,7 +205,7 @@ class ProduceTests(BrokerTestCase):
     # --- idempotence
 
     def test_duplicate(self) -> None:
-        """Each of a producer's last five batches, sent again, gets its first offset and is not written."""
+        """A duplicate of any of a producer's last five batches gets its first offset and is not written."""
         for sequence in range(6):
             self.assertEqual(self.produce(batch(b"v", sequence=sequence)).base_offset, sequence)
         for sequence in range(1, 6):
@@ -214,7 +214,7 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(len(self.stored()), 6)
 
     def test_duplicate_in_one_round(self) -> None:
-        """A batch that comes twice in one read is written once, and both get its offset."""
+        """A duplicate within one read is written once, and both get its offset."""
         frame = self.frame(0, 9, produce_request(batch(b"v", sequence=0)))
         staged: list[Any] = [self.dispatch.answer(frame, self.peer) for _ in range(2)]
         failed = self.broker.write_staged()
@@ -224,7 +224,7 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(self.stored(), [b"v"])
 
     def test_partition_twice(self) -> None:
-        """A request in which a partition stands twice stores nothing: there is one answer for it."""
+        """A request in which a partition occurs twice stores nothing, since there is one answer for both."""
         self.make_topic("u", 2)
         data = [PartitionProduceData(n, batch(b"v")) for n in (0, 1, 0)]
         topics = [TopicProduceData("u", data), TopicProduceData("t", [data[0]])]
@@ -235,7 +235,7 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual((self.stored(), self.stored("u"), self.broker.replicas.staged), ([], [], {}))
 
     def test_gap(self) -> None:
-        """A sequence that leaves one out is refused."""
+        """A sequence number that leaves a gap is refused."""
         self.produce(batch(b"v", sequence=0))
         self.check_refused(batch(b"v", sequence=2), 9, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
@@ -247,7 +247,7 @@ class ProduceTests(BrokerTestCase):
     # --- durability
 
     def test_min_insync_replicas(self) -> None:
-        """With fewer replicas in sync than min.insync.replicas acks=all is refused, and no other."""
+        """Only acks=all is refused with fewer in-sync replicas than min.insync.replicas."""
         self.make_topic("careful", min_insync_replicas="2")
         result = self.produce(batch(b"v"), topic="careful")
         self.assertEqual(result.error_code, ErrorCode.NOT_ENOUGH_REPLICAS)
@@ -255,7 +255,7 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(self.produce(batch(b"v"), acks=1, topic="careful").error_code, 0)
 
     def flush_by_hand(self) -> Deferred[int]:
-        """A topic with flush.messages=2 whose log is synced when the test says so; what that waits on."""
+        """Make a topic with flush.messages=2 whose log the test flushes; return the flush's Deferred."""
         (partition,) = self.make_topic("flushed", flush_messages="2")
         flushing: Deferred[int] = Deferred()
         log = partition.log
@@ -264,7 +264,7 @@ class ProduceTests(BrokerTestCase):
         return flushing
 
     def test_flush_messages(self) -> None:
-        """With flush.messages unflushed records the reply waits for the disk; with fewer it does not."""
+        """The reply waits for the disk once flush.messages records are unflushed, and not before."""
         flushing = self.flush_by_hand()
         self.assertEqual(self.produce(batch(b"v"), topic="flushed").error_code, 0)
         waiting = self.answer(0, 9, produce_request(batch(b"w"), topic="flushed"))
@@ -274,7 +274,7 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(codes(response.responses[0].partition_responses), [0])
 
     def test_flush_that_fails(self) -> None:
-        """Where the disk fails, what waited for it is not acknowledged."""
+        """Records whose flush failed are not acknowledged."""
         flushing = self.flush_by_hand()
         waiting = self.answer(0, 9, produce_request(batch(b"v", b"w"), topic="flushed"))
         flushing.errback(OSError(errno.EIO, "Input/output error"))
@@ -282,10 +282,10 @@ class ProduceTests(BrokerTestCase):
         (result,) = response.responses[0].partition_responses
         self.assertEqual((result.error_code, result.base_offset), (ErrorCode.KAFKA_STORAGE_ERROR, -1))
 
-    # --- a disk that fails
+    # --- failing disks
 
     def fail_write(self) -> None:
-        """Let the next write to partition 0 fail."""
+        """Make the next write to partition 0 fail."""
         log = self.broker.topics.partitions["t"][0].log
 
         def write() -> None:
@@ -296,7 +296,7 @@ class ProduceTests(BrokerTestCase):
         patched = self.patch(log, "write", write)
 
     def test_failed_write(self) -> None:
-        """Where writing fails nothing is acknowledged and nothing is there; what is sent again is taken."""
+        """A failed write is not acknowledged and stores nothing; sending the records again succeeds."""
         self.fail_write()
         data = [PartitionProduceData(n, batch(b"v", sequence=0)) for n in range(2)]
         request = ProduceRequest(None, -1, 0, [TopicProduceData("t", data)])
@@ -309,14 +309,14 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual([(r.error_code, r.base_offset) for r in again], [(0, 0), (0, 0)])
 
     def test_failed_write_of_one(self) -> None:
-        """A request for one partition is not acknowledged either where writing fails."""
+        """A request for one partition is not acknowledged either if the write fails."""
         self.fail_write()
         result = self.produce(batch(b"v"))
         self.assertEqual((result.error_code, result.base_offset), (ErrorCode.KAFKA_STORAGE_ERROR, -1))
         self.assertEqual(self.stored(), [])
 
     def test_offline_meanwhile(self) -> None:
-        """Where the log dir failed with another log's write, nothing in it is acknowledged."""
+        """Records in a log dir that failed with another log's write are not acknowledged."""
         answer = self.dispatch.answer(self.frame(0, 9, produce_request(batch(b"v"))), self.peer)
         assert isinstance(answer, Staged)
         self.broker.topics.partitions["t"][0].go_offline()
@@ -326,7 +326,7 @@ class ProduceTests(BrokerTestCase):
         self.assertEqual(codes(response.responses[0].partition_responses), [ErrorCode.KAFKA_STORAGE_ERROR])
 
     def test_failed_write_without_acks(self) -> None:
-        """With acks=0 a write that fails closes the connection."""
+        """A failed write closes the connection with acks=0."""
         self.fail_write()
         with self.assertRaisesRegex(ProtocolViolation, "KAFKA_STORAGE_ERROR No space left"):
             self.produce(batch(b"v"), acks=0)

@@ -36,7 +36,7 @@ class ManyTestCase(BrokerTestCase):
         return answer
 
     def end(self, answer: ExclusiveReply) -> Any:
-        """Let the reactor turn until the request is done; return the response."""
+        """Run turns of the reactor until the request is done; return the response."""
         for _ in range(100):
             if answer.reply.called:
                 break
@@ -44,13 +44,13 @@ class ManyTestCase(BrokerTestCase):
         return self.response(0, 9, self.successResultOf(answer.reply))
 
     def ends(self) -> list[int]:
-        """The log end offsets of the partitions."""
+        """Return the log end offsets of the partitions."""
         return [partition.log.log_end_offset for partition in self.partitions]
 
 
 class ManyTests(ManyTestCase):
     def test_stored_and_answered(self) -> None:
-        """Every partition has its records, and its answer in its place."""
+        """Every partition has its records, and its answer in the same place as in the request."""
         response = self.end(self.begin())
         results = response.responses[0].partition_responses
         self.assertEqual([r.index for r in results], list(range(PARTITIONS)))
@@ -60,13 +60,13 @@ class ManyTests(ManyTestCase):
         self.assertEqual([p.high_watermark for p in self.partitions], [1] * PARTITIONS)
 
     def test_begins_later(self) -> None:
-        """Nothing is stored before the reactor had its turn: requests before it are written by themselves."""
+        """No record is stored before the reactor's next turn; earlier requests are written separately."""
         answer = self.begin()
         self.assertEqual((self.ends(), self.broker.replicas.staged), ([0] * PARTITIONS, {}))
         self.end(answer)
 
     def test_slices(self) -> None:
-        """Between slices nothing is staged that is not written: others may write meanwhile."""
+        """No record stays staged between slices, so that other requests may write meanwhile."""
         seen = []
         steps = self.broker.slices.run
 
@@ -83,7 +83,7 @@ class ManyTests(ManyTestCase):
         self.assertEqual(seen, [(n, {}) for n in range(10, PARTITIONS + 1, 10)])
 
     def test_errors(self) -> None:
-        """What is wrong with one partition is told of it alone; so is a write that fails."""
+        """Invalid records and failed writes are errors of their own partition only."""
         self.partitions[3].isr = ()
         self.partitions[4].writable = False
         failing = self.partitions[17]
@@ -106,7 +106,7 @@ class ManyTests(ManyTestCase):
         self.flushLoggedErrors()
 
     def test_without_acks(self) -> None:
-        """With acks=0 there is no reply; an error closes the connection."""
+        """A request with acks=0 has no reply; an error closes the connection."""
         self.assertIsNone(self.end(self.begin(acks=0)))
         answer = self.begin(acks=0, topic="unknown")
         for _ in range(10):
@@ -114,7 +114,7 @@ class ManyTests(ManyTestCase):
         self.failureResultOf(answer.reply, ProtocolViolation)
 
     def test_client_goes(self) -> None:
-        """When the client goes, what was not stored yet is not, and no timer is left."""
+        """A cancelled request stores no further records and leaves no timer."""
         answer = self.begin()
         answer.reply.cancel()
         self.failureResultOf(answer.reply, CancelledError)
@@ -132,7 +132,7 @@ class ManyTests(ManyTestCase):
         self.assertEqual(self.peer.throttle_time_ms, response.throttle_time_ms)
 
     def test_few_partitions(self) -> None:
-        """A request for few partitions is staged at once, as ever."""
+        """A request for few partitions is staged at once."""
         self.patch(produce, "MANY_PARTITIONS", PARTITIONS)
         data = [PartitionProduceData(n, build_values([b"v"], NOW_MS)) for n in range(PARTITIONS)]
         response = self.ask(0, 9, ProduceRequest(None, -1, 0, [TopicProduceData("t", data)]))

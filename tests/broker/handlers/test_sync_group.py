@@ -1,4 +1,4 @@
-"""SyncGroup: the leader assigns, and all get their part."""
+"""SyncGroup: the leader assigns, and all members get their assignments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VERSIONS = range(6)
 
 class SyncGroupTests(MembersTestCase):
     def code(self, member: str, generation: int, group: str = "g") -> ErrorCode:
-        """The error of a SyncGroup."""
+        """Return the error of a SyncGroup."""
         return ErrorCode.of(self.successResultOf(self.sync(member, generation, group=group)).error_code)
 
     def test_every_version(self) -> None:
@@ -37,7 +37,7 @@ class SyncGroupTests(MembersTestCase):
         self.assertEqual(self.records(), 1)
 
     def records(self) -> int:
-        """How many records ``__consumer_offsets`` holds."""
+        """Return the number of records in ``__consumer_offsets``."""
         return sum(len(self.stored(CONSUMER_OFFSETS, number)) for number in range(3))
 
     def test_not_a_member(self) -> None:
@@ -49,6 +49,6 @@ class SyncGroupTests(MembersTestCase):
         self.assertEqual(self.code(member, 1, ""), ErrorCode.INVALID_GROUP_ID)
 
     def test_loading(self) -> None:
-        """While the group is being loaded its members are to join again."""
+        """Members must join again while the group is being loaded."""
         self.set_loading()
         self.assertEqual(self.code("somebody", 7), ErrorCode.REBALANCE_IN_PROGRESS)

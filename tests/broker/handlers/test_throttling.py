@@ -1,4 +1,4 @@
-"""Client quotas where they are enforced: produce and fetch (KIP-13, KIP-219)."""
+"""Client quotas on produce and fetch (KIP-13, KIP-219)."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ RECORDS = build_values([b"x" * 100], NOW_MS)
 
 class ThrottlingTestCase(BrokerTestCase):
     def setUp(self) -> None:
-        """A topic of one partition."""
+        """Make a topic with one partition."""
         super().setUp()
         self.make_topic()
 
     def limit(self, **quotas: float | None) -> None:
-        """Give the tests' client quotas."""
+        """Set quotas for the client of the tests."""
         self.successResultOf(self.broker.coordinator.alter_client_quotas({CLIENT: quotas}))
 
     def muted(self) -> int:
-        """For how long the connection is to be left alone; the connection takes it."""
+        """Return how long the connection is to be muted, in ms, and clear it."""
         found, self.peer.throttle_time_ms = self.peer.throttle_time_ms, 0
         return found
 
 
 class ProduceTests(ThrottlingTestCase):
     def produced(self, version: int = 9, acks: int = -1, topic: str = "t") -> Any:
-        """The response to a produce request."""
+        """Return the response to a produce request."""
         return self.ask(0, version, produce_request(RECORDS, acks, topic))
 
     def size(self, version: int = 9) -> int:
-        """The bytes of such a request, without its size."""
+        """Return the size of such a request in bytes, without its size field."""
         return len(self.frame(0, version, produce_request(RECORDS)))
 
     def test_within_quota(self) -> None:
-        """Requests of ten seconds' bytes, to the last, pass; the next is done, and pauses its client."""
+        """Requests up to ten seconds' bytes pass; the next one is served, and throttles its client."""
         self.limit(producer_byte_rate=float(self.size()))
         for _ in range(10):
             self.assertEqual((self.produced().throttle_time_ms, self.muted()), (0, 0))
@@ -56,7 +56,7 @@ class ProduceTests(ThrottlingTestCase):
         self.assertEqual(len(self.stored()), 11)
 
     def test_every_version(self) -> None:
-        """Version 0 has no field for the time, and is muted as the others."""
+        """A client of version 0, which has no throttle time, is muted like the others."""
         self.limit(producer_byte_rate=1.0)
         for version in range(3, APIS[0].versions.stop):
             self.assertEqual(self.produced(version).throttle_time_ms, self.peer.throttle_time_ms)
@@ -65,7 +65,7 @@ class ProduceTests(ThrottlingTestCase):
         self.assertGreater(self.muted(), 1000)
 
     def test_without_a_reply(self) -> None:
-        """With acks=0 there is nobody to tell, but the connection is muted; an error closes it still."""
+        """A request with acks=0 mutes the connection; an error still closes it."""
         self.limit(producer_byte_rate=1.0)
         self.assertIsNone(self.produced(acks=0))
         self.assertGreater(self.muted(), 1000)
@@ -73,7 +73,7 @@ class ProduceTests(ThrottlingTestCase):
         self.assertRaises(ProtocolViolation, self.produced, acks=0, topic="none")
 
     def test_errors_count(self) -> None:
-        """A request that is refused has used the network as well."""
+        """A refused request counts as well, since it has used the network."""
         self.limit(producer_byte_rate=1.0)
         self.assertGreater(self.produced(acks=7).throttle_time_ms, 1000)
         response = self.produced(topic="none")
@@ -82,7 +82,7 @@ class ProduceTests(ThrottlingTestCase):
         self.assertEqual(error, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def test_others(self) -> None:
-        """A client without a quota, and one that only fetches by quota, produce freely."""
+        """A client without a quota, and one with a fetch quota only, produce freely."""
         self.successResultOf(
             self.broker.coordinator.alter_client_quotas(
                 {(("client-id", "other"),): {"producer_byte_rate": 1.0}, CLIENT: {"consumer_byte_rate": 1.0}}
@@ -91,7 +91,7 @@ class ProduceTests(ThrottlingTestCase):
         self.assertEqual((self.produced().throttle_time_ms, self.muted()), (0, 0))
 
     def test_commits(self) -> None:
-        """Commits of offsets, which are written as records are, are not counted as produced."""
+        """Offset commits do not count as produced bytes."""
         self.limit(producer_byte_rate=1.0)
         partitions = [OffsetCommitRequestPartition(0, 1, 0, committed_metadata="")]
         commit = OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic("t", partitions)])
@@ -100,7 +100,7 @@ class ProduceTests(ThrottlingTestCase):
             self.assertEqual((codes(topic.partitions), self.muted()), ([0], 0))
 
     def test_quota_goes(self) -> None:
-        """When the quota is removed, nothing is throttled any more."""
+        """Requests are not throttled any more when the quota is removed."""
         self.limit(producer_byte_rate=1.0)
         self.assertGreater(self.produced().throttle_time_ms, 0)
         self.limit(producer_byte_rate=None)
@@ -110,7 +110,7 @@ class ProduceTests(ThrottlingTestCase):
 
 class FetchTests(ThrottlingTestCase):
     def setUp(self) -> None:
-        """Twenty batches of a record."""
+        """Write twenty batches of one record each."""
         super().setUp()
         for number in range(20):
             self.fill(b"%04d" % number * 250)
@@ -118,30 +118,30 @@ class FetchTests(ThrottlingTestCase):
         self.muted()
 
     def request(self, offset: int = 0, max_bytes: int = 1 << 20, **more: Any) -> FetchRequest:
-        """A request for the topic's partition."""
+        """Return a request for the topic's partition."""
         topic_id = self.broker.coordinator.state.topics["t"].topic_id
         asked = FetchPartition(0, -1, offset, partition_max_bytes=max_bytes)
         return FetchRequest(min_bytes=1, topics=[FetchTopic("t", topic_id, [asked])], **more)
 
     def fetch(self, version: int = 12, **request: Any) -> FetchResponse:
-        """The response to :meth:`request`."""
+        """Return the response to :meth:`request`."""
         response: FetchResponse = self.ask(1, version, self.request(**request))
         return response
 
     def fetched(self, **request: Any) -> tuple[Any, int]:
-        """The records, None where the response has no partitions, and the pause."""
+        """Return the records, or None if the response has no partitions, and the throttle time."""
         response = self.fetch(**request)
         found = [p.records for t in response.responses for p in t.partitions]
         return (found[0] if found else None), response.throttle_time_ms
 
     def test_within_quota(self) -> None:
-        """A fetch that is answered within the quota is answered as ever."""
+        """A fetch within the quota is answered as usual."""
         self.limit(consumer_byte_rate=1e6)
         records, throttle_time_ms = self.fetched()
         self.assertEqual((len(values(records)), throttle_time_ms, self.muted()), (20, 0, 0))
 
     def test_reply_is_counted_whole(self) -> None:
-        """What counts are the bytes of the reply with all that stands around the records, as Kafka counts."""
+        """All bytes of the reply count, not only the records, as in Kafka."""
         response = self.fetch(max_bytes=1)
         size = 4 + len(codec.encode(response, 12))
         self.limit(consumer_byte_rate=float(size))
@@ -150,7 +150,7 @@ class FetchTests(ThrottlingTestCase):
         self.assertEqual((self.fetched(max_bytes=1), self.muted()), ((None, 1000), 1000))
 
     def test_over_quota(self) -> None:
-        """Over its quota a fetch gets the time and no partitions; it counts nothing, and later gets them."""
+        """A fetch over quota gets a throttle time and no partitions, is not counted, and succeeds later."""
         self.limit(consumer_byte_rate=1000.0)
         records, throttle_time_ms = self.fetched()
         self.assertEqual((len(values(records)), throttle_time_ms), (9, 0))
@@ -164,7 +164,7 @@ class FetchTests(ThrottlingTestCase):
         self.assertEqual((values(records)[0], throttle_time_ms), (b"0009" * 250, 0))
 
     def test_every_version(self) -> None:
-        """All versions are held back alike; version 0 has no field for the time."""
+        """All versions are throttled alike; version 0 has no field for the throttle time."""
         self.limit(consumer_byte_rate=1.0)
         self.fetched()
         self.muted()
@@ -175,13 +175,13 @@ class FetchTests(ThrottlingTestCase):
             self.muted()
 
     def test_no_more_than_a_window(self) -> None:
-        """A reply is no larger than what the quota allows at once, so that it need not be held back."""
+        """A reply is no larger than the quota allows at once, so that it need not be held back."""
         self.limit(consumer_byte_rate=self.batch * 0.55)
         records, throttle_time_ms = self.fetched()
         self.assertEqual((len(records), throttle_time_ms), (5 * self.batch, 0))
 
     def test_large_batch(self) -> None:
-        """A batch that is larger than that is sent after a silence, and its time is waited for."""
+        """A batch larger than that is sent to an idle client, and throttles it for its whole time."""
         self.limit(consumer_byte_rate=10.0)
         records, throttle_time_ms = self.fetched()
         self.assertEqual(len(records), self.batch)
@@ -192,7 +192,7 @@ class FetchTests(ThrottlingTestCase):
         self.assertEqual(len(self.fetched(offset=1)[0]), self.batch)
 
     def test_parked(self) -> None:
-        """A fetch that waited for data is counted when they are there."""
+        """A parked fetch is counted when its data is there."""
         self.limit(consumer_byte_rate=1000.0)
         self.fetched()
         answer = self.answer(1, 12, self.request(offset=20, max_wait_ms=500))
@@ -204,7 +204,7 @@ class FetchTests(ThrottlingTestCase):
         self.assertEqual(self.muted(), response.throttle_time_ms)
 
     def test_converted(self) -> None:
-        """A reply that is converted for an old client in a worker is counted after that."""
+        """A reply that a worker converts for an old client is counted after the conversion."""
         self.limit(consumer_byte_rate=1.0)
         answer = self.answer(1, 2, self.request())
         self.assertIsInstance(answer, Deferred)

@@ -1,4 +1,4 @@
-"""UpdateFeatures: what is true already succeeds, all else is refused."""
+"""UpdateFeatures: updates to the current level succeed, all others are refused."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ VERSIONS = range(3)
 
 class UpdateFeaturesTests(BrokerTestCase):
     def update(self, *updates: tuple[str, int], version: int = 2, kind: int = UPGRADE) -> Any:
-        """The response to these updates."""
+        """Return the response to these updates."""
         asked = [FeatureUpdateKey(name, level, upgrade_type=kind) for name, level in updates]
         return self.ask(57, version, UpdateFeaturesRequest(1000, asked))
 
     def test_same_level(self) -> None:
-        """An update to the level that a feature has succeeds; below version 2 each has a result."""
+        """An update to the current level succeeds; below version 2 each feature has a result."""
         for version in VERSIONS:
             response = self.update(("group.version", 1), ("metadata.version", 25), version=version)
             self.assertEqual((response.error_code, response.error_message), (0, None))
@@ -32,11 +32,11 @@ class UpdateFeaturesTests(BrokerTestCase):
             self.assertEqual([(r.feature, r.error_code) for r in response.results], expected)
 
     def test_nothing(self) -> None:
-        """No updates at all succeed."""
+        """A request without updates succeeds."""
         self.assertEqual(self.update().error_code, 0)
 
     def test_other_levels(self) -> None:
-        """Another level is refused in every version, upwards and downwards; the message names both."""
+        """Another level, higher or lower, is refused in every version; the message names both."""
         for version in VERSIONS:
             for kind in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
                 for name, level in (("group.version", 0), ("group.version", 2), ("metadata.version", -1)):
@@ -46,22 +46,22 @@ class UpdateFeaturesTests(BrokerTestCase):
                     self.assertIn(f"version {level} for feature {name}.", response.error_message)
 
     def test_unknown(self) -> None:
-        """A feature that is not there is refused, and the message names those that are."""
+        """An unknown feature is refused, and the message names the known ones."""
         response = self.update(("nope", 1))
         self.assertEqual(response.error_code, ErrorCode.INVALID_UPDATE_VERSION)
         self.assertIn("group.version, metadata.version", response.error_message)
 
     def test_unknown_type(self) -> None:
-        """So is an unknown type of update."""
+        """An unknown type of update is refused."""
         response = self.update(("group.version", 1), kind=9)
         self.assertEqual(response.error_code, ErrorCode.INVALID_UPDATE_VERSION)
 
     def test_one_bad_fails_all(self) -> None:
-        """One bad update fails all of them."""
+        """One invalid update fails all of them."""
         response = self.update(("group.version", 1), ("nope", 1), version=1)
         self.assertEqual((response.error_code, response.results), (ErrorCode.INVALID_UPDATE_VERSION, []))
 
     def test_long_name(self) -> None:
-        """A name as long as the format allows comes back cut off."""
+        """A feature name as long as the format allows is truncated in the message."""
         response = self.update(("x" * 100_000, 1))
         self.assertLess(len(response.error_message), 1100)

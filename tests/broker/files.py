@@ -18,7 +18,7 @@ from tests.log.store.test_log_dir import BadFiles
 
 
 class FileBrokerTestCase(BrokerTestCase):
-    """``self.files`` may be told to fail under ``self.dirs[0]``, where t-0 and t-2 are."""
+    """A broker whose ``self.files`` can fail under ``self.dirs[0]``, which holds t-0 and t-2."""
 
     def setUp(self) -> None:
         """Start a broker."""
@@ -28,7 +28,7 @@ class FileBrokerTestCase(BrokerTestCase):
         super().setUp()
 
     def make_broker(self, workers: Any = at_once, **settings: str) -> Broker:
-        """A broker that has started; its coordinator is in memory, and survives :meth:`restart`."""
+        """Return a started broker; its coordinator is in memory, and survives :meth:`restart`."""
         self.clock.advance(self.now_ms / 1000)
         memory = BrokerConfig.load(None, {"kafkatx.storage": "memory"})
         self.coordinator = EmbeddedCoordinator(memory, at_once, durable=False)
@@ -37,7 +37,7 @@ class FileBrokerTestCase(BrokerTestCase):
         return self.start(workers, **settings)
 
     def start(self, workers: Any = at_once, **settings: str) -> Broker:
-        """A broker with the coordinator and the directories that are there."""
+        """Return a broker with the existing coordinator and directories."""
         values = {**self.settings, "log.dirs": ",".join(self.dirs), **settings}
         config = BrokerConfig.load(None, values)
         store = FileLogStore(config, workers, self.clock, find_retention, self.files)
@@ -52,7 +52,7 @@ class FileBrokerTestCase(BrokerTestCase):
         return broker
 
     def restart(self, workers: Any = at_once, **settings: str) -> None:
-        """What kill -9 and another start do."""
+        """Restart the broker as after kill -9."""
         store = self.broker.store
         assert isinstance(store, FileLogStore)
         crash(store)

@@ -1,4 +1,4 @@
-"""Members of groups of a broker in memory: requests that wait, and groups that have settled."""
+"""Group members of a broker in memory: requests that wait, and stable groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITHOUT_ID_UNTIL = 3
 
 
 class MembersTestCase(BrokerTestCase):
-    """``later`` asks what may have to wait; ``settle`` makes a group that is stable."""
+    """A test case whose ``later`` sends requests that may wait; ``settle`` makes a stable group."""
 
     settings: ClassVar[Mapping[str, str]] = {
         "group.initial.rebalance.delay.ms": str(int(DELAY_S * 1000)),
@@ -32,7 +32,7 @@ class MembersTestCase(BrokerTestCase):
     }
 
     def later(self, key: int, version: int, request: Message) -> Deferred[Any]:
-        """Fires with the decoded response, when there is one."""
+        """Return a Deferred that fires with the decoded response."""
         answer = self.answer(key, version, request)
         if isinstance(answer, Deferred):
             return answer.addCallback(lambda reply: self.response(key, version, reply))
@@ -47,7 +47,7 @@ class MembersTestCase(BrokerTestCase):
         protocols: tuple[str, ...] = ("range",),
         protocol_type: str = "consumer",
     ) -> Deferred[Any]:
-        """A JoinGroup."""
+        """Send a JoinGroup."""
         request = JoinGroupRequest(
             group_id=group,
             session_timeout_ms=session_ms,
@@ -59,7 +59,7 @@ class MembersTestCase(BrokerTestCase):
         return self.later(JOIN, version, request)
 
     def join_code(self, **how: Any) -> ErrorCode:
-        """The error that a JoinGroup is answered with at once."""
+        """Return the error that a JoinGroup is answered with at once."""
         return ErrorCode.of(self.successResultOf(self.join(**how)).error_code)
 
     def sync(
@@ -70,7 +70,7 @@ class MembersTestCase(BrokerTestCase):
         group: str = "g",
         parts: Mapping[str, bytes] = MappingProxyType({}),
     ) -> Deferred[Any]:
-        """A SyncGroup; who leads gives every member id its part."""
+        """Send a SyncGroup; the leader gives every member id its assignment."""
         request = SyncGroupRequest(
             group_id=group,
             generation_id=generation,
@@ -82,21 +82,21 @@ class MembersTestCase(BrokerTestCase):
         return self.later(SYNC, version, request)
 
     def beat(self, member_id: str, generation: int, version: int = 3, group: str = "g") -> ErrorCode:
-        """The error of a Heartbeat."""
+        """Return the error of a Heartbeat."""
         request = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id)
         return ErrorCode.of(self.ask(HEARTBEAT, version, request).error_code)
 
     def leave(self, *member_ids: str, version: int = 3, group: str = "g") -> Any:
-        """The response to a LeaveGroup; before version 3 of the one member."""
+        """Return the response to a LeaveGroup, before version 3 of the one member."""
         request = LeaveGroupRequest(
             group, member_ids[0] if member_ids else "", [MemberIdentity(name) for name in member_ids]
         )
         return self.ask(LEAVE, version, request)
 
     def settle(self, count: int = 1, group: str = "g") -> list[str]:
-        """Make a stable group of new members, in generation 1; gives their ids, the leader first."""
+        """Make a stable group of new members, in generation 1; return their ids, the leader first."""
         joining = [self.join(group=group) for _ in range(count)]
-        for _ in range(2):  # those who come meanwhile make it wait as long again
+        for _ in range(2):  # members that join meanwhile extend the wait by as much again
             self.clock.advance(DELAY_S)
         joined = [self.successResultOf(one) for one in joining]
         leader = joined[0].leader
@@ -108,7 +108,7 @@ class MembersTestCase(BrokerTestCase):
         return ids
 
     def set_loading(self) -> None:
-        """As if ``__consumer_offsets`` were being loaded."""
+        """Make ``__consumer_offsets`` look as if it were being loaded."""
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         self.patch(self.broker.groups.topic, "check", lambda group_id: loading)
         self.broker.groups.loading = True

@@ -1,4 +1,4 @@
-"""A broker whose power is cut: what a client was told is compared with what the disk has afterwards."""
+"""Power cuts of a broker: acknowledgements to clients are compared with the data left on the disk."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DELETE_RECORDS = RequestContext(21, 2, None, PEER)
 
 @attrs.define
 class Sent:
-    """A batch that was sent to a partition, and what was heard of it."""
+    """A batch that was sent to a partition, and its acknowledgement."""
 
     records: bytes
     values: list[bytes]
@@ -57,7 +57,7 @@ class Sent:
 
 @attrs.define
 class Known:
-    """What a client knows of a partition at the moment of the cut."""
+    """The knowledge of a client about a partition at the moment of the cut."""
 
     sent: list[Sent] = attrs.field(factory=list)
     start: int = 0
@@ -77,7 +77,7 @@ class Known:
 
 
 class PowerCutRound:
-    """One broker's life: random requests and chores until the power goes, and what is found then.
+    """One broker's life: random requests and background tasks until the power cut, then a check.
 
     :param case: makes assertions.
     """
@@ -147,14 +147,14 @@ class PowerCutRound:
         self.broker.flushes.stop()
 
     def _look(self) -> None:
-        """Note what a consumer could know now."""
+        """Record the offsets that a consumer could know now."""
         for number, known in self.known.items():
             partition = self.broker.topics.partitions[TOPIC][number]
             known.exposed = partition.high_watermark
             known.flushed = partition.log.flushed_offset
 
     def produce(self) -> None:
-        """Send a batch or two to each of some partitions in one round of writing."""
+        """Send a batch or two to each of some partitions in one write round."""
         staged = []
         for _ in range(self.random.randint(1, 3)):
             number = self.random.randrange(2)
@@ -185,15 +185,15 @@ class PowerCutRound:
         (result,) = response.responses[0].partition_responses
         self.case.assertEqual(result.error_code, 0)
         sent.base_offset = result.base_offset
-        # what is said after the power went is heard by nobody
+        # answers after the power cut reach no client
         sent.acknowledged = not self.files.dead
 
     def work(self) -> None:
-        """Let the disk's worker do some of what waits."""
+        """Make the disk's worker do some of its waiting jobs."""
         self.workers.work(self.random.randint(1, 4))
 
     def wait(self) -> None:
-        """Time passes; what flush.ms promises holds once the worker has come to it."""
+        """Advance the clock; flush.ms is met once the worker has done its jobs."""
         self.clock.advance(self.random.choice((0.01, 0.06, 2.0)))
         if self.log_config.flush_ms == 50 and self.random.random() < 0.5:
             self.clock.advance(0.06)
@@ -203,7 +203,7 @@ class PowerCutRound:
                 self.case.assertEqual(log.flushed_offset, log.log_end_offset)
 
     def chores(self) -> None:
-        """Checkpoints, or rolls by age."""
+        """Write checkpoints, or roll logs by age."""
         store = self.broker.store
         if self.random.random() < 0.5:
             store.checkpoint()
@@ -212,18 +212,18 @@ class PowerCutRound:
                 log.roll_if_due(NOW_MS * 3)
 
     def new_epoch(self) -> None:
-        """A leader is elected anew."""
+        """Begin a new leader epoch."""
         self.random.choice(self.broker.topics.partitions[TOPIC]).leader_epoch += 1
 
     def kill(self) -> None:
-        """The process is killed and started again: what it wrote is in the page cache only."""
+        """Kill and restart the process, which leaves its writes in the page cache only."""
         if self.random.random() < 0.5:
             return
         self._crash()
         self.broker = self._start()
 
     def delete(self) -> None:
-        """Delete records that can be seen."""
+        """Delete records below the high watermark."""
         number = self.random.randrange(2)
         partition = self.broker.topics.partitions[TOPIC][number]
         offset = self.random.randint(0, partition.high_watermark)
@@ -240,7 +240,7 @@ class PowerCutRound:
     # --- afterwards
 
     def check(self) -> None:
-        """Open what is left, perhaps cutting the power in the middle of that, and compare."""
+        """Open the remaining files, perhaps cutting the power in the middle of that, and compare."""
         path = f"{self.path}-after"
         self.files.restore(path)
         if self.random.random() < 0.4:
@@ -254,7 +254,7 @@ class PowerCutRound:
         self.case.successResultOf(store.open(lambda topic: self.log_config))
         for number, known in self.known.items():
             log = store.logs.get(TopicPartition(TOPIC, number))
-            if log is None:  # its directory was made and never synced: nothing in it was
+            if log is None:  # its directory was made and never synced, so none of its files survived
                 self.case.assertLessEqual(self._promised(known), 0)
             else:
                 self._check(log, known)
@@ -272,7 +272,7 @@ class PowerCutRound:
             self._send_again(log, known)
 
     def _promised(self, known: Known) -> int:
-        """Up to which offset, exclusive, everything must be there."""
+        """Return the offset, exclusive, up to which all records must exist."""
         promised = max(known.flushed, known.start)
         if self.flush_messages is not None:
             # fewer than flush.messages may have been acknowledged unflushed
@@ -280,7 +280,7 @@ class PowerCutRound:
         return max(promised, known.exposed) if self.log_config.exposes_flushed else promised
 
     def _send_again(self, log: Any, known: Known) -> None:
-        """The producer sends again the last that is there, and all that was lost: everything is in once."""
+        """Send the last two stored batches and all lost ones again; check that each is stored once."""
         end = log.log_end_offset
         kept = [one for one in known.sent if 0 <= one.base_offset < end]
         there = [one for one in kept if one.base_offset >= log.log_start_offset]
@@ -295,7 +295,7 @@ class PowerCutRound:
 
 
 def _records(log: Any) -> Any:
-    """Offset and value of every record."""
+    """Return offset and value of every record."""
     at = log.log_start_offset
     while at < log.log_end_offset:
         data = memoryview(bytes_of(log.read(at, 1 << 30, log.log_end_offset, True)))
@@ -304,7 +304,7 @@ def _records(log: Any) -> Any:
 
 
 def run_rounds(case: SynchronousTestCase, seeds: Iterable[int]) -> None:
-    """One round for each seed, which tells all of it."""
+    """Run one round for each seed; a seed reproduces its round."""
     for seed in seeds:
         path = case.mktemp()
         try:

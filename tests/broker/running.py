@@ -1,4 +1,4 @@
-"""A broker in memory, asked by frames as a client would."""
+"""A broker in memory, which tests send frames to as a client would."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ CORRELATION_ID = 77
 
 
 def at_once(name: str) -> Worker:
-    """Workers that work where they are called."""
+    """Return a worker that runs its calls at once."""
     return execute
 
 
 def joined(reply: Reply) -> bytes | None:
-    """The bytes of a reply as they leave."""
+    """Return the bytes of a reply as they are sent."""
     if reply is None:
         return None
     return b"".join(c.tobytes() if isinstance(c, FileSlice) else c for c in reply)
 
 
 class Held:
-    """Workers that work when the test says so: what takes its time in a real broker."""
+    """Workers that work when the test says so, in place of a real broker's slow ones."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Any, Deferred[Any]]] = []
         self.holding = True
 
     def __call__(self, name: str) -> Worker:
-        """As Workers says: all names share one."""
+        """Return the one worker that all names share."""
         return self._run
 
     def _run(self, function: Any) -> Deferred[Any]:
@@ -70,7 +70,7 @@ class Held:
         return done
 
     def work(self, steps: int = 100) -> None:
-        """Do what waits, and what that gives to do; at most so many pieces of work."""
+        """Run the waiting work and the work it creates, up to a limit."""
         while self._waiting and steps:
             steps -= 1
             function, done = self._waiting.pop(0)
@@ -78,7 +78,7 @@ class Held:
 
 
 class BrokerTestCase(SynchronousTestCase):
-    """A running broker; ``self.ask(key, version, request)`` gives its response."""
+    """A test case with a running broker; ``self.ask(key, version, request)`` returns its response."""
 
     settings: ClassVar[Mapping[str, str]] = {}
 
@@ -91,11 +91,11 @@ class BrokerTestCase(SynchronousTestCase):
         self.dispatch = Dispatch(self.broker, SERVED)
 
     def make_clock(self) -> Any:
-        """A clock that only the test moves."""
+        """Return a clock that only the test moves."""
         return Clock()
 
     def make_broker(self, workers: Any = at_once, **settings: str) -> Broker:
-        """A broker that has started, with a coordinator and a store in memory."""
+        """Return a started broker with a coordinator and a store in memory."""
         config = BrokerConfig.load(None, {"kafkatx.storage": "memory", **self.settings, **settings})
         coordinator = EmbeddedCoordinator(config, at_once if workers is at_once else workers, durable=False)
         store = MemoryLogStore(config, workers, self.clock, lambda name: TimeAndSizeRetention())
@@ -112,21 +112,21 @@ class BrokerTestCase(SynchronousTestCase):
         return broker
 
     def make_topic(self, name: str = "t", partitions: int = 1, **configs: str) -> list[Partition]:
-        """Create a topic; gives its partitions. Config names with ``_`` for ``.``."""
+        """Create a topic; return its partitions. ``_`` in config names stands for ``.``."""
         plan = self.broker.topics.plan(partitions, 1)
         named = {config.replace("_", "."): value for config, value in configs.items()}
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.create(name, plan, named)))
         return self.broker.topics.partitions[name]
 
-    # --- asking
+    # --- requests
 
     def frame(self, key: int, version: int, request: Message, client_id: str | None = "tests") -> memoryview:
-        """A request as it comes from the wire, without its size."""
+        """Return the bytes of a request without its size."""
         header = encode_request_header(key, version, CORRELATION_ID, client_id)
         return memoryview(header + codec.encode(request, version))
 
     def answer(self, key: int, version: int, request: Message) -> Any:
-        """What the dispatch answers; produce requests are written and finished."""
+        """Return the dispatch's answer; produce requests are written and finished."""
         answer = self.dispatch.answer(self.frame(key, version, request), self.peer)
         if isinstance(answer, Staged):
             done = answer.finish(self.broker.write_staged())
@@ -135,7 +135,7 @@ class BrokerTestCase(SynchronousTestCase):
         return answer
 
     def ask(self, key: int, version: int, request: Message) -> Any:
-        """The response to a request, decoded from the frame that is sent; None if none is."""
+        """Return the response to a request, decoded from the frame that is sent, or None."""
         answer = self.answer(key, version, request)
         return self.response(
             key, version, self.successResultOf(answer) if isinstance(answer, Deferred) else answer
@@ -161,7 +161,7 @@ class BrokerTestCase(SynchronousTestCase):
         partition: int = 0,
         transactional_id: str | None = None,
     ) -> PartitionProduceResponse:
-        """Produce to one partition; gives its part of the response."""
+        """Produce to one partition; return its part of the response."""
         response = self.ask(0, version, produce_request(records, acks, topic, partition, transactional_id))
         (of_topic,) = response.responses
         (result,) = of_topic.partition_responses
@@ -175,7 +175,7 @@ class BrokerTestCase(SynchronousTestCase):
         self.assertEqual(result.error_code, 0)
 
     def stored(self, topic: str = "t", partition: int = 0) -> list[bytes | None]:
-        """The values that the log of a partition holds."""
+        """Return the values that the log of a partition holds."""
         found = self.broker.topics.find(topic, partition)
         assert found is not None
         end = found.log.log_end_offset
@@ -195,16 +195,16 @@ def produce_request(
     partition: int = 0,
     transactional_id: str | None = None,
 ) -> ProduceRequest:
-    """A produce request for one partition."""
+    """Return a produce request for one partition."""
     data = [TopicProduceData(topic, [PartitionProduceData(partition, records)])]
     return ProduceRequest(transactional_id, acks, 1000, data)
 
 
 def values(records: Any) -> list[bytes | None]:
-    """The values of what a fetch brought."""
+    """Return the values of fetched records."""
     return [record.value for record in iter_any(memoryview(records))]
 
 
 def codes(results: Sequence[Any]) -> list[int]:
-    """The error codes of a response's parts."""
+    """Return the error codes of a response's parts."""
     return [result.error_code for result in results]

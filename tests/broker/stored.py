@@ -1,4 +1,4 @@
-"""Records of a log in memory, as bytes: for tests."""
+"""The bytes of records read from a log in memory."""
 
 from __future__ import annotations
 

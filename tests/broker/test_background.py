@@ -1,4 +1,4 @@
-"""The background tasks: when they run, and what becomes of their failures."""
+"""The background tasks: their intervals and their failures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BackgroundTasksTests(BrokerTestCase):
         self.idle_checks += 1
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass in steps, so that work in slices gets its turns."""
+        """Advance the clock in steps, so that work in slices gets its turns."""
         self.clock.pump([seconds] + [0] * 20)
 
     def counted(self, owner: object, name: str, result: Any = None) -> list[tuple[Any, ...]]:
@@ -56,7 +56,7 @@ class BackgroundTasksTests(BrokerTestCase):
         self.assertEqual((rolled, retained), ([(NOW_MS,)], [(NOW_MS,)]))
 
     def test_retention_is_logged(self) -> None:
-        """Deleted segments are told in the log, with their number and the reason."""
+        """Deleted segments are logged with their number and the reason."""
         self.make_topic(retention_ms="1000")
         self.fill(b"v", timestamp_ms=NOW_MS)
         self.now_ms += 1001
@@ -114,7 +114,7 @@ class BackgroundTasksTests(BrokerTestCase):
         self.assertEqual((retained, self.idle_checks), ([], 0))
 
     def test_checkpoint(self) -> None:
-        """Checkpoints are written at their interval, and the log dirs of new logs with them."""
+        """Checkpoints are written at their interval, together with the log dirs of new logs."""
         written = self.counted(self.broker.store, "checkpoint", succeed(None))
         recorded = self.counted(self.broker.topics.placements, "record", succeed(None))
         self.pass_time(CHECKPOINT_S)
@@ -135,7 +135,7 @@ class BackgroundTasksTests(BrokerTestCase):
         self.flushLoggedErrors(ZeroDivisionError)
 
     def test_record_soon(self) -> None:
-        """The log dirs of several new logs are recorded once, a moment after the first."""
+        """The log dirs of several new logs are recorded once, shortly after the first."""
         recorded = self.counted(self.broker.topics.placements, "record", succeed(None))
         for _ in range(3):
             self.tasks.record_soon()
@@ -147,7 +147,7 @@ class BackgroundTasksTests(BrokerTestCase):
         self.assertEqual(len(recorded), 2)
 
     def test_record_fails(self) -> None:
-        """A record that fails is a warning, and no error of the task."""
+        """A failed recording is a warning, and no error of the task."""
         error = RequestError(ErrorCode.KAFKA_STORAGE_ERROR)
         self.patch(self.broker.topics.placements, "record", lambda: fail(error))
         with capturedLogs() as events:
@@ -155,7 +155,7 @@ class BackgroundTasksTests(BrokerTestCase):
         self.assertEqual([event["log_level"] for event in events], [LogLevel.warn])
 
     def test_no_record_after_stop(self) -> None:
-        """After a stop no log dirs are recorded any more, except when asked for."""
+        """No log dirs are recorded after a stop, except on request."""
         recorded = self.counted(self.broker.topics.placements, "record", succeed(None))
         self.tasks.stop()
         self.tasks.record_soon()
@@ -174,7 +174,7 @@ class BackgroundTasksTests(BrokerTestCase):
         self.assertEqual(self.idle_checks, 1)
 
     def test_cleaning(self) -> None:
-        """Logs are compacted until none needs it; a failure is logged, and the task goes on."""
+        """Logs are compacted until none needs it; a failure is logged, and the task continues."""
         results: list[Any] = [True, True, False, ZeroDivisionError(), False]
 
         def clean(now_ms: int) -> Deferred[bool]:
@@ -190,7 +190,7 @@ class BackgroundTasksTests(BrokerTestCase):
         self.assertEqual(results, [])
 
     def test_cleaner_interval_is_dynamic(self) -> None:
-        """Another log.cleaner.backoff.ms is used from the next round on."""
+        """A changed log.cleaner.backoff.ms is used from the next round on."""
         cleaned = self.counted(self.broker.store, "clean", succeed(False))
         change = {"log.cleaner.backoff.ms": "1000"}
         self.successResultOf(self.broker.coordinator.alter_broker_configs("", lambda _: change))
@@ -201,7 +201,7 @@ class BackgroundTasksTests(BrokerTestCase):
         self.assertEqual(len(cleaned), 4)
 
     def test_no_cleaner(self) -> None:
-        """With log.cleaner.enable=false nothing is compacted."""
+        """No log is compacted with log.cleaner.enable=false."""
         broker = self.make_broker(**{"log.cleaner.enable": "false"})
         self.tasks.stop()
         tasks = BackgroundTasks(broker, self.clock, self.close_idle)

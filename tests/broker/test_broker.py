@@ -21,7 +21,7 @@ from tests.broker.running import NODE, NOW_MS, BrokerTestCase, at_once
 
 
 def _instead(new: Mapping[str, str], old: Mapping[str, str]) -> Mapping[str, str]:
-    """A change to these configs, whatever there was."""
+    """Return a change that replaces all configs by these."""
     return new
 
 
@@ -29,12 +29,12 @@ class DynamicConfigTests(BrokerTestCase):
     """Settings that change while the broker runs."""
 
     def alter(self, name: str, **configs: str) -> None:
-        """Give a broker, or all, these settings and no others; names with _ for a dot."""
+        """Set the settings of one broker or of all, replacing all others; ``_`` in names stands for ``.``."""
         new = {config.replace("_", "."): value for config, value in configs.items()}
         self.successResultOf(self.broker.coordinator.alter_broker_configs(name, lambda _: new))
 
     def test_listeners(self) -> None:
-        """Who keeps values of the settings is told of every change, after which the broker has them."""
+        """Listeners are told of every change, after which the broker has the new settings."""
         heard: list[int | None] = []
 
         def listener(config: BrokerConfig) -> None:
@@ -49,7 +49,7 @@ class DynamicConfigTests(BrokerTestCase):
         self.assertEqual(heard, [5, 6, 5, None])
 
     def test_of_others(self) -> None:
-        """Settings of another broker are nothing to this one; nor are other changes of the cluster."""
+        """Settings of another broker, and other changes of the cluster, do not affect this one."""
         config = self.broker.config
         self.make_topic()
         self.assertIs(self.broker.config, config)
@@ -57,7 +57,7 @@ class DynamicConfigTests(BrokerTestCase):
         self.assertIsNone(self.broker.config[log_table.LOG_ROLL_MS])
 
     def test_read_again(self) -> None:
-        """Settings of the start that are read again hold at once; the log names those that need a restart."""
+        """Settings that are read again apply at once; the log names those that need a restart."""
         (partition,) = self.make_topic()
         read = BrokerConfig.load(None, {"log.retention.ms": "5", "broker.rack": "b"})
         with capturedLogs() as events:
@@ -71,14 +71,14 @@ class DynamicConfigTests(BrokerTestCase):
         self.assertEqual(self.broker.config[cleanup.LOG_RETENTION_MS], 5)
 
     def test_handlers_see_them(self) -> None:
-        """The limits of a topic that says nothing are the broker's at once."""
+        """The limits of a topic without its own are the broker's, at once."""
         self.make_topic()
         self.alter("0", message_max_bytes="100")
         records = build_values([b"x" * 200], NOW_MS)
         self.assertEqual(self.produce(records).error_code, ErrorCode.MESSAGE_TOO_LARGE)
 
     def test_restart(self) -> None:
-        """They hold from the start on when the broker is started again, before any log is opened."""
+        """Dynamic settings apply from the start of a restarted broker, before any log is opened."""
         settings = {"log.dirs": self.mktemp()}
         before = EmbeddedCoordinator(BrokerConfig.load(None, settings), at_once)
         self.successResultOf(before.start(NODE))

@@ -1,4 +1,4 @@
-"""Changes of configs: what is checked before the cluster's metadata change, and what is logged."""
+"""Changes of configs: the checks before the cluster's metadata change, and the log lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ReplaceTests(ConfigsTestCase):
         self.assertEqual(lines, ["changed configs of topic t: 'segment.ms'"])
 
     def test_validate_only(self) -> None:
-        """With validate_only the change is checked, and neither made nor logged."""
+        """A change with validate_only is checked, and neither made nor logged."""
         self.assertEqual(self.done(replace(self.broker, TOPIC, "t", {"retention.ms": "5"}, True)), [])
         self.assertEqual(self.topic_configs, {})
         bad = replace(self.broker, TOPIC, "t", {"retention.ms": "x"}, True)
@@ -80,7 +80,7 @@ class ReplaceTests(ConfigsTestCase):
         self.assertEqual(self.topic_configs, {})
 
     def test_many_groups(self) -> None:
-        """Beyond a number of groups no other may have configs; those that have some may change them."""
+        """The number of groups with configs is bounded; those with configs may change them."""
         self.patch(configs, "MOST_GROUPS", 1)
         change = {"consumer.session.timeout.ms": "46000"}
         lines = self.done(replace(self.broker, GROUP, "g\n", change, False))

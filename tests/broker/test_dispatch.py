@@ -1,4 +1,4 @@
-"""From frames to answers: what is served, what is refused, and what a bug in a handler does."""
+"""The dispatch from frames to answers: served APIs, refused requests, and bugs in handlers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLUSTER = 60
 
 class TableTests(BrokerTestCase):
     def test_no_api_twice(self) -> None:
-        """A table in which an API stands twice is refused at the start."""
+        """A table in which an API occurs twice is refused at the start."""
         self.assertRaises(ValueError, Dispatch, self.broker, (*SERVED, SERVED[0]))
 
     def test_all_versions_are_answered(self) -> None:
@@ -40,7 +40,7 @@ class TableTests(BrokerTestCase):
                     self.response(line.api.key, version, reply)
 
     def test_load_rest(self) -> None:
-        """What serves an API is asked for when a request first needs it, or once all the rest is."""
+        """Handlers are loaded when a request first needs them, or by load_rest()."""
         loaded: list[str] = []
 
         def load(line: Served) -> Any:
@@ -62,7 +62,7 @@ class TableTests(BrokerTestCase):
 
 class UnknownTests(BrokerTestCase):
     def ask_raw(self, key: int, version: int) -> Any:
-        """Send a header and nothing else."""
+        """Send a header without a body."""
         header = key.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big", signed=True)
         return self.dispatch.answer(
             memoryview(header + CORRELATION_ID.to_bytes(4, "big") + b"\xff\xff\0"), self.peer
@@ -81,36 +81,36 @@ class UnknownTests(BrokerTestCase):
             )
 
     def test_unknown_key(self) -> None:
-        """A key that is not offered ends the connection; the reason names it."""
+        """An unknown API key closes the connection; the reason names it."""
         for key in (999, 4, -1):
             with self.assertRaisesRegex(ProtocolViolation, f"API key {key} version 0 is not offered"):
                 self.ask_raw(key, 0)
 
     def test_unknown_version(self) -> None:
-        """A version that is not offered ends the connection; the reason names both."""
+        """An unknown version closes the connection; the reason names API and version."""
         for version in (10, -1):
             with self.assertRaisesRegex(ProtocolViolation, f"Produce version {version} is not offered"):
                 self.ask_raw(0, version)
 
     def test_negative_api_versions(self) -> None:
-        """A version of ApiVersions below 0 is no version to come."""
+        """A negative version of ApiVersions is not treated as a newer one."""
         self.assertRaises(ProtocolViolation, self.ask_raw, 18, -1)
 
     def test_garbage(self) -> None:
-        """A body that cannot be decoded ends the connection; the reason names API and version."""
+        """A body that cannot be decoded closes the connection; the reason names API and version."""
         frame = bytes(self.frame(3, 1, APIS[3].request()))
         with self.assertRaisesRegex(ProtocolViolation, "Metadata v1 request cannot be read"):
             self.dispatch.answer(memoryview(frame[:-4] + b"\x7f\xff\xff\xff"), self.peer)
 
     def test_too_large(self) -> None:
-        """A request without records that is larger than any honest one ends the connection, undecoded."""
+        """An oversized request without records closes the connection, undecoded."""
         names = [MetadataRequestTopic(name="x" * 32_000)] * (MAX_PLAIN_REQUEST_BYTES // 32_100)
         self.dispatch.answer(self.frame(3, 12, MetadataRequest(names, False)), self.peer)
         with self.assertRaisesRegex(ProtocolViolation, "Metadata v12 request .* bytes are above 8388608"):
             self.dispatch.answer(self.frame(3, 12, MetadataRequest([*names, *names[:5]], False)), self.peer)
 
     def test_too_many_elements(self) -> None:
-        """A request with more elements than kafkatx.request.max.items ends the connection."""
+        """A request with more elements than kafkatx.request.max.items closes the connection."""
         self.broker = self.make_broker(**{"kafkatx.request.max.items": "5000"})
         self.dispatch = Dispatch(self.broker, SERVED)
         for count, fits in ((5000, True), (5001, False)):
@@ -125,7 +125,7 @@ class UnknownTests(BrokerTestCase):
                 self.dispatch.answer(frame, self.peer)
 
     def test_too_short(self) -> None:
-        """A frame that is shorter than a header ends the connection."""
+        """A frame that is shorter than a header closes the connection."""
         for size in range(8):
             self.assertRaises(ProtocolViolation, self.dispatch.answer, memoryview(bytes(size)), self.peer)
 
@@ -141,19 +141,19 @@ class ApiVersionsTests(BrokerTestCase):
             self.assertEqual(shown, sorted(expected))
 
     def test_every_minimum_is_zero(self) -> None:
-        """Every API is offered from version 0 on: older clients drop compression where Produce is not."""
+        """Every API is offered from version 0 on, since older clients otherwise disable compression."""
         response = self.ask(18, 0, ApiVersionsRequest())
         self.assertEqual({key.min_version for key in response.api_keys}, {0})
 
     def test_header_is_never_flexible(self) -> None:
-        """The header of the response is of version 0, also where the body is flexible."""
+        """The response header of ApiVersions has version 0, even if the body is flexible."""
         for version in (3, 4):
             data = joined(self.answer(18, version, ApiVersionsRequest("test", "1")))
             assert data is not None
             codec.decode(ApiVersionsResponse, version, data[8:])
 
     def test_client_software(self) -> None:
-        """What the client says that it is, is known for its connection."""
+        """The client's software name and version are kept for its connection."""
         self.ask(18, 3, ApiVersionsRequest("librdkafka", "2.16.0"))
         self.assertEqual(self.peer.client_software, "librdkafka 2.16.0")
         self.ask(18, 0, ApiVersionsRequest())
@@ -166,10 +166,10 @@ def cluster_api(answer: Any) -> Any:
 
 
 class ErrorTests(BrokerTestCase):
-    """What becomes of a handler's exception; DescribeCluster stands for all."""
+    """Exceptions of a handler; DescribeCluster stands for all APIs."""
 
     def serve(self, answer: Any) -> None:
-        """Let DescribeCluster be answered so."""
+        """Make DescribeCluster use this handler."""
         table = (
             Served(APIS[CLUSTER], lambda: cluster_api(answer)),
             *(line for line in SERVED if line.api is API_VERSIONS),
@@ -177,7 +177,7 @@ class ErrorTests(BrokerTestCase):
         self.dispatch = Dispatch(self.broker, table)
 
     def raising(self, error: Exception) -> Any:
-        """A handler that raises."""
+        """Return a handler that raises."""
 
         def answer(*_: object) -> None:
             raise error
@@ -185,11 +185,11 @@ class ErrorTests(BrokerTestCase):
         return answer
 
     def ask_cluster(self) -> Any:
-        """The response of DescribeCluster."""
+        """Return the response of DescribeCluster."""
         return self.ask(CLUSTER, 0, DescribeClusterRequest())
 
     def check_refused(self, code: ErrorCode, message: str) -> None:
-        """The request is answered with an error."""
+        """Assert that the request is answered with an error."""
         response = self.ask_cluster()
         self.assertEqual((response.error_code, response.error_message), (code, message))
 
@@ -201,12 +201,12 @@ class ErrorTests(BrokerTestCase):
         self.assertEqual(events, [])
 
     def test_request_error_later(self) -> None:
-        """So is one with which the handler's Deferred fails."""
+        """A RequestError of the handler's Deferred is answered like one that is raised."""
         self.serve(lambda *_: fail(RequestError(ErrorCode.POLICY_VIOLATION, "not here")))
         self.check_refused(ErrorCode.POLICY_VIOLATION, "not here")
 
     def check_bug(self) -> None:
-        """The request is answered, and the traceback is in the log."""
+        """Assert that the request is answered, and that the traceback is logged."""
         with capturedLogs() as events:
             self.check_refused(ErrorCode.UNKNOWN_SERVER_ERROR, "see the broker's log")
         (event,) = (e for e in events if e["log_level"] == LogLevel.critical)
@@ -219,17 +219,17 @@ class ErrorTests(BrokerTestCase):
         self.check_bug()
 
     def test_bug_later(self) -> None:
-        """So is one with which the handler's Deferred fails."""
+        """Any other exception of the handler's Deferred is answered and logged like one that is raised."""
         self.serve(lambda *_: fail(ZeroDivisionError()))
         self.check_bug()
 
     def test_violation(self) -> None:
-        """A handler may say that the connection must be closed."""
+        """A handler may require that the connection be closed."""
         self.serve(self.raising(ProtocolViolation("no")))
         self.assertRaises(ProtocolViolation, self.ask_cluster)
 
     def test_cancelled(self) -> None:
-        """When the client goes, the handler's Deferred is cancelled; nobody answers and nothing is logged."""
+        """A cancelled request cancels the handler's Deferred, without an answer or a log line."""
         waiting: Deferred[Any] = Deferred()
         self.serve(lambda *_: waiting)
         answer = self.answer(CLUSTER, 0, DescribeClusterRequest())
@@ -241,7 +241,7 @@ class ErrorTests(BrokerTestCase):
 
 class ContextTests(BrokerTestCase):
     def test_of_each_peer(self) -> None:
-        """Requests of different peers and clients that alternate are answered to whom they came from."""
+        """Alternating requests of different peers and clients each get their own answer."""
         peers = [Peer("192.0.2.1", port, "127.0.0.1", 9092) for port in (1, 2)]
         for _ in range(2):
             for peer in peers:

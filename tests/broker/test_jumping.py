@@ -1,4 +1,4 @@
-"""A broker whose wall clock is set back and forward an hour: what waits for time goes on."""
+"""A broker whose wall clock is set back and forward an hour: its timeouts are not affected."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class JumpingBrokerTests(MembersTestCase):
     clock: Any
 
     def make_clock(self) -> Any:
-        """A reactor of our own in a world of the test's."""
+        """Return a kafkatx reactor in a world controlled by the test."""
         return JumpingClock(self)
 
     def test_long_poll(self) -> None:
-        """A fetch that waits is answered after its max_wait_ms."""
+        """A parked fetch is answered after its max_wait_ms."""
         self.make_topic()
         asked = [FetchTopic("t", partitions=[FetchPartition(0, -1, 0, partition_max_bytes=1 << 20)])]
         for jump_s in JUMPS_S:
@@ -50,7 +50,7 @@ class JumpingBrokerTests(MembersTestCase):
             self.assertEqual(self.successResultOf(joining).generation_id, 1)
 
     def test_session(self) -> None:
-        """A member that sends heartbeats stays, one that falls silent goes after its session's time."""
+        """A member that sends heartbeats stays, and a silent one is removed after its session timeout."""
         for number, jump_s in enumerate(JUMPS_S):
             group = f"g{number}"
             (member,) = self.settle(group=group)
@@ -74,7 +74,7 @@ class JumpingBrokerTests(MembersTestCase):
             self.assertIsNone(partition.flush_timer)
 
     def test_quota(self) -> None:
-        """What a client used of its quota is not forgotten."""
+        """The bytes counted for a client's quota are kept."""
         clock = self.clock
         before_s = clock.seconds()
         clock.world.wall_s += HOUR_S
@@ -83,7 +83,7 @@ class JumpingBrokerTests(MembersTestCase):
 
 class ChoresTests(SynchronousTestCase):
     def test_go_on(self) -> None:
-        """Retention looks at every log at its interval, and tells it the time of the wall clock."""
+        """Retention runs for every log at its interval, with the time of the wall clock."""
         clock = JumpingClock(self)
         settings = {"kafkatx.storage": "memory", "log.dirs": self.mktemp()}
         config = BrokerConfig.load(None, {**settings, "log.retention.check.interval.ms": "2000"})
@@ -107,7 +107,7 @@ class ChoresTests(SynchronousTestCase):
         tasks.stop()
 
     def test_store_has_the_wall_clock(self) -> None:
-        """A log store's seconds are the wall clock's, its delayed calls the reactor's."""
+        """A log store's seconds are the wall clock's, and its delayed calls are the reactor's."""
         clock = JumpingClock(self)
         given: list[Any] = []
         config = BrokerConfig.load(None, {"kafkatx.storage": "memory", "log.dirs": self.mktemp()})

@@ -1,4 +1,4 @@
-"""Committed offsets across kill -9 and compaction: what was acknowledged is there, and nothing else is."""
+"""Committed offsets across kill -9 and compaction: exactly the acknowledged ones are kept."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Model = dict[tuple[str, str, int], tuple[int, str]]
 
 
 class RestartTestCase(FileBrokerTestCase):
-    """Topics ``t`` and ``u``, of three partitions, and a model of what is committed."""
+    """Topics ``t`` and ``u`` with three partitions, and a model of the committed offsets."""
 
     settings: ClassVar[Mapping[str, str]] = {
         "offsets.topic.num.partitions": "3",
@@ -60,7 +60,7 @@ class RestartTestCase(FileBrokerTestCase):
         self.model.update({(group, topic, number): what for number, what in offsets.items()})
 
     def delete(self, group: str, topic: str, number: int) -> None:
-        """Delete an offset, if the group is one that can be asked to."""
+        """Delete an offset, if the group allows it."""
         asked = [OffsetDeleteRequestTopic(topic, [OffsetDeleteRequestPartition(number)])]
         response = self.ask(DELETE, 0, OffsetDeleteRequest(group, asked))
         if not group:
@@ -69,7 +69,7 @@ class RestartTestCase(FileBrokerTestCase):
             self.model.pop((group, topic, number), None)
 
     def fetched(self) -> Model:
-        """All that can be fetched."""
+        """Return all offsets that can be fetched."""
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=None) for group in GROUPS])
         return {
             (group.group_id, topic.name, part.partition_index): (part.committed_offset, part.metadata)
@@ -79,20 +79,20 @@ class RestartTestCase(FileBrokerTestCase):
         }
 
     def compact(self) -> int:
-        """Compact whatever can be; gives how many bytes that saved."""
+        """Compact all logs that need it; return the number of bytes saved."""
         before = self.size()
         while self.successResultOf(self.broker.store.clean(self.now_ms)):
             pass
         return before - self.size()
 
     def size(self) -> int:
-        """The bytes of ``__consumer_offsets``."""
+        """Return the size of ``__consumer_offsets`` in bytes."""
         return sum(p.log.size_bytes for p in self.broker.topics.partitions.get(CONSUMER_OFFSETS, ()))
 
 
 class RestartTests(RestartTestCase):
     def test_random(self) -> None:
-        """Random commits, deletions, compactions and restarts: a dict has the same at every moment."""
+        """Random commits, deletions, compactions and restarts give the same offsets as a dict."""
         chance = random.Random(SEED)
         saved = 0
         for _ in range(250):
@@ -114,7 +114,7 @@ class RestartTests(RestartTestCase):
         self.assertEqual(self.fetched(), self.model)
 
     def test_compaction_keeps_the_last(self) -> None:
-        """Of many commits compaction leaves little, and of each offset the last."""
+        """Compaction of many commits leaves few, and the last one of each partition."""
         for offset in range(300):
             self.commit("a", "t", {offset % PARTITIONS: (offset, "")})
         self.assertGreater(self.compact(), 0.7 * 300 * 100)
@@ -122,7 +122,7 @@ class RestartTests(RestartTestCase):
         self.assertEqual(self.fetched(), {("a", "t", number): (297 + number, "") for number in range(3)})
 
     def test_simple_group_is_back(self) -> None:
-        """A group that nothing but offsets speaks of is there after a restart, without members."""
+        """A group that only has offsets exists after a restart, without members."""
         self.commit("a", "t", {0: (5, "m")})
         self.restart()
         group = self.broker.groups.find("a")
@@ -132,7 +132,7 @@ class RestartTests(RestartTestCase):
         self.assertEqual(self.fetched(), self.model)
 
     def test_last_batch_is_torn(self) -> None:
-        """Whatever a crash leaves of the last commit, all commits before it are there."""
+        """A last commit torn by a crash leaves all commits before it."""
         self.commit("a", "t", {0: (5, "first")})
         log = self.broker.groups.topic.find("a").log
         whole = log.size_bytes
@@ -157,7 +157,7 @@ class RestartTests(RestartTestCase):
 
 class LoadingTests(RestartTestCase):
     def test_while_it_loads(self) -> None:
-        """Until a group is loaded who asks is told so; then its offsets are there."""
+        """A group that is not loaded yet is an error; then its offsets can be fetched."""
         self.commit("a", "t", {0: (5, "m")})
         held = Held()
         held.holding = False

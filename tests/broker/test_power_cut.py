@@ -1,4 +1,4 @@
-"""Power cuts in small: a few of the rounds that ``make faults`` makes in thousands."""
+"""Power cuts: a few of the rounds that ``make faults`` runs in thousands."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ ROUNDS = 60
 
 
 class PowerCutTests(SynchronousTestCase):
-    """The disk has what was promised, whenever the power goes."""
+    """Guarantees of a broker at a power cut at any moment."""
 
     def test_rounds(self) -> None:
-        """What was acknowledged after a flush is there; without one, what is left is a prefix."""
+        """Records acknowledged after a flush survive; without a flush a prefix survives."""
         run_rounds(self, range(ROUNDS))

@@ -1,4 +1,4 @@
-"""Which quota holds for a client, who shares it, and that clients cannot make us remember too much."""
+"""The quota of a client, the clients that share it, and the bounded memory for clients."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ PRECEDENCE: tuple[tuple[QuotaEntity, tuple[str, str]], ...] = (
 
 class ByteRatesTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A clock."""
+        """Make a clock."""
         self.clock = Clock()
         self.clock.advance(1000)
 
     def rates(self, limits: Mapping[QuotaEntity, float]) -> ByteRates:
-        """Rates under some limits."""
+        """Return the rates under some limits."""
         return ByteRates(WINDOW, self.clock, limits)
 
     def test_precedence(self) -> None:
-        """Of all quotas that may hold for a client the first in Kafka's order does, without it the next."""
+        """The first quota in Kafka's order of precedence applies to a client, or else the next."""
         for first in range(len(PRECEDENCE)):
             limits = {entity: 100.0 + n for n, (entity, _) in enumerate(PRECEDENCE) if n >= first}
             rates = self.rates(limits)
@@ -53,7 +53,7 @@ class ByteRatesTests(SynchronousTestCase):
             self.assertEqual(rates.largest("c"), (100.0 + first) * 10)
 
     def test_other_names(self) -> None:
-        """The quotas of other users and clients, and of addresses, hold for nobody else."""
+        """The quotas of other users, other clients and addresses do not apply."""
         rates = self.rates({(("user", "ann"),): 1, (("client-id", "d"),): 1, (("ip", "192.0.2.1"),): 1})
         self.assertEqual(rates.charge("c", 1 << 30), 0)
         self.assertEqual(rates.charge_reply("c", 1 << 30), (0, True))
@@ -61,7 +61,7 @@ class ByteRatesTests(SynchronousTestCase):
         self.assertEqual(len(rates._rates), 0)
 
     def test_sharing(self) -> None:
-        """All clients of a user share the user's quota; each client has a client id's default for itself."""
+        """All clients of a user share the user's quota; a client id's default is for each client."""
         of_user = self.rates({(USER,): 1000})
         self.assertEqual(of_user.charge("c", 10_000), 0)
         self.assertEqual(of_user.charge("d", 1000), 1000)
@@ -71,13 +71,13 @@ class ByteRatesTests(SynchronousTestCase):
         self.assertEqual(of_each.charge("c", 1000), 1000)
 
     def test_no_client_id(self) -> None:
-        """A client that says no client id does not escape the default's quota."""
+        """A client without a client id is subject to the default quota."""
         rates = self.rates({(ANY_CLIENT,): 1000})
         self.assertEqual(rates.charge(None, 11_000), 1000)
         self.assertEqual(rates.charge("", 1000), 2000)
 
     def test_time_passes(self) -> None:
-        """The clock in seconds is the rates' in ms."""
+        """The clock's seconds are converted to the rates' milliseconds."""
         rates = self.rates({(CLIENT,): 1000})
         self.assertEqual(rates.charge("c", 11_000), 1000)
         self.clock.advance(0.5)
@@ -86,14 +86,14 @@ class ByteRatesTests(SynchronousTestCase):
         self.assertEqual(rates.charge("c", 10_000), 0)
 
     def test_limit_changes(self) -> None:
-        """A limit that changes counts what was moved before it did."""
+        """A changed limit counts the bytes from before the change."""
         rates = self.rates({(CLIENT,): 10_000})
         self.assertEqual(rates.charge("c", 20_000), 0)
         rates.limits = {(CLIENT,): 1000}
         self.assertEqual(rates.charge("c", 0), 10_000)
 
     def test_reply_over_quota_is_not_counted(self) -> None:
-        """A reply that must not go does not count; when what went before is forgotten, it may go."""
+        """A reply over quota is not counted, and may be sent when earlier bytes have expired."""
         rates = self.rates({(CLIENT,): 1000})
         self.assertEqual(rates.charge_reply("c", 9000), (0, True))
         self.clock.advance(1)
@@ -103,7 +103,7 @@ class ByteRatesTests(SynchronousTestCase):
         self.assertEqual(rates.charge_reply("c", 4000), (0, True))
 
     def test_large_reply_goes(self) -> None:
-        """A reply that is larger than a window allows goes after a silence, and costs its whole time."""
+        """A reply larger than a window allows is sent to an idle client, and throttles it in full."""
         rates = self.rates({(CLIENT,): 1000})
         self.assertEqual(rates.charge_reply("c", 50_000), (40_000, True))
         self.assertEqual(rates.charge_reply("c", 50_000), (90_000, False))
@@ -112,7 +112,7 @@ class ByteRatesTests(SynchronousTestCase):
         self.assertEqual(rates.charge_reply("c", 50_000), (40_000, True))
 
     def test_made_up_client_ids(self) -> None:
-        """Of clients that say nothing any more nothing is kept."""
+        """Clients that are silent for a while are forgotten."""
         rates = self.rates({(ANY_CLIENT,): 1000})
         for number in range(100):
             rates.charge(f"c{number}", 1)
@@ -123,7 +123,7 @@ class ByteRatesTests(SynchronousTestCase):
         self.assertEqual(list(rates._rates), [("", "c7"), ("", "new")])
 
     def test_many_at_once(self) -> None:
-        """Of more clients than are kept, the one that was silent longest goes."""
+        """The client that was silent longest is forgotten when there are too many."""
         self.patch(quotas, "MAX_CLIENTS", 3)
         rates = self.rates({(ANY_CLIENT,): 1000})
         for name in ("a", "b", "c", "a", "d", "e"):
@@ -131,7 +131,7 @@ class ByteRatesTests(SynchronousTestCase):
         self.assertEqual(list(rates._rates), [("", "a"), ("", "d"), ("", "e")])
 
     def test_long_client_ids(self) -> None:
-        """Long client ids are told apart, and not kept."""
+        """Long client ids are told apart, but not kept in memory."""
         rates = self.rates({(ANY_CLIENT,): 1000})
         self.assertEqual(rates.charge("x" * 30_000, 11_000), 1000)
         self.assertEqual(rates.charge("x" * 30_000 + "y", 10_000), 0)
@@ -140,7 +140,7 @@ class ByteRatesTests(SynchronousTestCase):
 
 
 class FakeCoordinator:
-    """Tells its one listener of quotas."""
+    """A coordinator that reports quotas to its one listener."""
 
     def __init__(self) -> None:
         self.state = ClusterState("cluster", 0)
@@ -151,37 +151,37 @@ class FakeCoordinator:
         self.listener = listener
 
     def show(self, found: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
-        """Let these be all quotas."""
+        """Replace all quotas by these."""
         old, self.state = self.state, ClusterState("cluster", 0, client_quotas=MappingProxyType(dict(found)))
         self.listener(old, self.state)
 
 
 class ClientQuotasTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """The quotas of a broker, none so far."""
+        """Make the quotas of a broker, none so far."""
         self.clock = Clock()
         self.coordinator = FakeCoordinator()
         self.quotas = self.make()
 
     def make(self, **settings: str) -> ClientQuotaManager:
-        """The quotas of a broker with some settings, with ``_`` for ``.``."""
+        """Return the quotas of a broker with some settings; ``_`` in names stands for ``.``."""
         config = BrokerConfig.load(None, {k.replace("_", "."): v for k, v in settings.items()})
         return ClientQuotaManager(config, cast(ICoordinator, self.coordinator), self.clock)
 
     def charged(self, rates: Any, size: int) -> int:
-        """The pause for so many bytes of client c."""
+        """Return the throttle time for *size* bytes of client c."""
         self.assertIsInstance(rates, ByteRates)
         pause: int = rates.charge("c", size)
         return pause
 
     def test_none(self) -> None:
-        """Without quotas, and with those of another kind, there is nothing that produce and fetch look at."""
+        """No rates are kept for produce and fetch without quotas, or with quotas of another kind."""
         self.assertEqual((self.quotas.producer, self.quotas.consumer), (None, None))
         self.coordinator.show({(CLIENT,): {"request_percentage": 5.0}})
         self.assertEqual((self.quotas.producer, self.quotas.consumer), (None, None))
 
     def test_each_has_its_own(self) -> None:
-        """What a client produces and what it fetches are measured apart, each by its own quota."""
+        """Produced and fetched bytes are counted separately, each for its own quota."""
         self.coordinator.show(
             {(CLIENT,): {"producer_byte_rate": 1000.0}, (USER,): {"consumer_byte_rate": 10.0}}
         )
@@ -189,7 +189,7 @@ class ClientQuotasTests(SynchronousTestCase):
         self.assertEqual(self.charged(self.quotas.consumer, 110), 1000)
 
     def test_change_and_removal(self) -> None:
-        """A quota that is changed holds at once for what was counted; when the last goes, nothing is left."""
+        """A changed quota applies at once to counted bytes; removing the last one drops the counts."""
         self.coordinator.show({(CLIENT,): {"producer_byte_rate": 10_000.0}})
         self.assertEqual(self.charged(self.quotas.producer, 20_000), 0)
         self.coordinator.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
@@ -198,13 +198,13 @@ class ClientQuotasTests(SynchronousTestCase):
         self.assertIsNone(self.quotas.producer)
 
     def test_window_settings(self) -> None:
-        """quota.window.num and quota.window.size.seconds make the window."""
+        """The settings quota.window.num and quota.window.size.seconds define the window."""
         self.quotas = self.make(quota_window_num="3", quota_window_size_seconds="5")
         self.coordinator.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
         self.assertEqual(self.charged(self.quotas.producer, 11_000), 1000)
 
     def test_other_changes(self) -> None:
-        """A change of the cluster that is none of quotas leaves the counts as they are."""
+        """Other changes of the cluster leave the counts as they are."""
         self.coordinator.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
         before = self.quotas.producer
         same = self.coordinator.state
@@ -212,7 +212,7 @@ class ClientQuotasTests(SynchronousTestCase):
         self.assertIs(self.quotas.producer, before)
 
     def test_what_is_not_enforced(self) -> None:
-        """A quota that is only kept is told of in one line, once."""
+        """A quota that is stored but not enforced is logged in one line, once."""
         with capturedLogs() as captured:
             self.coordinator.show({(CLIENT,): {"request_percentage": 5.0}})
             self.coordinator.show({(CLIENT,): {"request_percentage": 6.0, "producer_byte_rate": 1.0}})

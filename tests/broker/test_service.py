@@ -1,4 +1,4 @@
-"""The service of a broker: the order of its start and stop, and what becomes of failures."""
+"""The service of a broker: the order of its start and stop, and the handling of failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kafkatx.log.retention import TimeAndSizeRetention
 
 
 class FakePort:
-    """A listening port that notes what is done with it."""
+    """A listening port that records its calls."""
 
     def __init__(self, port: int, events: list[str]) -> None:
         self._address = IPv4Address("TCP", "127.0.0.1", port or 40_000)
@@ -47,7 +47,7 @@ class FakePort:
 
 
 class FakeReactor(MemoryReactorClock):
-    """A reactor whose ports note what is done with them; *taken* ports cannot be bound."""
+    """A reactor whose ports record their calls; *taken* ports cannot be bound."""
 
     def __init__(self, events: list[str]) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class FakeReactor(MemoryReactorClock):
 
 
 class FakeThreads:
-    """Workers that work where they are called; they note their end."""
+    """Workers that run their calls at once, and record their stop."""
 
     def __init__(self, events: list[str]) -> None:
         self._events = events
@@ -80,13 +80,13 @@ class FakeThreads:
 
 class ServiceTestCase(SynchronousTestCase):
     def setUp(self) -> None:
-        """Prepare parts that note the order of events."""
+        """Prepare parts that record the order of events."""
         self.events: list[str] = []
         self.reactor = FakeReactor(self.events)
         self.patch(service_module, "ThreadWorkers", lambda reactor: FakeThreads(self.events))
 
     def make(self, **settings: str) -> BrokerService:
-        """Make a service with a memory store; setting names with ``_`` for ``.``."""
+        """Return a service with a memory store; ``_`` in setting names stands for ``.``."""
         named = {name.replace("_", "."): value for name, value in settings.items()}
         config = BrokerConfig.load(None, {"kafkatx.storage": "memory", **named})
         service = BrokerService(config, Parts(self.store, self.coordinator, self.retention), self.reactor)
@@ -108,7 +108,7 @@ class ServiceTestCase(SynchronousTestCase):
         return service
 
     def note(self, owner: object, name: str) -> None:
-        """Note the calls of a method."""
+        """Record the calls of a method."""
         method: Callable[..., Any] = getattr(owner, name)
 
         def noted(*args: Any) -> Any:
@@ -156,7 +156,7 @@ class StartTests(ServiceTestCase):
         )
 
     def test_addresses(self) -> None:
-        """A client on this machine is told the loopback address, others the advertised one."""
+        """A client on this machine is given the loopback address, others the advertised one."""
         for listeners, bound, bootstrap in (
             ("PLAINTEXT://0.0.0.0:9092", (9092, "0.0.0.0"), "127.0.0.1:9092"),
             ("PLAINTEXT://localhost:0", (0, "127.0.0.1"), "localhost:40000"),
@@ -197,7 +197,7 @@ class StartTests(ServiceTestCase):
         self.assertEqual(self.events, ["bind", "close port"])
 
     def test_logs_cannot_be_opened(self) -> None:
-        """If the logs cannot be opened the port is closed, and a bug is logged with its traceback."""
+        """The port is closed if the logs cannot be opened, and a bug is logged with its traceback."""
         service = self.make()
         self.patch(service.broker, "open", lambda: 1 / 0)
         service.startService()
@@ -220,7 +220,7 @@ class StartTests(ServiceTestCase):
 
 class StopTests(ServiceTestCase):
     def test_order(self) -> None:
-        """Connections end before groups, these before the logs are closed, threads are stopped last."""
+        """Connections end first, then groups, then logs, and threads are stopped last."""
         service = self.make()
         self.start(service)
         del self.events[:]
@@ -242,7 +242,7 @@ class StopTests(ServiceTestCase):
         self.assertEqual(self.reactor.getDelayedCalls(), [])
 
     def test_logs_that_were_not_opened(self) -> None:
-        """Logs that could not be opened are not closed: they must get no clean-shutdown marker."""
+        """Logs that could not be opened are not closed, so that they get no clean-shutdown marker."""
         service = self.make()
         self.patch(service.broker, "open", lambda: 1 / 0)
         service.startService()
@@ -265,7 +265,7 @@ class StopTests(ServiceTestCase):
         self.assertIn("MemoryLogStore.close", self.events)
 
     def test_store_that_cannot_be_closed(self) -> None:
-        """If closing the logs fails, the registration is still given up, and the threads stopped."""
+        """The registration is removed and the threads are stopped even if closing the logs fails."""
         service = self.make()
         self.start(service)
         self.patch(service.broker.store, "close", lambda: execute(lambda: 1 / 0))
@@ -273,7 +273,7 @@ class StopTests(ServiceTestCase):
         self.assertEqual(self.events[-2:], ["EmbeddedCoordinator.stop", "stop threads"])
 
     def test_never_started(self) -> None:
-        """A service that was never started stops its threads only."""
+        """A service that was never started only stops its threads."""
         self.stop(self.make())
         self.assertEqual(
             self.events, ["BackgroundTasks.stop", "KafkaServerFactory.close_all", "stop threads"]
@@ -282,7 +282,7 @@ class StopTests(ServiceTestCase):
 
 class RunningTests(ServiceTestCase):
     def test_limits_are_dynamic(self) -> None:
-        """Limits of connections that change at run time hold for the next connection."""
+        """Connection limits that change at run time apply to the next connection."""
         service = self.make()
         self.start(service)
         change = {"max.connections": "7"}
@@ -300,7 +300,7 @@ class RunningTests(ServiceTestCase):
         self.assertEqual(self.events, ["BackgroundTasks.record"])
 
     def test_load_rest(self) -> None:
-        """Everything that a start leaves out is imported afterwards, a module at a time."""
+        """All modules that a start leaves out are imported afterwards, one at a time."""
         service = self.make()
         self.start(service)
         loaded: list[object] = []
@@ -313,7 +313,7 @@ class RunningTests(ServiceTestCase):
         self.assertEqual(loaded, served)
 
     def test_halted(self) -> None:
-        """The owner is told when no log dir is left."""
+        """The owner of the service is told when no log dir is left."""
         service = self.make()
         self.start(service)
         service.broker.replicas.halted.callback("every disk")

@@ -1,4 +1,4 @@
-"""What stands between machines of groups and the world: answers, records, timers and log lines."""
+"""The actions of group state machines: answers, records, timers and log lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECORDS = [Record(b"\x00\x02key", b"value")]
 
 
 class FakeGroup:
-    """A machine that does what the test says; all its calls are written down."""
+    """A group state machine scripted by the test, which records its calls."""
 
     kind, state, protocol_type = "classic", "Empty", ""
     has_members, empty_since_ms, held_bytes = False, 1, 0
@@ -32,23 +32,23 @@ class FakeGroup:
         self.advanced_ms: list[int] = []
 
     def stored(self, error: ErrorCode, now_ms: int) -> list[Action]:
-        """A store was done."""
+        """Record that a store is done."""
         self.stored_with.append(error)
         return self.after_store
 
     def advance(self, now_ms: int) -> list[Action]:
-        """Time has passed."""
+        """Record the time."""
         self.advanced_ms.append(now_ms)
         self.deadline_ms = self.next_deadline_ms
         return self.after_advance
 
     def tombstones(self) -> list[Record]:
-        """One."""
+        """Return one tombstone."""
         return [Record(b"\x00\x02" + self.group_id.encode(), None)]
 
 
 class FakeTopic:
-    """Takes records, or refuses."""
+    """An offsets topic that takes records, or refuses them."""
 
     def __init__(self) -> None:
         self.appended: list[tuple[str, list[Record]]] = []
@@ -56,7 +56,7 @@ class FakeTopic:
         self.flushing: Deferred[int] | None = None
 
     def append(self, group_id: str, records: Sequence[Record]) -> Deferred[int] | None:
-        """Keep them."""
+        """Keep the records, or fail."""
         if self.error is not None:
             raise RequestError(self.error)
         self.appended.append((group_id, list(records)))
@@ -65,7 +65,7 @@ class FakeTopic:
 
 class GroupsTestCase(BrokerTestCase):
     def setUp(self) -> None:
-        """One group, of a machine that the test plays."""
+        """Make one group, whose state machine the test plays."""
         super().setUp()
         self.groups = self.broker.groups
         self.topic = FakeTopic()
@@ -75,11 +75,11 @@ class GroupsTestCase(BrokerTestCase):
         self.delayed = len(self.clock.getDelayedCalls())
 
     def make_group(self) -> Any:
-        """A group of that name."""
+        """Return the group scripted by the test."""
         return FakeGroup()
 
     def ask(self, *actions: Action) -> Any:  # type: ignore[override]
-        """Ask the group; it gives *actions*, with ``Ellipsis`` for the token of this request."""
+        """Call the group, which returns *actions*; ``Ellipsis`` stands for this request's token."""
 
         def call(token: object, now_ms: int) -> list[Action]:
             return [
@@ -89,7 +89,7 @@ class GroupsTestCase(BrokerTestCase):
         return self.groups.ask(self.group, call)
 
     def wait(self) -> tuple[Any, Deferred[Any]]:
-        """Ask something that is not answered yet; gives the token and what waits."""
+        """Make a request that is not answered yet; return its token and the Deferred."""
         tokens: list[Any] = []
 
         def call(token: object, now_ms: int) -> list[Action]:
@@ -102,23 +102,23 @@ class GroupsTestCase(BrokerTestCase):
 
     @property
     def timers(self) -> int:
-        """How many timers there are beside those of the broker."""
+        """Return the number of timers beside those of the broker."""
         return len(self.clock.getDelayedCalls()) - self.delayed
 
 
 class AskTests(GroupsTestCase):
     def test_at_once(self) -> None:
-        """An answer that comes at once is given as it is: it costs no Deferred."""
+        """An answer that is ready at once is returned as it is, without a Deferred."""
         self.assertEqual(self.ask(Answer(..., "yes")), "yes")
 
     def test_later(self) -> None:
-        """An answer that comes with a later call fires the Deferred, once."""
+        """An answer from a later call fires the Deferred, once."""
         token, waiting = self.wait()
         self.assertEqual(self.ask(Answer(token, "later"), Answer(..., "now")), "now")
         self.assertEqual(self.successResultOf(waiting), "later")
 
     def test_cancelled(self) -> None:
-        """A request whose connection has gone is not answered, and that disturbs nobody."""
+        """A request whose connection is lost is not answered, and other requests are unaffected."""
         token, waiting = self.wait()
         other_token, other = self.wait()
         waiting.cancel()
@@ -127,7 +127,7 @@ class AskTests(GroupsTestCase):
         self.assertEqual(self.successResultOf(other), "found")
 
     def test_not_in_the_middle(self) -> None:
-        """Whoever asks again from within its answer finds that all of the call has been done."""
+        """A request made from within an answer finds the whole previous call completed."""
         token, waiting = self.wait()
         seen: list[Any] = []
         waiting.addCallback(
@@ -137,7 +137,7 @@ class AskTests(GroupsTestCase):
         self.assertEqual(seen, [[("g", RECORDS)], "again"])
 
     def test_group_id(self) -> None:
-        """An empty id is one for offsets only, any other is one for everything."""
+        """An empty group id is valid for offsets only, any other for every API."""
         check = self.groups.check
         self.assertEqual(check(""), ErrorCode.INVALID_GROUP_ID)
         self.assertEqual(check("", may_be_empty=True), ErrorCode.NONE)
@@ -146,7 +146,7 @@ class AskTests(GroupsTestCase):
 
 class StoreTests(GroupsTestCase):
     def test_stored(self) -> None:
-        """Records are appended, the machine hears of it, and what it then wants comes before the rest."""
+        """Records are appended, the group is told, and its next actions run before the remaining ones."""
         token, waiting = self.wait()
         order: list[str] = []
         waiting.addCallback(order.append)
@@ -159,13 +159,13 @@ class StoreTests(GroupsTestCase):
         self.assertEqual(self.group.stored_with, [ErrorCode.NONE])
 
     def test_not_stored(self) -> None:
-        """The machine hears why its records could not be appended."""
+        """The group is told why its records could not be appended."""
         self.topic.error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         self.ask(Store(RECORDS), Answer(..., ""))
         self.assertEqual(self.group.stored_with, [ErrorCode.COORDINATOR_NOT_AVAILABLE])
 
     def test_flushed(self) -> None:
-        """With ``flush.messages`` the machine hears of it, and goes on, when the disk has it."""
+        """The group continues when its records are on disk, if ``flush.messages`` asks for that."""
         token, waiting = self.wait()
         self.topic.flushing = Deferred()
         self.group.after_store = [Answer(token, "stored")]
@@ -176,7 +176,7 @@ class StoreTests(GroupsTestCase):
         self.assertEqual(self.group.stored_with, [ErrorCode.NONE])
 
     def test_deleted(self) -> None:
-        """A group is gone when its tombstone is written; who asked for that hears when the disk has it."""
+        """A group is removed when its tombstone is written; the request is answered when that is on disk."""
         self.topic.flushing = Deferred()
         deleting = Deferred.fromCoroutine(self.groups.delete(self.group))
         self.assertIsNone(self.groups.find("g"))
@@ -185,7 +185,7 @@ class StoreTests(GroupsTestCase):
         self.assertEqual(self.successResultOf(deleting), ErrorCode.NOT_COORDINATOR)
 
     def test_replaced(self) -> None:
-        """A group that changes its protocol has another in its place, which stores what comes then."""
+        """A group that changes its protocol is replaced by another, which stores the next records."""
         other = self.make_group()
         other.deadline_ms = 5000
         self.group.deadline_ms = 1000
@@ -196,7 +196,7 @@ class StoreTests(GroupsTestCase):
         self.assertEqual((self.group.advanced_ms, other.advanced_ms), ([], [5000]))
 
     def test_unused(self) -> None:
-        """A group that nobody was ever in is forgotten, unless there are offsets or it waits for somebody."""
+        """A group that never had members is forgotten, unless it has offsets or a deadline."""
         self.group.empty_since_ms = -1
         self.group.deadline_ms = 1000
         self.ask(Answer(..., ""))
@@ -210,7 +210,7 @@ class StoreTests(GroupsTestCase):
         self.assertIsNone(self.groups.find("g"))
 
     def test_told(self) -> None:
-        """What a machine tells is a line of the log, in which no peer's text can do harm."""
+        """A log line of a group has the text of peers escaped."""
         with capturedLogs() as events:
             self.ask(LogLine("{group}: {reason}, {count}", {"reason": "a\nb", "count": 3}), Answer(..., ""))
             self.ask(LogLine("{group} is late", {}, warn=True), Answer(..., ""))
@@ -220,12 +220,12 @@ class StoreTests(GroupsTestCase):
 
 class TimerTests(GroupsTestCase):
     def beat(self, deadline_ms: int) -> None:
-        """A call that moves the deadline."""
+        """Make a call that moves the deadline."""
         self.group.deadline_ms = deadline_ms
         self.ask(Answer(..., ""))
 
     def test_due(self) -> None:
-        """The machine is called when its deadline has come, and then again as it says."""
+        """The group is called at its deadline, and then again at the next one."""
         self.group.next_deadline_ms = 5000
         self.beat(1000)
         self.clock.advance(0.999)
@@ -237,7 +237,7 @@ class TimerTests(GroupsTestCase):
         self.assertEqual((self.group.advanced_ms, self.timers), ([1000, 5000], 0))
 
     def test_heartbeats_cost_no_timer(self) -> None:
-        """A deadline that moves away is looked at when the timer comes, not before."""
+        """A deadline that moves away leaves the timer as it is until it fires."""
         made: list[float] = []
         call_later = self.clock.callLater
 
@@ -256,7 +256,7 @@ class TimerTests(GroupsTestCase):
         self.assertEqual(self.group.advanced_ms, [18_000])
 
     def test_earlier(self) -> None:
-        """A deadline that comes nearer is kept."""
+        """A deadline that moves nearer is kept."""
         self.beat(10_000)
         self.beat(1000)
         self.assertEqual(self.timers, 1)
@@ -264,7 +264,7 @@ class TimerTests(GroupsTestCase):
         self.assertEqual(self.group.advanced_ms, [1000])
 
     def test_advance_answers(self) -> None:
-        """What a machine wants when time has passed is done."""
+        """The actions that a group returns when time has passed are performed."""
         token, waiting = self.wait()
         self.group.after_advance = [Store(RECORDS), Answer(token, "time")]
         self.beat(1)
@@ -273,7 +273,7 @@ class TimerTests(GroupsTestCase):
         self.assertEqual(self.topic.appended, [("g", RECORDS)])
 
     def test_another_in_its_place(self) -> None:
-        """A group that has another in its place is not called any more, whatever it still wants."""
+        """A replaced group is not called any more, and its remaining actions are dropped."""
         self.beat(1000)
         other = self.make_group()
         other.deadline_ms = 2000
@@ -285,20 +285,20 @@ class TimerTests(GroupsTestCase):
         self.assertEqual((self.group.advanced_ms, other.advanced_ms), ([], [2000]))
 
     def test_removed(self) -> None:
-        """A group that is gone leaves no timer."""
+        """A removed group leaves no timer."""
         self.beat(1000)
         self.groups.remove("g")
         self.groups.remove("g")
         self.assertEqual((self.timers, self.groups.find("g")), (0, None))
 
     def test_stop(self) -> None:
-        """After a stop no machine is called."""
+        """No group is called after a stop."""
         self.beat(1000)
         self.groups.stop()
         self.assertEqual(self.timers, 0)
 
     def test_clock_set_back(self) -> None:
-        """When the wall clock is set back, the machines' time runs on from where it was."""
+        """The groups' time continues from where it was when the wall clock is set back."""
         self.clock.advance(100)
         before_ms = self.groups.now_ms()
         self.clock.rightNow -= 50

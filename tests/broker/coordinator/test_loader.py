@@ -1,4 +1,4 @@
-"""What is replayed of ``__consumer_offsets`` when a broker starts, and what is passed over."""
+"""The replay of ``__consumer_offsets`` when a broker starts: the records that it reads and skips."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Replayed = list[tuple[int, bytes, "bytes | None"]]
 
 
 class LoadingTestCase(TopicTestCase):
-    """Three partitions; :meth:`load` gives what is replayed."""
+    """A test case with three partitions; :meth:`load` returns the replayed records."""
 
     settings: ClassVar[Mapping[str, str]] = {"offsets.topic.num.partitions": "3"}
 
@@ -35,7 +35,7 @@ class LoadingTestCase(TopicTestCase):
         self.loaded: list[int] = []
 
     def replay(self, key_version: int, key: bytes, value: bytes | None) -> None:
-        """Note a record; one of version 9 cannot be read, one of version 10 finds a bug."""
+        """Record the call; version 9 is unreadable, and version 10 fails as with a bug."""
         if key_version == 9:
             raise KafkaTXError("no")
         if key_version == 10:
@@ -49,7 +49,7 @@ class LoadingTestCase(TopicTestCase):
         )
 
     def load(self) -> Replayed:
-        """Load; gives what was replayed."""
+        """Load; return the replayed records."""
         self.successResultOf(self.begin())
         return self.replayed
 
@@ -61,7 +61,7 @@ class LoadingTestCase(TopicTestCase):
 
 
 def batch(*records: tuple[bytes, bytes | None], codec: Codec = Codec.NONE) -> bytes:
-    """A batch of these records."""
+    """Return a batch of these records."""
     builder = BatchBuilder(codec)
     for key, value in records:
         builder.append(key, value, NOW_MS)
@@ -70,7 +70,7 @@ def batch(*records: tuple[bytes, bytes | None], codec: Codec = Codec.NONE) -> by
 
 class LoadTests(LoadingTestCase):
     def test_every_partition(self) -> None:
-        """All partitions are replayed, one after the other; each is told of when it is done."""
+        """All partitions are replayed, one after the other, and each is reported when it is done."""
         for number in range(3):
             self.put(batch((b"\0\1%d" % number, b"v"), (b"\0\2%d" % number, b"w")), number)
         self.assertEqual(
@@ -80,27 +80,27 @@ class LoadTests(LoadingTestCase):
         self.assertEqual(self.loaded, [2, 4, 6])
 
     def test_last_of_each_key(self) -> None:
-        """Of each key only the last record comes, a tombstone too, in the order of the offsets."""
+        """Only the last record of each key is replayed, tombstones included, in the order of the offsets."""
         self.put(batch((b"\0\1a", b"1"), (b"\0\1b", b"2")))
         self.put(batch((b"\0\1a", b"3"), (b"\0\1c", b"4"), (b"\0\1b", None)))
         self.assertEqual(self.load(), [(1, b"\0\1a", b"3"), (1, b"\0\1c", b"4"), (1, b"\0\1b", None)])
 
     def test_nothing(self) -> None:
-        """An empty topic is loaded at once; so is one that is not there."""
+        """An empty topic is loaded at once; so is a missing one."""
         self.assertEqual(self.load(), [])
         self.broker = self.make_broker()
         self.assertEqual(self.load(), [])
         self.assertEqual(self.topic.check("g"), ErrorCode.NONE)
 
     def test_formats(self) -> None:
-        """Compressed batches, and messages of before 0.11, are read."""
+        """Compressed batches and messages from before Kafka 0.11 are read."""
         self.put(batch((b"\0\1a", b"1"), codec=Codec.ZSTD))
         old = [LogRecord(0, NOW_MS, b"\0\1b", b"2", [])]
         self.put(message_sets.build(old, 1, Codec.NONE, 0))
         self.assertEqual(self.load(), [(1, b"\0\1a", b"1"), (1, b"\0\1b", b"2")])
 
     def test_in_pieces(self) -> None:
-        """A log that is larger than one read is read piece by piece."""
+        """A log that is larger than one read is read in pieces."""
         self.patch(loader, "READ_BYTES", 100)
         for n in range(20):
             self.put(batch((b"\0\1%d" % n, b"v" * 90)))
@@ -117,14 +117,14 @@ class LoadTests(LoadingTestCase):
         self.assertEqual(reads, list(range(20)))
 
     def test_from_the_log_start(self) -> None:
-        """What lies before the log's start is not read."""
+        """Records before the log start offset are not read."""
         self.put(batch((b"\0\1a", b"1")))
         self.put(batch((b"\0\1b", b"2")))
         self.topic.partitions[0].log.advance_log_start(1)
         self.assertEqual(self.load(), [(1, b"\0\1b", b"2")])
 
     def test_end_without_records(self) -> None:
-        """Compaction may leave nothing of the last offsets: that is the end, too."""
+        """A log whose last offsets were compacted away is read to its end."""
         self.put(batch((b"\0\1a", b"1")))
         log = self.topic.partitions[0].log
         read = log.read
@@ -140,7 +140,7 @@ class LoadTests(LoadingTestCase):
         self.assertEqual(asked, [0, 1])
 
     def test_turns(self) -> None:
-        """A long replay lets others have their turn in between, and can be stopped there."""
+        """A long replay yields to other work in between, and can be stopped there."""
         self.patch(loader, "AT_ONCE", 10)
         self.put(batch(*[(b"\0\1%d" % n, b"v") for n in range(25)]))
         doing = self.begin()
@@ -156,7 +156,7 @@ class LoadTests(LoadingTestCase):
 
 class CheckTests(LoadingTestCase):
     def test_loading(self) -> None:
-        """Groups of a partition that is not loaded yet are told so; those of one that is, are served."""
+        """Groups of a partition that is not loaded yet get an error; those of a loaded one are served."""
         held = Held()
         self.broker = self.make_broker(held)
         making = self.topic.ensure()
@@ -173,7 +173,7 @@ class CheckTests(LoadingTestCase):
         self.successResultOf(doing)
 
     def test_offline(self) -> None:
-        """A partition whose log dir has failed cannot be served; the others are."""
+        """A partition whose log dir has failed is not served; the others are."""
         groups = {self.topic.partition_of(f"g{n}"): f"g{n}" for n in range(20)}
         self.put(batch((b"\0\1a", b"1")), 2)
         self.put(batch((b"\0\1a", b"1")), 1)
@@ -186,7 +186,7 @@ class CheckTests(LoadingTestCase):
         self.assertEqual(len(self.loaded), 2)
 
     def test_disk_fails(self) -> None:
-        """The same where the disk fails while it is read."""
+        """A partition whose disk fails while it is read is not served either."""
         self.put(batch((b"\0\1a", b"1")), 1)
 
         def read(*args: Any) -> Any:
@@ -200,7 +200,7 @@ class CheckTests(LoadingTestCase):
 
 class FaultTests(LoadingTestCase):
     def check_passed_over(self, count: int, first: str) -> None:
-        """One line of the log tells how many were passed over, and the first; everything else is there."""
+        """Check that one log line has the number of skipped records and the first; the rest is replayed."""
         self.put(batch((b"\0\1last", b"v")))
         with capturedLogs() as logs:
             self.assertEqual(self.load()[-1], (1, b"\0\1last", b"v"))
@@ -211,12 +211,12 @@ class FaultTests(LoadingTestCase):
         self.assertEqual(len(self.loaded), 3)
 
     def test_unreadable_records(self) -> None:
-        """Records that nobody can read are passed over, and told once for all."""
+        """Unreadable records are skipped, with one log line for all."""
         self.put(batch(*[(b"\0\x09%d" % n, b"v") for n in range(5)], (b"\0\1a", b"v")))
         self.check_passed_over(5, "no")
 
     def test_bug(self) -> None:
-        """A bug in who replays costs its record alone."""
+        """A bug in the replay of a record costs that record alone."""
         self.put(batch((b"\0\x0a", b"v")))
         self.check_passed_over(1, "traceback")
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
@@ -228,7 +228,7 @@ class FaultTests(LoadingTestCase):
         return batches
 
     def test_damaged_batch(self) -> None:
-        """A batch whose checksum is wrong is passed over; those around it are not."""
+        """A batch whose checksum is wrong is skipped; those around it are replayed."""
         self.put(batch((b"\0\1a", b"v")))
         self.put(batch((b"\0\1b", b"v")))
         stored = self.stored_batches()
@@ -237,7 +237,7 @@ class FaultTests(LoadingTestCase):
         self.assertEqual([key for _, key, _ in self.replayed], [b"\0\1b", b"\0\1last"])
 
     def test_no_batches_any_more(self) -> None:
-        """Where it cannot be told where a batch ends, the rest is lost, and what came before is kept."""
+        """A batch whose end is unknown ends the replay; the records before it are kept."""
         self.put(batch((b"\0\1a", b"v")))
         self.put(batch((b"\0\1b", b"v")))
         stored = self.stored_batches()
@@ -247,7 +247,7 @@ class FaultTests(LoadingTestCase):
         self.assertEqual([log["count"] for log in logs if log["log_level"] is LogLevel.warn], [1])
 
     def test_control_batches(self) -> None:
-        """The marks of transactions, which Apache Kafka may have left there, are no records of groups."""
+        """Control batches of transactions, which Apache Kafka may have left there, are skipped."""
         self.put(batch((b"\0\1a", b"v")))
         mark = assemble(b"\x14\0\0\0\x08\0\0\0\1\x01\0", 1, CONTROL, NOW_MS, NOW_MS)
         stored = self.stored_batches()
@@ -256,7 +256,7 @@ class FaultTests(LoadingTestCase):
         self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
 
     def test_no_key(self) -> None:
-        """A record without a key is nobody's; the topic may not always have been compacted."""
+        """A record without a key is skipped; the topic may not always have been compacted."""
         self.put(batch((b"\0\1a", b"v")))
         self.put(batch((b"\0\1b", b"v")))
         stored = self.stored_batches()
@@ -266,6 +266,6 @@ class FaultTests(LoadingTestCase):
         self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
 
     def test_short_key(self) -> None:
-        """A key that is too short to have a version is replayed as version -1: nobody takes it."""
+        """A key that is too short to have a version is replayed as version -1, which is ignored."""
         self.put(batch((b"\0", b"v")))
         self.assertEqual(self.load(), [(-1, b"\0", b"v")])

@@ -1,4 +1,4 @@
-"""How much memory groups may take: a member, a group, all of them."""
+"""The memory limits of consumer groups: per member, per group, and for all groups."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class RoomTestCase(MembersTestCase):
     def come(
         self, size: int, group: str = "g", member_id: str = "", version: int = 3, session_ms: int = SESSION_MS
     ) -> Deferred[Any]:
-        """Join with so many bytes of metadata."""
+        """Join with a given number of bytes of metadata."""
         protocols = [JoinGroupRequestProtocol("range", b"x" * size)]
         request = JoinGroupRequest(group, session_ms, 30_000, member_id, None, "consumer", protocols)
         return self.later(JOIN, version, request)
 
     def codes(self, *joining: Deferred[Any]) -> list[ErrorCode]:
-        """The errors of those that were answered."""
+        """Return the error codes of the requests that were answered."""
         found: list[Any] = []
         for one in joining:
             one.addCallback(found.append)
@@ -50,13 +50,13 @@ class RoomTestCase(MembersTestCase):
 
     @property
     def used(self) -> int:
-        """What all groups take."""
+        """Return the bytes that all groups use."""
         return self.broker.groups.memory.used_bytes
 
 
 class ClassicTests(RoomTestCase):
     def test_member(self) -> None:
-        """A member with too much metadata is refused, a group that it would have made is not made."""
+        """A member with too much metadata is refused, and no group is made for it."""
         with capturedLogs() as events:
             self.assertEqual(self.codes(self.come(MEMBER)), [FULL])
             self.assertEqual(self.codes(self.come(MEMBER, version=9)), [FULL])
@@ -66,13 +66,13 @@ class ClassicTests(RoomTestCase):
         self.assertEqual(self.codes(self.come(MEMBER - 3000)), [])
 
     def test_group(self) -> None:
-        """A group lets in as many as it has room for; others go on."""
+        """A full group refuses members; other groups accept them."""
         joining = [self.come(15_000) for _ in range(5)]
         self.assertEqual(self.codes(*joining), [FULL, FULL])
         self.assertEqual(self.codes(self.come(15_000, group="other")), [])
 
     def test_all(self) -> None:
-        """All groups together have as much room as the setting says; what was taken is given back."""
+        """All groups together are limited by the setting, and freed memory can be used again."""
         joining = [self.come(15_000, group=f"g{number}") for number in range(7)]
         self.assertEqual(self.codes(*joining), [FULL, FULL, FULL])
         self.assertLessEqual(self.used, ALL)
@@ -82,7 +82,7 @@ class ClassicTests(RoomTestCase):
         self.assertLess(self.used, 5 * (GROUP_BYTES + 500))
 
     def test_joins_again(self) -> None:
-        """A member that is in may join again when there is no room, with as much as it had; not with more."""
+        """A member of a full group may join again with as much metadata as it had, but not with more."""
         joining = [self.come(15_000) for _ in range(3)]
         for _ in range(3):
             self.clock.advance(DELAY_S)
@@ -97,7 +97,7 @@ class ClassicTests(RoomTestCase):
         self.assertLess(self.used, before)
 
     def test_less_room_than_before(self) -> None:
-        """Where the settings leave less room than members take, they may join again, and nobody else may."""
+        """Existing members may join again after the limits were lowered; new ones may not."""
         (member,) = self.settle()
         groups = self.broker.groups
         groups.settings = attrs.evolve(
@@ -107,7 +107,7 @@ class ClassicTests(RoomTestCase):
         self.assertEqual(self.codes(self.come(8)), [FULL])
 
     def test_ids_given_out(self) -> None:
-        """Ids that nobody joins with count, and expire."""
+        """Member ids that are never used for joining count, and expire."""
         answers = [
             self.successResultOf(self.come(100, version=9, session_ms=SESSION_MS)).error_code
             for _ in range(1000)
@@ -133,7 +133,7 @@ class ClassicTests(RoomTestCase):
         self.assertEqual(self.used, 0)
 
     def test_committed_offsets(self) -> None:
-        """A group that only has offsets takes no room of members."""
+        """A group that only has offsets uses no memory of members."""
         self.make_topic()
         partition = OffsetCommitRequestPartition(0, 5)
         request = OffsetCommitRequest("g", -1, "", topics=[OffsetCommitRequestTopic("t", [partition])])
@@ -142,7 +142,7 @@ class ClassicTests(RoomTestCase):
         self.assertEqual(self.used, 0)
 
     def test_left_with_offsets(self) -> None:
-        """A group that has committed offsets takes no room any more when its members have left."""
+        """A group with committed offsets uses no memory once its members have left."""
         self.make_topic()
         (member,) = self.settle()
         partition = OffsetCommitRequestPartition(0, 5)
@@ -152,7 +152,7 @@ class ClassicTests(RoomTestCase):
         self.assertEqual(self.used, 0)
 
     def test_assignments(self) -> None:
-        """What the leader hands out counts; a leader that hands out too much is refused."""
+        """The leader's assignments count; a leader that sends too large ones is refused."""
         joining = self.come(100)
         self.clock.advance(4)
         member = self.successResultOf(joining).member_id
@@ -163,7 +163,7 @@ class ClassicTests(RoomTestCase):
         self.assertEqual(self.used - before, 5000)
 
     def test_heartbeats_cost_nothing(self) -> None:
-        """What is counted is that of the members, however often they are heard of."""
+        """Heartbeats do not change the memory that is counted for a group."""
         (member,) = self.settle()
         before = self.used
         for _ in range(5):
@@ -175,14 +175,14 @@ class ClassicTests(RoomTestCase):
 
 class ConsumerTests(RoomTestCase):
     def beat848(self, member_id: str, epoch: int = 0, **fields: Any) -> tuple[ErrorCode, Any]:
-        """A heartbeat of KIP-848; gives the error, and the response."""
+        """Send a KIP-848 heartbeat; return the error and the response."""
         if not epoch:
             fields = {"rebalance_timeout_ms": 5000, "topic_partitions": [], **fields}
         response = self.ask(HEARTBEAT, 1, ConsumerGroupHeartbeatRequest("k", member_id, epoch, **fields))
         return ErrorCode.of(response.error_code), response
 
     def test_subscription(self) -> None:
-        """A member that subscribes to too much is refused, and told why; at first, and later on."""
+        """A member with too large a subscription is refused with a message, at first and later on."""
         much = [f"topic-{number}" for number in range(1000)]
         code, response = self.beat848("a", subscribed_topic_names=much)
         self.assertIs(code, FULL)
@@ -195,7 +195,7 @@ class ConsumerTests(RoomTestCase):
         self.assertIs(self.beat848("a", response.member_epoch)[0], ErrorCode.NONE)
 
     def test_all(self) -> None:
-        """The group has room for so many, until some leave."""
+        """The group has room for a limited number of members until some leave."""
         names = [f"topic-{number}" for number in range(150)]
         found = [self.beat848(f"m{number}", subscribed_topic_names=names) for number in range(6)]
         codes = [code for code, _ in found]

@@ -1,4 +1,4 @@
-"""Commits of one read: one batch and one write for each partition, and what happens where that fails."""
+"""Commits of one read: one batch and one write per partition, and the handling of failures."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ HERE, THERE = "a", "b"
 
 
 class RoundTestCase(CommitTestCase):
-    """:meth:`round` serves requests as one read does: all are staged, then written, then answered."""
+    """A test case whose :meth:`round` serves requests as one read does: staged, written, then answered."""
 
     settings: ClassVar[Mapping[str, str]] = {"offsets.topic.num.partitions": "3"}
 
     def setUp(self) -> None:
-        """Have ``__consumer_offsets``."""
+        """Make ``__consumer_offsets``."""
         super().setUp()
         self.successResultOf(self.broker.groups.topic.ensure())
         self.writes: list[str] = []
@@ -38,7 +38,7 @@ class RoundTestCase(CommitTestCase):
             self.note_writes(partition)
 
     def note_writes(self, partition: Partition) -> None:
-        """Let :attr:`writes` know of every write that has something to write."""
+        """Record in :attr:`writes` each write that has something to write."""
         log: Any = partition.log
         write = log.write
 
@@ -50,7 +50,7 @@ class RoundTestCase(CommitTestCase):
         self.patch(log, "write", noted)
 
     def fail_write(self, group: str) -> None:
-        """Let the next write to a group's partition fail."""
+        """Make the next write to a group's partition fail."""
         log = self.broker.groups.topic.find(group).log
 
         def write() -> None:
@@ -61,7 +61,7 @@ class RoundTestCase(CommitTestCase):
         patched = self.patch(log, "write", write)
 
     def round(self, *requests: Message, version: int = 8) -> list[list[int]]:
-        """The codes that each commit of a round is answered with."""
+        """Return the codes that each commit of a round is answered with."""
         staged = []
         for request in requests:
             key = COMMIT if isinstance(request, OffsetCommitRequest) else PRODUCE
@@ -79,12 +79,12 @@ class RoundTestCase(CommitTestCase):
         return codes
 
     def limit(self, max_message_bytes: int) -> None:
-        """Let the log of group ``g`` take small batches only."""
+        """Limit the log of group ``g`` to small batches."""
         log = self.broker.groups.topic.find("g").log
         log.configure(attrs.evolve(log.config, max_message_bytes=max_message_bytes))
 
     def batches(self, group: str) -> list[int]:
-        """How many records the batches of a group's partition have."""
+        """Return the number of records of each batch in a group's partition."""
         segments: Any = self.broker.groups.topic.find(group).log.segments
         return [w.last_offset - w.base_offset + 1 for segment in segments for w in segment.written]
 
@@ -99,20 +99,20 @@ class RoundTests(RoundTestCase):
         self.assertEqual(self.committed(), Committed(9, 7, "m", NOW_MS))
 
     def test_partitions(self) -> None:
-        """Groups of two partitions are two writes."""
+        """Commits of groups in two partitions are two writes."""
         self.round(*[commit(n, group=group) for n in range(5) for group in (HERE, THERE)])
         self.assertEqual((self.batches(HERE), self.batches(THERE)), ([5], [5]))
         self.assertEqual(len(self.writes), 2)
 
     def test_not_before_it_is_written(self) -> None:
-        """Until it is written a commit is not there; an answer alone does not make it so."""
+        """A commit has no effect until it is written; an answer alone does not make it so."""
         self.dispatch.answer(self.frame(COMMIT, 8, commit(5)), self.peer)
         self.assertIsNone(self.committed())
         self.broker.write_staged()
         self.assertEqual(self.committed(), Committed(5, 7, "m", NOW_MS))
 
     def test_with_produce(self) -> None:
-        """Produce and commits may share a round."""
+        """Produce requests and commits may share a round."""
         records = build_values([b"v"], NOW_MS)
         self.round(commit(1), produce_request(records), commit(2))
         self.assertEqual(self.stored(), [b"v"])
@@ -120,14 +120,14 @@ class RoundTests(RoundTestCase):
         self.assertEqual(self.batches("g"), [2])
 
     def test_rounds_are_apart(self) -> None:
-        """A round begins with nothing of the one before."""
+        """A round begins without anything from the previous one."""
         self.round(commit(1))
         self.broker.write_staged()
         self.round(commit(2))
         self.assertEqual(self.batches("g"), [1, 1])
 
     def test_large_rounds(self) -> None:
-        """What one batch cannot hold is parted into several, between commits."""
+        """A round too large for one batch is split into several, between commits."""
         self.limit(1000)
         self.assertEqual(self.round(*[commit(n, n) for n in range(20)]), [[0, 0]] * 20)
         counts = self.batches("g")
@@ -138,7 +138,7 @@ class RoundTests(RoundTestCase):
 
 class FailureTests(RoundTestCase):
     def test_failed_write(self) -> None:
-        """Where the write fails nothing is changed and each commit hears of it; other partitions are fine."""
+        """A failed write changes nothing and fails each of its commits; other partitions are not affected."""
         self.round(commit(1, group=HERE))
         self.fail_write(HERE)
         codes = self.round(commit(2, group=HERE), commit(3, group=THERE), commit(4, 5, group=HERE))
@@ -151,7 +151,7 @@ class FailureTests(RoundTestCase):
         self.assertEqual(len(self.written()), 3)
 
     def test_too_large(self) -> None:
-        """A commit that no batch can hold is refused; those beside it are not."""
+        """A commit that no batch can hold is refused; the others are accepted."""
         self.limit(1000)
         codes = self.round(commit(1), commit(2, metadata="m" * 1000), commit(3))
         self.assertEqual(codes, [[0], [ErrorCode.INVALID_COMMIT_OFFSET_SIZE], [0]])
@@ -159,19 +159,19 @@ class FailureTests(RoundTestCase):
         self.assertEqual(self.batches("g"), [1, 1])
 
     def test_too_few_replicas(self) -> None:
-        """With fewer replicas in sync than min.insync.replicas nothing is committed."""
+        """A commit fails with fewer in-sync replicas than min.insync.replicas."""
         self.broker.groups.topic.find("g").min_insync_replicas = 2
         self.assertEqual(self.round(commit(1)), [[ErrorCode.COORDINATOR_NOT_AVAILABLE]])
         self.assertIsNone(self.committed())
 
     def test_offline(self) -> None:
-        """In a log dir that has failed nothing is committed."""
+        """A commit fails in an offline log dir."""
         self.broker.groups.topic.find("g").go_offline()
         self.assertEqual(self.round(commit(1), commit(2)), [[ErrorCode.NOT_COORDINATOR]] * 2)
         self.assertIsNone(self.committed())
 
     def test_goes_offline_with_another(self) -> None:
-        """A log dir that fails when another of its logs is written takes this commit with it."""
+        """A commit fails when its log dir fails during the write of another log."""
         partition = self.broker.groups.topic.find(HERE)
         other = self.broker.groups.topic.find(THERE)
         write = other.log.write

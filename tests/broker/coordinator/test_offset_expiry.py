@@ -1,4 +1,4 @@
-"""Offsets that go: with time, and with their topics."""
+"""The removal of offsets: by retention, and with their topics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RETENTION_MS = 10_080 * MINUTE_MS
 
 
 class FakeGroup:
-    """A group as expiry sees it; by default one of consumers that lost its members long ago."""
+    """A group as expiry sees it; by default a consumer group whose members left long ago."""
 
     def __init__(self, group_id: str = "g", **facts: Any) -> None:
         self.group_id = group_id
@@ -32,33 +32,33 @@ class FakeGroup:
         vars(self).update(facts)
 
     def check_commit(self, *args: Any) -> ErrorCode:
-        """All may commit."""
+        """Allow every commit."""
         return ErrorCode.NONE
 
     def subscribes(self, topic: str) -> bool:
-        """Whether it was made so."""
+        """Return True if the group was made with this topic."""
         return topic in self.topics
 
     def tombstones(self) -> list[Record]:
-        """One."""
+        """Return one tombstone."""
         return [Record(b"\0\2" + self.group_id.encode(), None)]
 
 
 class ExpiryTestCase(CommitTestCase):
-    """``expire`` does the chore."""
+    """A test case whose ``expire`` runs the expiry."""
 
     def add(self, group: FakeGroup, *offsets: int) -> None:
-        """Have a group with offsets of topic ``t``."""
+        """Add a group with offsets of topic ``t``."""
         self.broker.groups.groups[group.group_id] = group  # type: ignore[assignment]
         if offsets:
             self.assertEqual(set(self.codes(commit(*offsets, group=group.group_id))), {0})
 
     def expire(self) -> int:
-        """Do the chore; gives how many steps it takes."""
+        """Run the expiry; return the number of its steps."""
         return len(list(self.broker.expiry.expire_each(self.now_ms)))
 
     def tombstones(self) -> list[bytes | None]:
-        """The keys without a value in the log."""
+        """Return the keys of tombstones in the log."""
         keys = []
         for partition in self.broker.groups.topic.partitions:
             log = partition.log
@@ -69,7 +69,7 @@ class ExpiryTestCase(CommitTestCase):
 
 class ExpireTests(ExpiryTestCase):
     def test_empty_group(self) -> None:
-        """A group without members goes with its offsets, by tombstones in one batch."""
+        """A group without members is removed with its offsets, by tombstones in one batch."""
         self.add(FakeGroup(), 5, 6)
         self.assertEqual(self.expire(), 1)
         self.assertIsNone(self.broker.groups.find("g"))
@@ -80,7 +80,7 @@ class ExpireTests(ExpiryTestCase):
         self.assertEqual(len(segments[0].written), 2)
 
     def test_not_yet(self) -> None:
-        """A moment before its time nothing of it goes."""
+        """Offsets are kept until their retention has passed."""
         self.add(FakeGroup(empty_since_ms=NOW_MS - RETENTION_MS + 1), 5)
         self.expire()
         self.assertIsNotNone(self.committed())
@@ -88,14 +88,14 @@ class ExpireTests(ExpiryTestCase):
         self.assertEqual(self.tombstones(), [])
 
     def test_setting(self) -> None:
-        """offsets.retention.minutes says how long."""
+        """The setting offsets.retention.minutes gives the retention."""
         self.broker.expiry.use(self.make_broker(**{"offsets.retention.minutes": "20000"}).config)
         self.add(FakeGroup(), 5)
         self.expire()
         self.assertIsNotNone(self.committed())
 
     def test_simple_group(self) -> None:
-        """Offsets of no group go by the time of their commit, and the group that was made for them."""
+        """Offsets without a group expire by the time of their commit, with the group made for them."""
         self.codes(commit(5))
         self.now_ms += RETENTION_MS - 1
         self.codes(commit(6, 7))  # partition 0 again
@@ -108,7 +108,7 @@ class ExpireTests(ExpiryTestCase):
         self.assertIsNone(self.broker.groups.find("g"))
 
     def test_some_stay(self) -> None:
-        """While it has offsets, or members, a group stays."""
+        """A group stays while it has offsets or members."""
         self.make_topic("u")
         group = FakeGroup(state="Stable", empty_since_ms=-1, topics=("t",))
         self.add(group, 5)
@@ -123,7 +123,7 @@ class ExpireTests(ExpiryTestCase):
         self.assertEqual(self.tombstones(), [encode_key("g", "u", 0), encode_key("g", "t", 0)])
 
     def test_unused_group(self) -> None:
-        """A group with neither members nor offsets goes at once, unless somebody is about to join."""
+        """A group with neither members nor offsets is removed at once, unless it has a deadline."""
         self.codes(commit(1, group="other"))
         self.add(FakeGroup("waits", deadline_ms=5))
         self.add(FakeGroup("members", state="Stable"))
@@ -133,7 +133,7 @@ class ExpireTests(ExpiryTestCase):
         self.assertEqual(self.tombstones(), [b"\0\2unused"])
 
     def test_cannot_be_written(self) -> None:
-        """What cannot be written stays until the next time, and is told; the other groups are seen to."""
+        """A group whose tombstones cannot be written stays until the next run, with a log line."""
         self.add(FakeGroup("a"), 5)
         self.add(FakeGroup("b"), 5)
         topic = self.broker.groups.topic
@@ -154,14 +154,14 @@ class ExpireTests(ExpiryTestCase):
         self.assertEqual(self.broker.groups.offsets.groups(), [])
 
     def test_loading(self) -> None:
-        """What is not loaded is not judged."""
+        """Groups that are not loaded are not expired."""
         self.add(FakeGroup(), 5)
         self.patch(self.broker.groups.topic, "check", lambda group: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.expire()
         self.assertIsNotNone(self.committed())
 
     def test_changes_meanwhile(self) -> None:
-        """A group that went, or was replaced, between two steps is left alone."""
+        """A group that was removed or replaced between two steps is left alone."""
         for name in "abc":
             self.add(FakeGroup(name), 5)
         steps = self.broker.expiry.expire_each(self.now_ms)
@@ -178,7 +178,7 @@ class TopicTests(ExpiryTestCase):
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete(topic)))
 
     def test_deleted_topic(self) -> None:
-        """A topic that is deleted takes its offsets with it, in one batch for each partition."""
+        """A deleted topic's offsets are removed in one batch for each partition."""
         self.make_topic("u")
         for group in ("g", "h", "a"):
             self.codes(commit(5, 6, group=group))
@@ -192,12 +192,12 @@ class TopicTests(ExpiryTestCase):
         self.assertIsNone(self.committed())
 
     def test_no_offsets(self) -> None:
-        """One that nobody has committed offsets of costs nothing, and needs no ``__consumer_offsets``."""
+        """A topic without committed offsets needs no ``__consumer_offsets`` to be deleted."""
         self.delete("t")
         self.assertNotIn(CONSUMER_OFFSETS, self.broker.topics.partitions)
 
     def test_cannot_be_written(self) -> None:
-        """Where the tombstones cannot be written the topic goes all the same, and it is told."""
+        """A topic whose tombstones cannot be written is deleted all the same, with a log line."""
         self.codes(commit(5))
         self.broker.groups.topic.find("g").min_insync_replicas = 2
         with capturedLogs() as logs:
@@ -206,7 +206,7 @@ class TopicTests(ExpiryTestCase):
         self.assertIsNone(self.committed())
 
     def test_deletion_that_was_cut_short(self) -> None:
-        """When all is loaded offsets of topics that are gone go, too."""
+        """Offsets of topics that no longer exist are removed after loading."""
         self.codes(commit(5))
         self.patch(self.broker.topics, "on_deleted", None)
         self.delete("t")

@@ -1,4 +1,4 @@
-"""``__consumer_offsets``: where a group is, how the topic is made, and how records get into it."""
+"""The topic ``__consumer_offsets``: the partition of a group, its creation, and its records."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ RECORDS = [Record(b"\0\2key", b"value"), Record(b"\0\2other", None)]
 
 class HashTests(SynchronousTestCase):
     def test_java(self) -> None:
-        """The hash is Java's: these are what its ``hashCode()`` gives, also outside of ASCII and the BMP."""
+        """The hash equals Java's ``hashCode()``, even outside of ASCII and the BMP."""
         known = {"": 0, "a": 97, "hello": 99162322, "Hello World": -862545276, "é": 233, "😀": 1772899}
         self.assertEqual({text: java_hash(text) for text in known}, known)
 
     def test_partition(self) -> None:
-        """A negative hash counts by its absolute value, and the least of all, which has none, as 0."""
+        """A negative hash counts by its absolute value, and the minimum, which has none, as 0."""
         self.assertEqual(partition_for("hello", 50), 22)
         self.assertEqual(partition_for("Hello World", 50), 26)
         self.assertEqual(java_hash("polygenelubricants"), -(2**31))
@@ -38,32 +38,32 @@ class HashTests(SynchronousTestCase):
 
 
 class TopicTestCase(BrokerTestCase):
-    """``self.topic``, and what is in a group's partition."""
+    """A test case with ``self.topic`` and the records of a group's partition."""
 
     @property
     def topic(self) -> OffsetsTopic:
-        """The topic of the broker that runs."""
+        """The offsets topic of the running broker."""
         return self.broker.groups.topic
 
     def make(self) -> None:
-        """Have the topic."""
+        """Make the topic."""
         self.successResultOf(self.topic.ensure())
 
     def read(self, group_id: str = "g") -> list[tuple[bytes | None, bytes | None]]:
-        """Keys and values of the group's partition."""
+        """Return the keys and values of the group's partition."""
         log = self.topic.find(group_id).log
         data = in_memory(log.read(0, 1 << 30, log.log_end_offset, True))
         return [(record.key, record.value) for record in iter_any(data)]
 
     def assertRefused(self, code: ErrorCode, group_id: str = "g", records: Any = RECORDS) -> None:
-        """Appending raises *code*."""
+        """Assert that appending raises *code*."""
         error = self.assertRaises(RequestError, self.topic.append, group_id, records)
         self.assertEqual(error.code, code)
 
 
 class MakingTests(TopicTestCase):
     def test_made_when_needed(self) -> None:
-        """It is made as the settings say: compacted, as many partitions, one replica for one broker."""
+        """The topic is created on demand: compacted, with the set partitions, one replica for one broker."""
         self.assertFalse(self.topic.exists)
         self.make()
         self.assertTrue(self.topic.exists)
@@ -77,7 +77,7 @@ class MakingTests(TopicTestCase):
         self.assertTrue(self.topic.find("g").log.config.compacted)
 
     def test_settings(self) -> None:
-        """offsets.topic.num.partitions and offsets.topic.segment.bytes are its partitions and segments."""
+        """The settings offsets.topic.num.partitions and offsets.topic.segment.bytes are used."""
         names = {"offsets.topic.num.partitions": "3", "offsets.topic.segment.bytes": "5000"}
         self.broker = self.make_broker(**names)
         self.make()
@@ -87,13 +87,13 @@ class MakingTests(TopicTestCase):
         self.assertEqual(self.topic.partition_of("hello"), 99162322 % 3)
 
     def test_by_metadata(self) -> None:
-        """Who asks for its metadata may make it, too, and not as any topic."""
+        """A Metadata request may create the topic, with the configs of an offsets topic."""
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.ensure(CONSUMER_OFFSETS)))
         self.assertEqual(len(self.topic.partitions), 50)
         self.assertTrue(self.topic.partitions[0].log.config.compacted)
 
     def test_order(self) -> None:
-        """Those who wait for it are told in the order in which they asked; later ones are told at once."""
+        """Requests that wait for the topic are answered in order; later ones are answered at once."""
         held = Held()
         self.broker = self.make_broker(held)
         told: list[int] = []
@@ -110,7 +110,7 @@ class MakingTests(TopicTestCase):
         self.assertEqual(told, [0, 1, 2, 3])
 
     def test_who_does_not_wait_any_more(self) -> None:
-        """One that is cancelled, as of a closed connection, holds up neither the topic nor the others."""
+        """A cancelled request delays neither the topic nor the other requests."""
         held = Held()
         self.broker = self.make_broker(held)
         first, second = self.topic.ensure(), self.topic.ensure()
@@ -120,7 +120,7 @@ class MakingTests(TopicTestCase):
         self.successResultOf(second)
 
     def test_failed(self) -> None:
-        """Where its logs cannot be made all who wait hear COORDINATOR_NOT_AVAILABLE; the next try may do."""
+        """Waiting requests fail with COORDINATOR_NOT_AVAILABLE if the logs fail; the next try may succeed."""
 
         def create(*args: Any) -> Any:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -134,7 +134,7 @@ class MakingTests(TopicTestCase):
         self.assertTrue(self.topic.exists)
 
     def test_bug(self) -> None:
-        """What nobody thought of is told in the log, and those who wait are not kept waiting."""
+        """A bug is logged with its traceback, and the waiting requests fail."""
 
         def create(*args: Any) -> Any:
             raise ZeroDivisionError
@@ -144,7 +144,7 @@ class MakingTests(TopicTestCase):
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_not_there(self) -> None:
-        """Before it is made nothing can be found or written, and nothing waits to be loaded."""
+        """A missing topic can be neither searched nor written, and has nothing to load."""
         self.assertRefused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         self.assertRaises(RequestError, self.topic.partition_of, "g")
         self.assertEqual(self.topic.check("g"), ErrorCode.NONE)
@@ -159,7 +159,7 @@ class AppendTests(TopicTestCase):
         self.make()
 
     def test_append(self) -> None:
-        """Records are in the group's partition at once, in one batch of the broker's time."""
+        """Records are in the group's partition at once, in one batch with the broker's time."""
         self.assertIsNone(self.topic.append("g", RECORDS))
         self.assertEqual(self.read(), RECORDS)
         partition = self.topic.find("g")
@@ -170,7 +170,7 @@ class AppendTests(TopicTestCase):
         self.assertEqual([p.log.log_end_offset for p in others], [0, 0])
 
     def test_readers_are_woken(self) -> None:
-        """Who waits for more of the topic, a console consumer say, is told of it, if not in the same turn."""
+        """Consumers that wait for the topic are woken, though not in the same turn."""
         woken: list[Partition] = []
 
         class Waiting:
@@ -185,14 +185,14 @@ class AppendTests(TopicTestCase):
         self.assertEqual(woken, [partition])
 
     def test_others_are_left_staged(self) -> None:
-        """What is staged in other partitions waits for its own round."""
+        """Data staged in other partitions waits for its own round."""
         (other,) = self.make_topic("t")
         self.broker.replicas.staged[other] = None
         self.topic.append("g", RECORDS)
         self.assertEqual(list(self.broker.replicas.staged), [other])
 
     def test_many(self) -> None:
-        """More than fits into a batch becomes several, in order, each within max.message.bytes."""
+        """Records that exceed one batch become several, in order, each within max.message.bytes."""
         partition = self.topic.find("g")
         most = partition.log.config.max_message_bytes
         records = [Record(b"\0\2%d" % n, b"v" * (most // 3)) for n in range(7)]
@@ -201,13 +201,13 @@ class AppendTests(TopicTestCase):
         self.assertEqual(partition.log.log_end_offset, 7)
 
     def test_too_large(self) -> None:
-        """A record that no batch can hold is refused as Apache Kafka refuses a group's."""
+        """A record that no batch can hold is refused with the code that Apache Kafka uses."""
         most = self.topic.find("g").log.config.max_message_bytes
         self.assertRefused(ErrorCode.UNKNOWN_SERVER_ERROR, records=[Record(b"\0\2", b"v" * most)])
         self.assertEqual(self.read(), [])
 
     def test_told_once_in_a_while(self) -> None:
-        """The log tells of refused records, but not each time that a client tries."""
+        """Refused records are logged, but not on each attempt of a client."""
         most = self.topic.find("g").log.config.max_message_bytes
         for wait_s, lines in ((0, 1), (9, 0), (1, 1)):
             self.clock.advance(wait_s)
@@ -217,17 +217,17 @@ class AppendTests(TopicTestCase):
             self.assertEqual([log["log_level"] for log in logs], [LogLevel.error] * lines)
 
     def test_too_few_replicas(self) -> None:
-        """With fewer replicas in sync than min.insync.replicas nothing is written."""
+        """No record is written with fewer in-sync replicas than min.insync.replicas."""
         self.topic.find("g").min_insync_replicas = 2
         self.assertRefused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def test_offline(self) -> None:
-        """Where the log dir has failed members are sent to look for their coordinator."""
+        """Appending to a partition in an offline log dir fails with NOT_COORDINATOR."""
         self.topic.find("g").go_offline()
         self.assertRefused(ErrorCode.NOT_COORDINATOR)
 
     def test_failed_write(self) -> None:
-        """Where the write fails nothing is there, and the next one is taken."""
+        """A failed write leaves no records, and the next write succeeds."""
         log = self.topic.find("g").log
 
         def write() -> None:
@@ -242,7 +242,7 @@ class AppendTests(TopicTestCase):
         self.assertEqual(self.read(), RECORDS)
 
     def test_flush(self) -> None:
-        """Where flush.messages asks for it, what is returned fires when the disk has the records."""
+        """The returned Deferred fires when the records are on disk, if flush.messages asks for that."""
         partition = self.topic.find("g")
         partition.flush_messages = 1
         flushing: Deferred[int] = Deferred()

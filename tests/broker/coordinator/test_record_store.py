@@ -16,20 +16,20 @@ NONE = ErrorCode.NONE
 
 
 class FakeGroup:
-    """A group by its name."""
+    """A group with an id."""
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
 
 
 class FakeTopic:
-    """Appends as the test says: ``results`` are what one append after the other gives, or raises."""
+    """A topic whose appends return or raise the entries of ``results``, one after the other."""
 
     def __init__(self) -> None:
         self.results: list[Any] = []
 
     def append(self, group_id: str, records: Any) -> Any:
-        """The next result."""
+        """Return or raise the next result."""
         result = self.results.pop(0)
         if isinstance(result, RequestError):
             raise result
@@ -38,27 +38,27 @@ class FakeTopic:
 
 class StoringTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two groups, and what they are told."""
+        """Make two groups that record their calls."""
         self.told: list[tuple[str, ErrorCode]] = []
         self.topic = FakeTopic()
         topic: Any = self.topic
         self.storing = RecordStore(topic, lambda group, error: self.told.append((group.group_id, error)))
 
     def store(self, result: Any, group_id: str = "g") -> ErrorCode | None:
-        """Store something, of which the log says *result*."""
+        """Store a record for which the log returns *result*."""
         group: Any = FakeGroup(group_id)
         self.topic.results.append(result)
         return self.storing.store(group, RECORDS)
 
     def test_at_once(self) -> None:
-        """Where nothing is waited for, the caller knows at once, and nobody is told."""
+        """A store without a flush returns its code at once, and the group is not called."""
         self.assertIs(self.store(None), NONE)
         refused = RequestError(ErrorCode.NOT_COORDINATOR)
         self.assertIs(self.store(refused), ErrorCode.NOT_COORDINATOR)
         self.assertEqual(self.told, [])
 
     def test_flushed(self) -> None:
-        """A group is told when the disk has it, or cannot have it; the next store is as the first."""
+        """A group is told when the flush succeeds or fails; then the next store starts afresh."""
         for result, error in ((1, NONE), (OSError(5, "bad disk"), NOT_FLUSHED)):
             flushing: Deferred[int] = Deferred()
             self.assertIsNone(self.store(flushing))
@@ -69,7 +69,7 @@ class StoringTests(SynchronousTestCase):
         self.assertIs(self.store(None), NONE)
 
     def test_in_order(self) -> None:
-        """Stores of a group end in their order, whatever the disk does first; others do not wait for them."""
+        """The stores of a group end in order, whichever flush ends first; other groups do not wait."""
         first: Deferred[int] = Deferred()
         second: Deferred[int] = Deferred()
         self.assertIsNone(self.store(first))
@@ -82,7 +82,7 @@ class StoringTests(SynchronousTestCase):
         self.assertEqual(self.told, [("g", NONE), ("g", NONE), ("g", ErrorCode.NOT_COORDINATOR)])
 
     def test_bug(self) -> None:
-        """What should not happen is told with a traceback, and the group is not left waiting."""
+        """A bug is logged with its traceback, and the group gets an error."""
         flushing: Deferred[int] = Deferred()
         self.store(flushing)
         flushing.errback(ZeroDivisionError())
@@ -90,7 +90,7 @@ class StoringTests(SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_waiting(self) -> None:
-        """Whoever waits for the disk without being a group gets the same codes."""
+        """A flush that is awaited without a group gives the same codes."""
         flushing: Deferred[int] = Deferred()
         waiting = Deferred.fromCoroutine(flushed(flushing))
         flushing.errback(OSError(5, "bad disk"))

@@ -1,4 +1,4 @@
-"""Groups and offsets after a restart: what was stored is there again, and members go on."""
+"""Groups and offsets after a restart: stored state is restored, and members continue."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
     settings: ClassVar[Mapping[str, str]] = MembersTestCase.settings
 
     def describe(self, group: str = "g") -> Any:
-        """The group."""
+        """Return the description of the group."""
         return self.ask(15, 5, DescribeGroupsRequest([group])).groups[0]
 
     def commit(self, group: str) -> None:
-        """Store an offset."""
+        """Commit an offset."""
         record = Record(encode_key(group, "t", 0), encode_value(Committed(7)))
         self.broker.groups.topic.append(group, [record])
 
     def test_members_go_on(self) -> None:
-        """After kill -9 and a start a stable group is what it was, and its members need not join again."""
+        """A stable group is restored after kill -9, and its members need not join again."""
         leader, follower = self.settle(2)
         self.make_topic("t")
         self.commit("g")
@@ -43,7 +43,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
             self.assertEqual(self.successResultOf(self.sync(member, 1)).assignment, member.encode())
 
     def test_sessions_begin_anew(self) -> None:
-        """Members have a whole session to come back; then they are gone."""
+        """Members have a whole session to come back; then they are removed."""
         (member,) = self.settle()
         self.clock.advance(SESSION_MS / 1000 - 1)
         self.restart()
@@ -65,7 +65,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
         self.assertEqual(self.successResultOf(joining).generation_id, 3)
 
     def test_not_stored(self) -> None:
-        """Who was not in a stable group yet joins as if for the first time."""
+        """A member that was not in a stable group is unknown after a restart."""
         joining = self.join()
         self.clock.advance(DELAY_S)
         member = self.successResultOf(joining).member_id
@@ -74,7 +74,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
         self.assertEqual(self.broker.groups.groups, {})
 
     def test_deleted(self) -> None:
-        """A group that was deleted does not come back."""
+        """A deleted group does not come back."""
         (member,) = self.settle()
         self.leave(member)
         group = self.broker.groups.groups["g"]
@@ -87,7 +87,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
         return Deferred.fromCoroutine(self.broker.groups.delete(group))
 
     def test_offsets_without_group(self) -> None:
-        """Offsets of a consumer that is in no group make an empty one."""
+        """Offsets of a consumer without a group make an empty group."""
         self.successResultOf(self.broker.groups.topic.ensure())
         self.make_topic("t")
         self.commit("simple")
@@ -96,7 +96,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
         self.assertEqual(self.describe("simple").group_state, "Empty")
 
     def reopen(self) -> Held:
-        """Load anew, with workers that wait; all that was known is forgotten."""
+        """Forget everything and load again, with workers that wait."""
         groups = self.broker.groups
         groups.stop()
         groups.groups.clear()
@@ -105,7 +105,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
         return held
 
     def test_loading(self) -> None:
-        """Until its partition has been read, a group answers that it is being loaded."""
+        """A group answers that it is loading until its partition has been read."""
         (member,) = self.settle()
         held = self.reopen()
         self.assertTrue(self.broker.groups.loading)
@@ -115,7 +115,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
         self.assertEqual(self.beat(member, 1), ErrorCode.NONE)
 
     def test_stopped_while_loading(self) -> None:
-        """A stop ends the loading; what the disk still gives is dropped."""
+        """A stop ends the loading; later results of the disk are dropped."""
         self.settle()
         held = self.reopen()
         self.broker.groups.stop()
@@ -125,7 +125,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
 
 class ReplayTests(MembersTestCase):
     def test_not_before_it_is_loaded(self) -> None:
-        """When all of their partition has come, and not before, groups can be asked and sessions begin."""
+        """Groups are found and sessions begin only when their whole partition is loaded."""
         (member,) = self.settle()
         group: Any = self.broker.groups.groups.pop("g")
         replay = GroupReplayer(self.broker.groups)
@@ -139,7 +139,7 @@ class ReplayTests(MembersTestCase):
         self.assertEqual(list(found.members), [member])
 
     def test_kinds(self) -> None:
-        """A tombstone is no group, and records of kinds to come are passed over."""
+        """A tombstone makes no group, and records of unknown kinds are skipped."""
         replay = GroupReplayer(self.broker.groups)
         replay(2, records.encode_key("g"), None)
         replay(999, b"\x03\xe7 something", b"else")

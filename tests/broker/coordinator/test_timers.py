@@ -22,14 +22,14 @@ class FakeGroup:
 
 class GroupTimersTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Make the timers of a clock that is at 0."""
+        """Make timers with a clock at 0."""
         self.clock = Clock()
         self.fired: list[tuple[str, int]] = []
         self.timers = GroupTimers(self.clock, self.note)
         self.group: Any = FakeGroup()
 
     def note(self, group: Any) -> None:
-        """Note the group and the time."""
+        """Record the group and the time."""
         self.fired.append((group.group_id, self.timers.now_ms()))
 
     def set(self, deadline_ms: int) -> None:
@@ -59,7 +59,7 @@ class GroupTimersTests(SynchronousTestCase):
         self.assertEqual(self.fired, [("g", 5000)])
 
     def test_later_deadline(self) -> None:
-        """A later deadline leaves the timer as it is; when that fires, it is set again."""
+        """A later deadline leaves the timer as it is; it is set again when it fires."""
         self.set(1000)
         (timer,) = self.clock.getDelayedCalls()
         self.set(3000)
@@ -93,7 +93,7 @@ class GroupTimersTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_time_never_goes_back(self) -> None:
-        """When the clock is set back, the time stands still and then goes on from there."""
+        """The time stands still when the clock is set back, then continues from there."""
         self.clock.advance(10)
         self.assertEqual(self.timers.now_ms(), 10_000)
         self.clock.rightNow = 3.0

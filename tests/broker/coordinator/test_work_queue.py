@@ -1,4 +1,4 @@
-"""GroupWorkQueue: work of groups that is put off while there was much of it."""
+"""GroupWorkQueue: work of groups that is deferred under load."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from kafkatx.errors import ErrorCode, RequestError
 
 
 class FakeReactor:
-    """Keeps what is to be called in its next turn."""
+    """A reactor that keeps the calls for its next turn."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
         self.calls: list[Any] = []
 
     def seconds(self) -> float:
-        """The time, which only work moves."""
+        """Return the time, which only work moves."""
         return self.now_s
 
     def callLater(self, delay: float, function: Any) -> Any:
-        """Call it in the next turn; what this gives can be cancelled."""
+        """Keep the call for the next turn; return it, so that it can be cancelled."""
         self.calls.append(function)
         return SimpleNamespace(cancel=lambda: self.calls.remove(function))
 
 
 class TurnsTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Make turns, and a reactor whose time work moves."""
+        """Make a queue and a reactor whose time work moves."""
         self.reactor = FakeReactor()
         clock: Any = self.reactor
         self.queue = GroupWorkQueue(clock)
         self.done: list[str] = []
 
     def work(self, name: str, seconds: float = TURN_S / 2, result: Any = None) -> Any:
-        """Do a piece of work that takes so long."""
+        """Do a piece of work that takes a given time."""
 
         def do() -> Any:
             self.done.append(name)
@@ -50,20 +50,20 @@ class TurnsTests(SynchronousTestCase):
         return self.queue.run(do)
 
     def turn(self) -> None:
-        """Let the reactor turn once."""
+        """Run one turn of the reactor."""
         calls, self.reactor.calls = self.reactor.calls, []
         for call in calls:
             call()
 
     def test_little(self) -> None:
-        """Work of which there is little is done at once, and needs no timer."""
+        """A small amount of work is done at once, without a timer."""
         for number in range(10):
             self.assertEqual(self.work(str(number)), str(number))
             self.reactor.now_s += TURN_S
         self.assertEqual(self.reactor.calls, [])
 
     def test_much(self) -> None:
-        """Of what comes at once, each turn of the reactor gets its share, in order; others come between."""
+        """A large amount of work is spread over turns of the reactor, in order."""
         waiting = [self.work(name) for name in "abcdefg"]
         self.assertEqual((waiting[:2], self.done), (["a", "b"], ["a", "b"]))
         for done in ("abcd", "abcdef", "abcdefg"):
@@ -73,7 +73,7 @@ class TurnsTests(SynchronousTestCase):
         self.assertEqual(self.reactor.calls, [])
 
     def test_order(self) -> None:
-        """What comes while others wait waits behind them, however little there was of late."""
+        """New work is queued behind work that waits, however little was done recently."""
         self.work("a", TURN_S)
         late = self.work("b")
         self.reactor.now_s += 10
@@ -83,7 +83,7 @@ class TurnsTests(SynchronousTestCase):
         self.assertEqual([self.successResultOf(one) for one in (late, later)], ["b", "c"])
 
     def test_fails(self) -> None:
-        """Work that fails does so to its own asker, at once or later."""
+        """Work that fails at once or later fails only its own Deferred."""
         error = RequestError(ErrorCode.INVALID_REQUEST)
         self.assertRaises(RequestError, self.work, "a", TURN_S, error)
         failing, following = self.work("b", 0, error), self.work("c", 0)
@@ -92,7 +92,7 @@ class TurnsTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(following), "c")
 
     def test_answer_later(self) -> None:
-        """Work may give a Deferred; cancelling what was given cancels that."""
+        """Work may return a Deferred; cancelling the queue's Deferred cancels it."""
         self.work("a", TURN_S)
         cancelled: list[Any] = []
         first: Deferred[str] = Deferred()
@@ -107,7 +107,7 @@ class TurnsTests(SynchronousTestCase):
         self.failureResultOf(other, CancelledError)
 
     def test_cancelled_before(self) -> None:
-        """What nobody waits for any more is not done."""
+        """Cancelled work is not done."""
         self.work("a", TURN_S)
         gone, stays = self.work("b"), self.work("c")
         gone.cancel()
@@ -116,7 +116,7 @@ class TurnsTests(SynchronousTestCase):
         self.assertEqual((self.done, self.successResultOf(stays)), (["a", "c"], "c"))
 
     def test_stop(self) -> None:
-        """Nothing is begun after the end, and no timer is left."""
+        """No work is begun after a stop, and no timer is left."""
         self.work("a", TURN_S)
         self.assertNoResult(self.work("b"))
         self.queue.stop()

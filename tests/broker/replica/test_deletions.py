@@ -1,4 +1,4 @@
-"""The log lines about deleted segments: how many, how large, and for which reason."""
+"""The log lines about deleted segments: their number, size and reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FakeSegment:
 
 
 class RenamedSegment(FakeSegment):
-    """A segment whose timestamp is that of a file that was renamed."""
+    """A segment whose timestamp is that of a renamed file."""
 
     def __getattribute__(self, name: str) -> Any:
         if name == "max_timestamp_ms":
@@ -45,7 +45,7 @@ class FakeLog:
 
     @property
     def size_bytes(self) -> int:
-        """The size of all segments."""
+        """The size of all segments in bytes."""
         return sum(segment.size_bytes for segment in self.segments)
 
     @property
@@ -63,7 +63,7 @@ class FakeLog:
 
 class DeletedTests(SynchronousTestCase):
     def test_counts(self) -> None:
-        """The segments and bytes that the block has deleted are counted, and the newest is known."""
+        """The deleted segments and bytes of the block are counted, and the newest is known."""
         log: Any = FakeLog(drops=2)
         deleted = Deleted(log)
         with deleted:
@@ -73,7 +73,7 @@ class DeletedTests(SynchronousTestCase):
         self.assertEqual(deleted.newest.base_offset, 10)
 
     def test_nothing(self) -> None:
-        """A block that deletes nothing counts nothing."""
+        """A block that deletes no segment counts none."""
         log: Any = FakeLog()
         deleted = Deleted(log)
         with deleted:
@@ -81,7 +81,7 @@ class DeletedTests(SynchronousTestCase):
         self.assertEqual((deleted.segments, deleted.size_bytes, deleted.newest), (0, 0, None))
 
     def test_raises(self) -> None:
-        """Segments that were deleted before the block raised are counted, and the error is raised."""
+        """Segments deleted before the block raised are counted, and the error is raised."""
         log: Any = FakeLog(drops=3, error=OSError(errno.ENOSPC, "full"))
         deleted = Deleted(log)
         with self.assertRaises(OSError), deleted:
@@ -96,24 +96,24 @@ class ReasonTests(SynchronousTestCase):
         return retention_reason(LogConfig(**config), segment, NOW_MS)
 
     def test_one_limit(self) -> None:
-        """With one limit set, that limit is the reason, whatever the age of the records."""
+        """The only limit that is set is the reason, whatever the age of the records."""
         self.assertEqual(self.reason(0, retention_ms=5), "retention.ms=5")
         self.assertEqual(self.reason(9, retention_ms=-1, retention_bytes=7), "retention.bytes=7")
 
     def test_both_limits(self) -> None:
-        """With both limits set, the age of the newest deleted segment tells which one it was."""
+        """The age of the newest deleted segment decides between two limits."""
         for age_ms, reason in ((6, "retention.ms=5"), (5, "retention.bytes=7")):
             self.assertEqual(self.reason(age_ms, retention_ms=5, retention_bytes=7), reason)
 
     def test_policies(self) -> None:
-        """A policy that looks at one limit names that limit; a policy of a plugin is named itself."""
+        """A policy with one limit names that limit; a plugin's policy is named itself."""
         both = {"retention_ms": 5, "retention_bytes": 7}
         self.assertEqual(self.reason(0, retention_policy="time", **both), "retention.ms=5")
         self.assertEqual(self.reason(9, retention_policy="size", **both), "retention.bytes=7")
         self.assertEqual(self.reason(9, retention_policy="mine", **both), "kafkatx.retention=mine")
 
     def test_renamed_file(self) -> None:
-        """Where the age of the segment is not known any more, both limits are named."""
+        """Both limits are named if the age of the segment is unknown."""
         config = LogConfig(retention_ms=5, retention_bytes=7)
         segment: Any = RenamedSegment(0)
         self.assertEqual(retention_reason(config, segment, NOW_MS), "retention.ms=5 or retention.bytes=7")
@@ -131,7 +131,7 @@ class RetentionRoundTests(SynchronousTestCase):
         return [formatEvent(event) for event in events]
 
     def test_line(self) -> None:
-        """One line tells the partition, the segments, the bytes, the reason and the new start."""
+        """The log line has the partition, the segments, the bytes, the reason and the new start."""
         log = FakeLog(drops=2)
         log.config = LogConfig(retention_ms=5)
         self.assertEqual(
@@ -143,7 +143,7 @@ class RetentionRoundTests(SynchronousTestCase):
         )
 
     def test_nothing(self) -> None:
-        """A round that deletes nothing writes no line."""
+        """A round that deletes no segment writes no line."""
         self.assertEqual(self.lines(*(FakeLog() for _ in range(3))), [])
 
     def test_many_partitions(self) -> None:
@@ -153,7 +153,7 @@ class RetentionRoundTests(SynchronousTestCase):
         self.assertEqual(lines[-1], "retention of 3 more partitions deleted 6 segments, 600 bytes")
 
     def test_error(self) -> None:
-        """An error is raised after the line about the segments that were deleted before it."""
+        """An error is raised after the line about the segments deleted before it."""
         retention = RetentionRound(NOW_MS)
         log: Any = FakeLog(drops=1, error=OSError(errno.ENOSPC, "full"))
         with capturedLogs() as events:

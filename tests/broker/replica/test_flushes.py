@@ -1,4 +1,4 @@
-"""When records come to the disk: flush.messages, flush.ms, and who sees what before."""
+"""Flushes of records to the disk: flush.messages, flush.ms, and the visibility of unflushed records."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from tests.broker.running import NOW_MS, Held, produce_request, values
 
 
 class FlushTestCase(FileBrokerTestCase):
-    """A broker whose disk takes its time."""
+    """A test case with a broker whose disk works when the test says so."""
 
     def setUp(self) -> None:
-        """Start it."""
+        """Start the broker."""
         self.held = Held()
         self.held.holding = False
         super().setUp()
         self.held.holding = True
 
     def make_broker(self, workers: Any = None, **settings: str) -> Any:
-        """A broker with those workers."""
+        """Return a broker with those workers."""
         return super().make_broker(self.held, **settings)
 
     def topic(self, **configs: str) -> Any:
-        """A topic with one partition, its only one."""
+        """Make a topic; return its only partition."""
         self.held.holding = False
         (partition,) = self.make_topic("t", 1, **configs)
         self.held.holding = True
         return partition
 
     def send(self, count: int = 1, acks: int = 1) -> Any:
-        """Produce so many records in one batch; what is answered."""
+        """Produce *count* records in one batch; return the answer."""
         return self.answer(0, 9, produce_request(build_values([b"v"] * count, NOW_MS), acks))
 
     def fetch(self, offset: int = 0, max_wait_ms: int = 0) -> Any:
-        """What is answered to a fetch."""
+        """Return the answer to a fetch."""
         asked = [FetchTopic("t", partitions=[FetchPartition(0, -1, offset, partition_max_bytes=1 << 20)])]
         request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=1 << 20, topics=asked)
         return self.answer(1, 12, request)
 
     def part(self, answer: Any) -> Any:
-        """The partition's part of a fetch's answer."""
+        """Return the partition's part of a fetch's answer."""
         reply = self.successResultOf(answer) if isinstance(answer, Deferred) else answer
         return self.response(1, 12, reply).responses[0].partitions[0]
 
     def latest(self) -> int:
-        """What ListOffsets tells."""
+        """Return the latest offset from ListOffsets."""
         asked = [ListOffsetsTopic("t", [ListOffsetsPartition(0, -1, -1)])]
         offset: int = self.ask(2, 7, ListOffsetsRequest(-1, 0, asked)).topics[0].partitions[0].offset
         return offset
@@ -58,7 +58,7 @@ class FlushTestCase(FileBrokerTestCase):
 
 class FlushMessagesTests(FlushTestCase):
     def test_every_message(self) -> None:
-        """With flush.messages=1 the reply waits for the disk, whatever acks says; those who wait share."""
+        """The reply waits for the disk with flush.messages=1, whatever the acks; waiters share a flush."""
         partition = self.topic(flush_messages="1")
         for acks in (1, -1):
             waiting = [self.send(acks=acks) for _ in range(10)]
@@ -72,7 +72,7 @@ class FlushMessagesTests(FlushTestCase):
         self.assertEqual(partition.log.flushed_offset, 20)
 
     def test_a_duplicate_waits_too(self) -> None:
-        """A batch that is sent again is not acknowledged before the first one is on the disk."""
+        """A duplicate batch is not acknowledged before the first one is on the disk."""
         self.topic(flush_messages="1")
         records = build_values([b"v"], NOW_MS, producer_id=5, producer_epoch=0, base_sequence=0)
         both = [self.answer(0, 9, produce_request(records, 1)) for _ in range(2)]
@@ -83,7 +83,7 @@ class FlushMessagesTests(FlushTestCase):
             self.successResultOf(answer)
 
     def test_every_few(self) -> None:
-        """With flush.messages=3 the request that brings the third waits; the others are answered at once."""
+        """Only the request with the third record waits with flush.messages=3."""
         partition = self.topic(flush_messages="3")
         for _ in range(2):
             self.assertNotIsInstance(self.send(), Deferred)
@@ -94,7 +94,7 @@ class FlushMessagesTests(FlushTestCase):
         self.assertEqual(partition.log.flushed_offset, 3)
 
     def test_without(self) -> None:
-        """Without a limit nobody waits, and nothing is planned."""
+        """No request waits and no flush is scheduled without a limit."""
         partition = self.topic()
         self.assertNotIsInstance(self.send(1000), Deferred)
         self.clock.advance(10_000)
@@ -102,16 +102,16 @@ class FlushMessagesTests(FlushTestCase):
 
 
 class ChangedTests(FlushTestCase):
-    """The policy changes while records are there."""
+    """Changes of the flush policy while there are records."""
 
     def alter(self, **configs: str) -> None:
-        """Give the topic these configs and no others; names with _ for a dot."""
+        """Set the topic's configs, replacing all others; ``_`` in names stands for ``.``."""
         new = {name.replace("_", "."): value for name, value in configs.items()}
         altering = Deferred.fromCoroutine(self.broker.topics.alter_configs("t", lambda _: new))
         self.successResultOf(altering)
 
     def test_flush_ms_for_what_is_there(self) -> None:
-        """A shorter flush.ms holds for records that were written before, too; none takes the timer back."""
+        """A shorter flush.ms also applies to earlier records; without one the timer is cancelled."""
         partition = self.topic(flush_ms="60000")
         self.send()
         self.alter(flush_ms="100")
@@ -125,13 +125,13 @@ class ChangedTests(FlushTestCase):
         self.assertIsNotNone(partition.flush_timer)
 
     def test_nothing_to_flush(self) -> None:
-        """Where all is on the disk no timer is set."""
+        """No timer is set if all records are on the disk."""
         partition = self.topic()
         self.alter(flush_ms="100")
         self.assertIsNone(partition.flush_timer)
 
     def test_flush_messages(self) -> None:
-        """flush.messages=1 from now on: the next reply waits for the disk."""
+        """The next reply waits for the disk after flush.messages is set to 1."""
         self.topic()
         self.assertNotIsInstance(self.send(), Deferred)
         self.alter(flush_messages="1")
@@ -141,7 +141,7 @@ class ChangedTests(FlushTestCase):
         self.successResultOf(waiting)
 
     def test_exposed_later(self) -> None:
-        """With kafkatx.expose=flushed from now on, what was seen stays seen; the next waits for the disk."""
+        """Exposed records stay so after a change to kafkatx.expose=flushed; later ones wait for the disk."""
         self.topic()
         self.send(2)
         self.alter(kafkatx_expose="flushed")
@@ -153,7 +153,7 @@ class ChangedTests(FlushTestCase):
         self.assertEqual(self.latest(), 5)
 
     def test_exposed_at_once(self) -> None:
-        """With kafkatx.expose=written again, who waits for records sees them at once."""
+        """A parked fetch sees records at once after a change back to kafkatx.expose=written."""
         self.topic(kafkatx_expose="flushed")
         self.send(2)
         waiting = self.fetch(max_wait_ms=10_000)
@@ -164,7 +164,7 @@ class ChangedTests(FlushTestCase):
 
 class FlushMsTests(FlushTestCase):
     def test_after_a_while(self) -> None:
-        """With flush.ms=50 nobody waits, and the first unflushed record is flushed 50 ms after it came."""
+        """The first unflushed record is flushed after flush.ms=50, and no request waits."""
         partition = self.topic(flush_ms="50")
         self.assertNotIsInstance(self.send(), Deferred)
         self.clock.advance(0.04)
@@ -176,7 +176,7 @@ class FlushMsTests(FlushTestCase):
         self.assertEqual(partition.log.flushed_offset, 2)
 
     def test_while_flushing(self) -> None:
-        """What comes while a flush is under way has its own 50 ms."""
+        """Records written during a flush have their own 50 ms."""
         partition = self.topic(flush_ms="50")
         self.send()
         self.clock.advance(0.051)
@@ -188,7 +188,7 @@ class FlushMsTests(FlushTestCase):
         self.assertEqual(partition.log.flushed_offset, 2)
 
     def test_idle_costs_nothing(self) -> None:
-        """A partition that nobody writes to has no timer, before and after its flush."""
+        """An idle partition has no timer, before and after its flush."""
         idle = self.topic(flush_ms="50")
         self.assertEqual(self.clock.getDelayedCalls(), [])
         self.send()
@@ -198,7 +198,7 @@ class FlushMsTests(FlushTestCase):
         self.assertEqual((self.clock.getDelayedCalls(), idle.flush_timer), ([], None))
 
     def test_after_a_crash(self) -> None:
-        """What was written before a crash and not flushed is flushed in time after it."""
+        """Unflushed records from before a crash are flushed in time after it."""
         self.topic(flush_ms="50")
         self.send()
         self.restart(self.held)
@@ -209,7 +209,7 @@ class FlushMsTests(FlushTestCase):
         self.assertEqual(partition.log.flushed_offset, 1)
 
     def test_stopped(self) -> None:
-        """No timer is left of a broker that stops, of a topic that is deleted, or of a dir that failed."""
+        """A stopped broker, a deleted topic and a failed dir leave no timer."""
         self.topic(flush_ms="50")
         self.send()
         self.broker.flushes.stop()
@@ -224,13 +224,13 @@ class FlushMsTests(FlushTestCase):
 
 class ExposeTests(FlushTestCase):
     def test_written(self) -> None:
-        """Without it a consumer sees a record when it is written."""
+        """A consumer sees a record when it is written, by default."""
         self.topic()
         self.send()
         self.assertEqual((self.latest(), values(self.part(self.fetch()).records)), (1, [b"v"]))
 
     def test_flushed(self) -> None:
-        """With log.expose=flushed nobody sees a record, nor its offset, before it is on the disk."""
+        """A record and its offset are invisible before the flush with log.expose=flushed."""
         self.topic(kafkatx_expose="flushed", flush_ms="50")
         self.send()
         part = self.part(self.fetch())
@@ -242,7 +242,7 @@ class ExposeTests(FlushTestCase):
         self.assertEqual((self.latest(), values(part.records), part.high_watermark), (1, [b"v"], 1))
 
     def test_parked(self) -> None:
-        """A fetch that waits is answered after the flush, not after the write."""
+        """A parked fetch is answered after the flush, not after the write."""
         self.topic(kafkatx_expose="flushed", flush_messages="1")
         waiting = self.fetch(max_wait_ms=10_000)
         produced = self.send()
@@ -252,7 +252,7 @@ class ExposeTests(FlushTestCase):
         self.assertEqual(values(self.part(waiting).records), [b"v"])
 
     def test_without_flush_ms(self) -> None:
-        """Where no flush.ms is set records are exposed after a second at the latest."""
+        """Records are exposed within a second if flush.ms is not set."""
         self.topic(kafkatx_expose="flushed")
         self.send()
         self.clock.advance(0.99)
@@ -263,7 +263,7 @@ class ExposeTests(FlushTestCase):
         self.assertEqual(self.latest(), 1)
 
     def test_after_a_crash(self) -> None:
-        """What was exposed before a crash is exposed after it, from the first moment on."""
+        """Records exposed before a crash are exposed at once after it."""
         self.topic(kafkatx_expose="flushed", flush_messages="1")
         self.send()
         self.held.work()

@@ -1,4 +1,4 @@
-"""The replica manager's write rounds: which succeed, which fail, and which fetches are woken."""
+"""The replica manager's write rounds: failed writes, and the fetches that are woken."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.broker.running import NOW_MS, BrokerTestCase, produce_request
 
 class ReplicaManagerTests(BrokerTestCase):
     def stage(self, *partitions: Partition) -> None:
-        """Stage a record in each."""
+        """Stage a record in each partition."""
         for partition in partitions:
             name = partition.topic_partition
             request = produce_request(
@@ -23,7 +23,7 @@ class ReplicaManagerTests(BrokerTestCase):
             self.dispatch.answer(self.frame(0, 9, request), self.peer)
 
     def fail_write(self, partition: Partition) -> OSError:
-        """Let the next write of a partition's log fail as a full disk makes it."""
+        """Make the next write of a partition's log fail as on a full disk; return the error."""
         error = OSError(errno.ENOSPC, "No space left on device")
 
         def write() -> None:
@@ -51,7 +51,7 @@ class ReplicaManagerTests(BrokerTestCase):
         self.assertEqual((len(writes), partition.high_watermark), (1, 3))
 
     def test_failure_is_of_one_partition(self) -> None:
-        """A log that cannot be written fails alone; its high watermark stays, and the log says which."""
+        """A failed write affects its partition alone, whose high watermark stays and which the log names."""
         bad, good = self.make_topic("t", 2)
         error = self.fail_write(bad)
         self.stage(bad, good)
@@ -65,7 +65,7 @@ class ReplicaManagerTests(BrokerTestCase):
         self.assertEqual((self.broker.write_staged(), bad.high_watermark), ({}, 1))
 
     def test_woken_after_the_round(self) -> None:
-        """Fetches are woken by wake_waiting(), not between two writes, and only where it was written."""
+        """Fetches are woken by wake_waiting(), not between two writes, and only for written partitions."""
         written, failed, untouched = self.make_topic("t", 3)
         waits = [delay_fetch(self.clock, [p], 1000, lambda: True) for p in (written, failed, untouched)]
         self.fail_write(failed)

@@ -1,4 +1,4 @@
-"""A log dir fails under a broker that runs: what its partitions answer, and what goes on."""
+"""A log dir that fails under a running broker: its partitions are offline, the others are served."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
 
 class OfflineTestCase(FileBrokerTestCase):
     def setUp(self) -> None:
-        """A topic with a record in each of four partitions; t-0 and t-2 are in the dir that will fail."""
+        """Make a topic with a record in each of four partitions; t-0 and t-2 are in the dir that fails."""
         super().setUp()
         self.partitions = self.make_topic("t", 4)
         for number in range(4):
             self.fill(b"%d" % number, partition=number)
 
     def break_dir(self, what: str = "write", error: int = errno.EIO) -> None:
-        """Let the first dir fail from now on."""
+        """Make the first dir fail from now on."""
         self.files.failing, self.files.error = {what}, error
 
     def send(self, *numbers: int, acks: int = -1) -> list[int]:
-        """Produce to these partitions in one request; the error codes."""
+        """Produce to these partitions in one request; return the error codes."""
         data = [PartitionProduceData(number, build_values([b"v"], NOW_MS)) for number in numbers]
         response = self.ask(0, 9, ProduceRequest(None, acks, 1000, [TopicProduceData("t", data)]))
         return [result.error_code for result in response.responses[0].partition_responses]
 
     def fetch(self, number: int, max_wait_ms: int = 0) -> Any:
-        """Fetch from a partition's start; its part of the answer, or a Deferred of the reply."""
+        """Fetch from a partition's start; return its part of the answer, or a Deferred of the reply."""
         asked = [FetchTopic("t", partitions=[FetchPartition(number, -1, 0, partition_max_bytes=1 << 20)])]
         request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1 << 19, max_bytes=1 << 20, topics=asked)
         answer = self.answer(1, 12, request)
@@ -60,19 +60,19 @@ class OfflineTestCase(FileBrokerTestCase):
         return self.part(answer)
 
     def part(self, answer: Any) -> Any:
-        """The one partition of a fetch's answer."""
+        """Return the one partition of a fetch's answer."""
         reply = self.successResultOf(answer) if isinstance(answer, Deferred) else answer
         return self.response(1, 12, reply).responses[0].partitions[0]
 
     def list_offset(self, number: int, timestamp: int = -1) -> Any:
-        """A partition's latest offset, or that of another time."""
+        """Return a partition's latest offset, or that of another timestamp."""
         asked = [ListOffsetsTopic("t", [ListOffsetsPartition(number, -1, timestamp)])]
         return self.ask(2, 7, ListOffsetsRequest(-1, 0, asked)).topics[0].partitions[0]
 
 
 class OfflineTests(OfflineTestCase):
     def test_write_fails(self) -> None:
-        """The write that meets the failure is refused, and so is all in its dir; the other is written."""
+        """A failed write is refused with all others in its dir; writes to the other dir succeed."""
         self.break_dir()
         self.assertEqual(self.send(0, 1, 2, 3), [STORAGE, 0, STORAGE, 0])
         self.assertEqual([one.offline for one in self.partitions], [True, False, True, False])
@@ -80,7 +80,7 @@ class OfflineTests(OfflineTestCase):
         self.assertEqual(self.send(0, 1, 2, 3), [STORAGE, 0, STORAGE, 0])
 
     def test_written_before_the_failure(self) -> None:
-        """A record that was written, by the same request, just before its dir failed is not acknowledged."""
+        """A record written by the same request just before its dir failed is not acknowledged."""
         real, calls = self.files.writev, []
 
         def writev(file: Any, *rest: Any) -> None:
@@ -94,14 +94,14 @@ class OfflineTests(OfflineTestCase):
         self.assertEqual(len(calls), 2)
 
     def test_no_acks(self) -> None:
-        """A producer that wants no reply is disconnected."""
+        """A producer with acks=0 is disconnected."""
         self.break_dir()
         self.send(0)
         with self.assertRaisesRegex(ProtocolViolation, "KAFKA_STORAGE_ERROR"):
             self.send(0, acks=0)
 
     def test_reading(self) -> None:
-        """Fetch, ListOffsets and OffsetForLeaderEpoch tell it of the lost partitions; others are read."""
+        """Fetch, ListOffsets and OffsetForLeaderEpoch fail for the offline partitions; others are read."""
         self.break_dir()
         self.send(0)
         part = self.fetch(0)
@@ -115,7 +115,7 @@ class OfflineTests(OfflineTestCase):
         self.assertEqual([part.error_code for part in topic.partitions], [STORAGE, 0])
 
     def test_one_partition(self) -> None:
-        """A partition whose own files cannot be used is offline by itself; its topic can be deleted."""
+        """A partition whose own files fail is offline alone, and its topic can be deleted."""
         path = os.path.join(self.dirs[0], "t-0")
         real = self.files.open
 
@@ -136,7 +136,7 @@ class OfflineTests(OfflineTestCase):
         self.assertFalse(os.path.exists(path))
 
     def test_metadata(self) -> None:
-        """Metadata shows the partitions that are lost, and on which broker."""
+        """Metadata shows the offline partitions and their broker."""
         self.break_dir()
         self.send(0)
         (topic,) = self.ask(3, 12, MetadataRequest([MetadataRequestTopic(name="t")])).topics
@@ -152,7 +152,7 @@ class OfflineTests(OfflineTestCase):
         self.assertEqual((second.error_code, len(second.topics[0].partitions)), (0, 2))
 
     def test_parked(self) -> None:
-        """Who waits for more of a lost partition is told soon, whatever met the failure."""
+        """A fetch parked at an offline partition is answered soon, whichever operation failed."""
         parked, other = self.fetch(2, 10_000), self.fetch(3, 10_000)
         self.break_dir("create")
         self.failureResultOf(self.broker.store.checkpoint(), OSError)
@@ -161,7 +161,7 @@ class OfflineTests(OfflineTestCase):
         self.assertNoResult(other)
 
     def test_topics_come_and_go(self) -> None:
-        """A topic that lost partitions can be deleted and made again, in the dirs that are left."""
+        """A topic with offline partitions can be deleted and created again in the remaining dirs."""
         self.break_dir()
         self.send(0)
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
@@ -169,7 +169,7 @@ class OfflineTests(OfflineTestCase):
         self.assertEqual(self.send(0, 1, 2, 3), [0, 0, 0, 0])
 
     def test_dir_fails_while_a_topic_is_made(self) -> None:
-        """A topic that is being made when a dir fails has no partition that pretends to work."""
+        """A topic being created when a dir fails has no partition that seems to work."""
         real = self.files.make_dirs
 
         def make_dirs(path: str) -> None:
@@ -183,7 +183,7 @@ class OfflineTests(OfflineTestCase):
         self.assertNotIn(TopicPartition("u", 0), self.broker.store.logs)
 
     def test_all(self) -> None:
-        """When the last dir fails the broker says that it can go on no longer, once."""
+        """The broker reports once that it cannot continue when the last dir fails."""
         self.break_dir()
         self.send(0)
         self.assertNoResult(self.broker.replicas.halted)
@@ -194,7 +194,7 @@ class OfflineTests(OfflineTestCase):
     # --- after a restart
 
     def test_start_without(self) -> None:
-        """A dir that is lost at the start: its partitions are not made anew elsewhere, the rest is served."""
+        """Partitions of a dir lost at the start are not made anew elsewhere, and the rest is served."""
         self.break_dir("names")
         with capturedLogs():
             self.restart()
@@ -208,7 +208,7 @@ class OfflineTests(OfflineTestCase):
     # --- full disks
 
     def test_full(self) -> None:
-        """A full disk refuses what does not fit, is read, and takes more when there is room."""
+        """A full disk refuses records, can be read, and accepts records again when there is room."""
         self.break_dir("write", errno.ENOSPC)
         with capturedLogs() as events:
             for _ in range(5):
@@ -225,14 +225,14 @@ class FlushFailureTests(OfflineTestCase):
     settings: ClassVar = {"log.flush.interval.messages": "1"}
 
     def test_never_acknowledged(self) -> None:
-        """Records whose sync failed are not acknowledged, nor is anything in their dir after them."""
+        """Records whose sync failed are not acknowledged, nor are later ones in their dir."""
         self.break_dir("sync")
         self.assertEqual(self.send(0, 1, 2), [STORAGE, 0, STORAGE])
         self.files.failing = set()
         self.assertEqual(self.send(0, 1, 2), [STORAGE, 0, STORAGE])
 
     def test_those_who_wait(self) -> None:
-        """Of several producers that wait for one sync, all are told when it fails."""
+        """All producers that wait for one sync get an error when it fails."""
         held = Held()
         held.holding = False
         self.restart(held)
@@ -245,7 +245,7 @@ class FlushFailureTests(OfflineTestCase):
             self.assertEqual(reply.responses[0].partition_responses[0].error_code, STORAGE)
 
     def request(self) -> ProduceRequest:
-        """A record for the partition that will be lost."""
+        """Return a produce request for the partition that will be lost."""
         return produce_request(build_values([b"v"], NOW_MS), partition=0)
 
 

@@ -1,4 +1,4 @@
-"""A partition: its high watermark, its timers, and what it is when its log is offline."""
+"""A partition: its high watermark, its timers, and its offline state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FakeFetch:
         self.woken = 0
 
     def wake(self) -> None:
-        """Count."""
+        """Count the call."""
         self.woken += 1
 
 
@@ -28,7 +28,7 @@ class PartitionTests(BrokerTestCase):
         partition.log.write()
 
     def test_high_watermark(self) -> None:
-        """With one replica the high watermark is the log end, once it is advanced."""
+        """The high watermark of a single replica is the log end offset, once it is advanced."""
         (partition,) = self.make_topic()
         self.append(partition, b"a", b"b")
         self.assertEqual(partition.high_watermark, 0)
@@ -36,7 +36,7 @@ class PartitionTests(BrokerTestCase):
         self.assertEqual((partition.high_watermark, partition.last_stable_offset), (2, 2))
 
     def test_flushed_only(self) -> None:
-        """With log.expose=flushed the high watermark is the flushed offset, and a flush wakes fetches."""
+        """The high watermark is the flushed offset with log.expose=flushed, and a flush wakes fetches."""
         (partition,) = self.make_topic(kafkatx_expose="flushed")
         self.patch(type(partition.log), "flushed_offset", 0)
         fetch = FakeFetch()
@@ -59,7 +59,7 @@ class PartitionTests(BrokerTestCase):
         self.assertEqual(partition.high_watermark, 1)
 
     def test_flush_settings(self) -> None:
-        """flush.ms is kept in seconds; without it, exposing flushed records sets a time of its own."""
+        """The setting flush.ms is kept in seconds; exposing only flushed records has a default of its own."""
         (partition,) = self.make_topic()
         self.assertIsNone(partition.flush_s)
         for config, flush_s in (
@@ -81,7 +81,7 @@ class PartitionTests(BrokerTestCase):
         self.assertTrue(partition.must_flush)
 
     def test_wake(self) -> None:
-        """All delayed fetches are woken, also if one of them leaves meanwhile."""
+        """All delayed fetches are woken, even if one of them is removed meanwhile."""
         (partition,) = self.make_topic()
         fetches = [FakeFetch() for _ in range(3)]
         partition.delayed_fetches.update(fetches)
@@ -112,7 +112,7 @@ class PartitionTests(BrokerTestCase):
         self.assertEqual((partition.flush_timer, len(self.clock.getDelayedCalls())), (None, timers - 1))
 
     def test_writable(self) -> None:
-        """Clients may write to a topic of their own, and not to the broker's."""
+        """Clients may write to normal topics, but not to internal ones."""
         (partition,) = self.make_topic()
         self.assertEqual((partition.internal, partition.writable), (False, True))
         own = self.make_topic("__consumer_offsets", partitions=1)[0]

@@ -1,4 +1,4 @@
-"""What a broker does at its start about logs that are missing, unknown or half deleted."""
+"""The handling of missing, unknown or half deleted logs when a broker starts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.log.store.test_log_dir import BadFiles
 
 
 class StateTestCase(SynchronousTestCase):
-    """Brokers whose logs and cluster state are both on the disk."""
+    """A test case of brokers whose logs and cluster state are both on the disk."""
 
     settings: dict[str, str]
 
@@ -44,7 +44,7 @@ class StateTestCase(SynchronousTestCase):
         self.addCleanup(self.kill)
 
     def opening(self, files: Files | None = None) -> Deferred[None]:
-        """Begin to start a broker, after whichever runs was killed."""
+        """Begin to start a broker, after killing the running one."""
         self.kill()
         values = {"log.dirs": ",".join(self.dirs), **self.settings}
         config = BrokerConfig.load(None, values)
@@ -58,20 +58,20 @@ class StateTestCase(SynchronousTestCase):
 
     @property
     def broker(self) -> Broker:
-        """The one that runs."""
+        """The running broker."""
         return self.brokers[-1]
 
     def start(self, files: Files | None = None) -> Broker:
-        """Start a broker, after whichever runs was killed."""
+        """Start a broker, after killing the running one."""
         self.successResultOf(self.opening(files))
         return self.broker
 
     def refused(self) -> str:
-        """Why a broker does not start."""
+        """Return the reason why a broker does not start."""
         return str(self.failureResultOf(self.opening(), StateLost).value)
 
     def kill(self) -> None:
-        """What kill -9 does."""
+        """Stop the brokers as kill -9 does."""
         while self.brokers:
             broker = self.brokers.pop()
             broker.flushes.stop()
@@ -90,7 +90,7 @@ class StateTestCase(SynchronousTestCase):
             self.record()
 
     def record(self) -> None:
-        """Write down what was made and deleted, as the broker does every second."""
+        """Record the placements, as the broker does every second."""
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.placements.record()))
 
     def delete(self, name: str = "t") -> Deferred[None]:
@@ -98,31 +98,31 @@ class StateTestCase(SynchronousTestCase):
         return Deferred.fromCoroutine(self.broker.topics.delete(name))
 
     def ends(self, name: str = "t") -> list[int]:
-        """The log end of each partition; -1 if it is offline."""
+        """Return the log end offset of each partition; -1 if it is offline."""
         return [partition.log.log_end_offset for partition in self.broker.topics.partitions[name]]
 
     def strays(self) -> list[str]:
-        """What was put aside."""
+        """Return the names of the directories that were put aside."""
         return [name for path in self.dirs for name in os.listdir(path) if name.endswith("-stray")]
 
     def path_of(self, partition: str) -> str:
-        """The directory of a partition."""
+        """Return the directory of a partition."""
         (path,) = (path for one in self.dirs if os.path.isdir(path := os.path.join(one, partition)))
         return path
 
 
 class LostStateTests(StateTestCase):
-    """A database that is gone, foreign or old."""
+    """A database that is missing, foreign or old."""
 
     def setUp(self) -> None:
-        """A topic."""
+        """Create a topic."""
         super().setUp()
         self.start()
         self.make()
         self.database = os.path.join(self.dirs[0], FILE_NAME)
 
     def test_removed(self) -> None:
-        """Without its database the broker does not start; with the file put back it has everything."""
+        """The broker does not start without its database; with the file put back it has all its data."""
         self.kill()
         os.rename(self.database, self.database + ".away")
         message = self.refused()
@@ -134,7 +134,7 @@ class LostStateTests(StateTestCase):
         self.assertEqual(self.ends(), [1, 1, 1, 1])
 
     def test_order_of_dirs(self) -> None:
-        """The database is found wherever it is, also with a new directory put first."""
+        """The database is found in any directory, even if a new directory is first."""
         self.dirs.insert(0, os.path.abspath(self.mktemp()))
         self.start()
         self.assertEqual(self.ends(), [1, 1, 1, 1])
@@ -143,7 +143,7 @@ class LostStateTests(StateTestCase):
         self.assertTrue([name for name in os.listdir(self.dirs[0]) if name.startswith("u-")])
 
     def test_twice(self) -> None:
-        """Two databases are refused: nobody can say which is right."""
+        """Two databases are refused."""
         self.kill()
         shutil.copy(self.database, self.dirs[1])
         self.assertIn("one of them must be moved away", self.refused())
@@ -161,7 +161,7 @@ class LostStateTests(StateTestCase):
         self.assertEqual(self.strays(), [])
 
     def test_older_copy(self) -> None:
-        """An older copy of the database is refused once the log dirs have noted what came after it."""
+        """An older copy of the database is refused once the log dirs have recorded later changes."""
         self.kill()
         shutil.copy(self.database, self.database + ".old")
         self.start()
@@ -172,7 +172,7 @@ class LostStateTests(StateTestCase):
         self.assertIn("it is an older copy", self.refused())
 
     def test_anew(self) -> None:
-        """With kafkatx.start.anew an empty cluster starts, and every directory is put aside."""
+        """An empty cluster starts with kafkatx.start.anew, and every directory is put aside."""
         self.kill()
         os.unlink(self.database)
         self.settings["kafkatx.start.anew"] = "true"
@@ -185,7 +185,7 @@ class LostStateTests(StateTestCase):
         self.assertEqual((self.ends(), len(self.strays())), ([1, 1, 1, 1], 4))
 
     def test_anew_with_damage(self) -> None:
-        """With kafkatx.start.anew a damaged database is renamed, too, not removed."""
+        """A damaged database is renamed with kafkatx.start.anew, not removed."""
         self.kill()
         os.truncate(self.database, 4096)
         self.assertIn("is damaged", self.refused())
@@ -195,7 +195,7 @@ class LostStateTests(StateTestCase):
         self.assertEqual((len(kept), len(self.strays())), (1, 4))
 
     def test_before_there_were_ids(self) -> None:
-        """Directories of an earlier version, whose topics are known, get the cluster's id."""
+        """Directories of an earlier version with known topics get the cluster's id."""
         for path in self.dirs:
             with open(os.path.join(path, "meta.properties"), "w") as file:
                 file.write("version=0\nbroker.id=0\n")
@@ -207,16 +207,16 @@ class LostStateTests(StateTestCase):
 
 
 class MissingTests(StateTestCase):
-    """Partitions whose directories are gone."""
+    """Partitions with missing directories."""
 
     def setUp(self) -> None:
-        """A topic."""
+        """Create a topic."""
         super().setUp()
         self.start()
         self.make()
 
     def test_partition(self) -> None:
-        """A partition's directory that is missing is not made anew, at no start, until it is back."""
+        """A missing partition directory is not made anew at any start; it is offline until it is back."""
         path = self.path_of("t-0")
         os.rename(path, path + "-away")
         for _ in range(2):
@@ -231,7 +231,7 @@ class MissingTests(StateTestCase):
         self.assertEqual(self.ends(), [1, 1, 1, 1])
 
     def test_unmounted(self) -> None:
-        """An empty directory where a disk was is offline, nothing is written to it, and others are served."""
+        """An empty directory in place of a disk is offline and not written to, and others are served."""
         os.rename(self.dirs[1], self.dirs[1] + "-away")
         os.mkdir(self.dirs[1])
         with capturedLogs():
@@ -257,7 +257,7 @@ class MissingTests(StateTestCase):
         self.assertEqual(self.ends(), [1, 1, 1, 1])
 
     def test_moved(self) -> None:
-        """A log dir that is found at another path is the same."""
+        """A log dir that is found at another path is the same log dir."""
         os.rename(self.dirs[1], self.dirs[1] + "-moved")
         self.dirs[1] += "-moved"
         self.start()
@@ -266,7 +266,7 @@ class MissingTests(StateTestCase):
         self.assertIn(self.dirs[1], self.broker.coordinator.recorded.log_dirs.values())
 
     def test_new_dir(self) -> None:
-        """A log dir that is new, or is empty and held nothing, is used."""
+        """A new log dir, or an empty one that held nothing, is used."""
         self.dirs.append(os.path.abspath(self.mktemp()))
         self.start()
         self.kill()
@@ -276,14 +276,14 @@ class MissingTests(StateTestCase):
         self.assertEqual(self.ends(), [1, 1, 1, 1])
 
     def test_not_on_record(self) -> None:
-        """A directory that was lost before it was on record is made again."""
+        """A directory that was lost before it was recorded is made again."""
         self.make("u", 2, record=False)
         shutil.rmtree(self.path_of("u-0"))
         self.start()
         self.assertEqual(self.ends("u"), [0, 1])
 
     def test_deleted(self) -> None:
-        """A topic that lost a partition can be deleted and made again."""
+        """A topic with a missing partition can be deleted and created again."""
         shutil.rmtree(self.path_of("t-0"))
         with capturedLogs():
             self.start()
@@ -292,7 +292,7 @@ class MissingTests(StateTestCase):
         self.assertEqual(self.ends(), [1, 1, 1, 1])
 
     def test_wrong_id(self) -> None:
-        """A partition whose metadata are flipped is put aside and offline; the others are served."""
+        """A partition whose metadata has a wrong topic id is put aside and offline; others are served."""
         path = os.path.join(self.path_of("t-0"), "partition.metadata")
         with open(path, "r+b") as file:
             data = bytearray(file.read())
@@ -310,17 +310,17 @@ class DeletionTests(StateTestCase):
     """Deletions that a crash interrupts."""
 
     def setUp(self) -> None:
-        """A topic."""
+        """Create a topic."""
         super().setUp()
         self.start()
         self.make()
 
     def left(self) -> list[str]:
-        """Directories that begin with the topic's name."""
+        """Return the directories whose names begin with the topic's name."""
         return [name for path in self.dirs for name in os.listdir(path) if name.startswith("t-")]
 
     def test_after_the_state(self) -> None:
-        """Killed after the state says so and before a directory is renamed: the next start removes it."""
+        """A crash after the state change and before the renaming is repaired by the next start."""
         self.patch(self.broker.store, "delete", lambda name: Deferred())
         self.assertNoResult(self.delete())
         self.assertEqual(len(self.left()), 4)
@@ -330,7 +330,7 @@ class DeletionTests(StateTestCase):
         self.assertEqual(self.broker.coordinator.recorded.deleted, frozenset())
 
     def test_after_renaming(self) -> None:
-        """Killed before renamed directories are unlinked: the next start removes them."""
+        """Renamed directories that a crash left are removed by the next start."""
         self.successResultOf(self.delete())
         self.record()
         self.assertEqual(len(self.left()), 4)
@@ -346,7 +346,7 @@ class DeletionTests(StateTestCase):
         self.assertEqual(self.broker.coordinator.recorded.deleted, frozenset())
 
     def test_dir_away(self) -> None:
-        """While a log dir is away the topic is remembered; when it is back its partitions are removed."""
+        """A deleted topic is remembered while a log dir is missing, and removed when the dir is back."""
         os.rename(self.dirs[1], self.dirs[1] + "-away")
         away = self.dirs.pop()
         with capturedLogs():
@@ -361,7 +361,7 @@ class DeletionTests(StateTestCase):
         self.assertEqual((self.left(), self.strays()), ([], []))
 
     def test_made_again(self) -> None:
-        """A topic that was made again while its predecessor's directories are there loses nothing."""
+        """A topic created again while its predecessor's directories exist loses no records."""
         self.patch(self.broker.store, "delete", lambda name: Deferred())
         self.assertNoResult(self.delete())
         self.make("u")
@@ -372,15 +372,15 @@ class DeletionTests(StateTestCase):
 
 
 class PowerCutTests(StateTestCase):
-    """Power cuts around the moment at which a new log is written down."""
+    """Power cuts around the moment at which a new log is recorded."""
 
     def test_nothing_is_offline(self) -> None:
-        """After a power cut no partition is offline: what is on record is on the disk."""
+        """No partition is offline after a power cut, since every recorded one is on the disk."""
         for seed in range(40):
             self.one_round(Random(seed), seed)
 
     def one_round(self, random: Random, seed: int) -> None:
-        """Cut the power somewhere while topics are made; start with what is left."""
+        """Cut the power somewhere while topics are made; start from the remaining files."""
         path = os.path.abspath(self.mktemp())
         os.makedirs(path)
         self.dirs, root = [os.path.join(path, "a"), os.path.join(path, "b")], path
@@ -391,7 +391,7 @@ class PowerCutTests(StateTestCase):
         self.start(files)
         for number in range(8):
             self.make(f"t{number}", 2, record=random.random() < 0.5)
-            if not files.dead:  # what the coordinator has synced is there after a cut
+            if not files.dead:  # changes that the coordinator has synced survive the cut
                 shutil.copy(os.path.join(self.dirs[0], FILE_NAME), kept)
         files.cut()
         self.kill()
@@ -409,7 +409,7 @@ class PowerCutTests(StateTestCase):
 
 class FailureTests(StateTestCase):
     def test_full_disk(self) -> None:
-        """A broker starts on a full disk, also with log dirs of an earlier version."""
+        """A broker starts on a full disk, even with log dirs of an earlier version."""
         self.start()
         self.make()
         self.kill()
@@ -432,7 +432,7 @@ class FailureTests(StateTestCase):
         self.assertEqual(self.ends(), [1, 1, 1, 1])
 
     def test_log_dir_is_left_out(self) -> None:
-        """A log dir that holds nothing and is no longer used is forgotten, and deleted topics with it."""
+        """An unused log dir that holds nothing is forgotten, and deleted topics with it."""
         self.start()
         self.make(partitions=1)
         self.dirs.pop()
@@ -446,7 +446,7 @@ class FailureTests(StateTestCase):
         self.assertEqual((list(recorded.log_dirs.values()), recorded.deleted), (self.dirs, frozenset()))
 
     def test_not_written_down(self) -> None:
-        """Where writing down fails, it is done the next time."""
+        """A failed recording is repeated the next time."""
         self.start()
         self.make(record=False)
         real = self.broker.coordinator.record

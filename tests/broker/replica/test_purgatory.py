@@ -1,4 +1,4 @@
-"""Waiting for data."""
+"""The purgatory: fetches that wait for data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ParkTests(SynchronousTestCase):
         self.waiting = delay_fetch(self.clock, self.partitions, 500, lambda: self.enough)
 
     def make_partition(self, number: int) -> Partition:
-        """A partition whose log is in memory."""
+        """Return a partition whose log is in memory."""
         topic_partition = TopicPartition("t", number)
         log = BatchLog(
             topic_partition, LogConfig(), lambda name: KeepAll(), self.clock, MemoryStorage(), execute
@@ -32,25 +32,25 @@ class ParkTests(SynchronousTestCase):
         return Partition(log, PartitionState(0, 0, (0,), (0,)))
 
     def check_nothing_left(self) -> None:
-        """No timer runs, and no partition knows of the wait."""
+        """Assert that no timer runs, and that no partition knows of the fetch."""
         self.assertEqual(self.clock.getDelayedCalls(), [])
         self.assertEqual([partition.delayed_fetches for partition in self.partitions], [set(), set()])
 
     def test_data_ends_it(self) -> None:
-        """When one of the partitions has moved and there is enough, the wait is over."""
+        """A fetch completes when one of its partitions has moved and there is enough data."""
         self.enough = True
         self.partitions[1].wake()
         self.assertIsNone(self.successResultOf(self.waiting))
         self.check_nothing_left()
 
     def test_too_little_does_not(self) -> None:
-        """While there is not enough, it goes on."""
+        """A fetch continues to wait while there is too little data."""
         self.partitions[0].wake()
         self.assertNoResult(self.waiting)
         self.assertEqual(len(self.clock.getDelayedCalls()), 1)
 
     def test_time_ends_it(self) -> None:
-        """It ends after max_wait_ms, not before, without data."""
+        """A fetch completes without data after max_wait_ms, not before."""
         self.clock.advance(0.499)
         self.assertNoResult(self.waiting)
         self.clock.advance(0.001)
@@ -58,7 +58,7 @@ class ParkTests(SynchronousTestCase):
         self.check_nothing_left()
 
     def test_cancel(self) -> None:
-        """Cancelling takes the wait away."""
+        """A cancelled fetch is removed."""
         self.waiting.cancel()
         self.failureResultOf(self.waiting, CancelledError)
         self.check_nothing_left()
@@ -66,7 +66,7 @@ class ParkTests(SynchronousTestCase):
         self.partitions[0].wake()
 
     def test_all_of_a_partition_are_woken(self) -> None:
-        """One wake reaches every fetch that waits on the partition, while they leave it."""
+        """One wake reaches every fetch parked at the partition, while they are removed from it."""
         others = [delay_fetch(self.clock, self.partitions[:1], 500, lambda: True) for _ in range(3)]
         self.partitions[0].wake()
         for other in others:

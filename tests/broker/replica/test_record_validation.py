@@ -1,4 +1,4 @@
-"""Produce requests whose records are looked into by a worker."""
+"""Produce requests whose records are validated by a worker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GARBAGE = assemble(b"garbage" * 5000, 1, Codec.LZ4, NOW_MS, NOW_MS)
 
 class JudgingTests(BrokerTestCase):
     def setUp(self) -> None:
-        """Start a broker whose workers work when they are told to."""
+        """Start a broker whose workers work when the test says so."""
         super().setUp()
         self.workers = Held()
         self.broker = self.make_broker(self.workers)
@@ -33,7 +33,7 @@ class JudgingTests(BrokerTestCase):
         self.workers.holding = True
 
     def begin(self, request: ProduceRequest) -> Deferred[Any]:
-        """Begin a produce request; it has to wait."""
+        """Begin a produce request, which has to wait."""
         answer = self.dispatch.answer(self.frame(0, 9, request), self.peer)
         assert isinstance(answer, Staged)
         self.assertTrue(answer.alone)
@@ -43,7 +43,7 @@ class JudgingTests(BrokerTestCase):
         return waiting
 
     def results(self, waiting: Deferred[Any]) -> list[tuple[int, int]]:
-        """What became of each partition: error code and base offset."""
+        """Return error code and base offset of each partition."""
         response = self.response(0, 9, self.successResultOf(waiting))
         return [
             (part.error_code, part.base_offset)
@@ -52,7 +52,7 @@ class JudgingTests(BrokerTestCase):
         ]
 
     def test_written_when_judged(self) -> None:
-        """Nothing is in the log before the worker has judged it; then it is written and answered."""
+        """Records are written and acknowledged only after the worker has validated them."""
         waiting = self.begin(produce_request(LARGE))
         self.assertEqual(self.stored(), [])
         self.workers.work()
@@ -61,7 +61,7 @@ class JudgingTests(BrokerTestCase):
         self.assertEqual(self.broker.validator.waiting_bytes, 0)
 
     def test_refused_when_judged(self) -> None:
-        """What the worker finds to be garbage is refused, and nothing is written."""
+        """Invalid records are refused after the validation and not written."""
         waiting = self.begin(produce_request(GARBAGE))
         self.workers.work()
         self.assertEqual(self.results(waiting), [(ErrorCode.INVALID_RECORD, -1)])
@@ -76,7 +76,7 @@ class JudgingTests(BrokerTestCase):
         self.assertEqual(self.stored()[:2], [b"meanwhile", b"0"])
 
     def test_several_partitions(self) -> None:
-        """Of several partitions one is judged, one is refused, and one need not wait."""
+        """A request may have one partition accepted, one refused, and one that need not wait."""
         plain = build_values([b"v"] * 3, NOW_MS)
         data = [
             PartitionProduceData(0, LARGE),
@@ -90,7 +90,7 @@ class JudgingTests(BrokerTestCase):
         self.assertEqual((len(self.stored()), len(self.stored(partition=2))), (COUNT, 3))
 
     def test_left(self) -> None:
-        """A batch whose sender has left is neither judged nor written, and counts no more."""
+        """A batch whose client has disconnected is neither validated nor written, and is not counted."""
         waiting = self.begin(produce_request(LARGE))
         self.assertEqual(self.broker.validator.waiting_bytes, len(LARGE))
         waiting.cancel()
@@ -100,7 +100,7 @@ class JudgingTests(BrokerTestCase):
         self.assertEqual(self.stored(), [])
 
     def test_looks_that_are_dropped(self) -> None:
-        """A look that nobody waits for any more is not begun; the others are."""
+        """A cancelled validation is not begun; the others are."""
         begun: list[int] = []
         waiting = [self.broker.validator.validate(partial(begun.append, number)) for number in range(3)]
         waiting[1].cancel()
@@ -109,21 +109,21 @@ class JudgingTests(BrokerTestCase):
         self.assertEqual(begun, [0, 2])
 
     def test_too_much_waits(self) -> None:
-        """Beyond queued.max.request.bytes a batch is refused at once, with an error to try again."""
+        """A batch is refused at once with a retriable error if too many bytes wait to be validated."""
         self.broker.validator.waiting_bytes = 64 << 20
         answer = self.answer(0, 9, produce_request(LARGE))
         self.assertEqual(self.results(answer), [(ErrorCode.REQUEST_TIMED_OUT, -1)])
         self.assertEqual(self.broker.validator.waiting_bytes, 64 << 20)
 
     def test_topic_deleted(self) -> None:
-        """A topic that was deleted meanwhile gets nothing."""
+        """A topic that was deleted meanwhile gets no records."""
         waiting = self.begin(produce_request(LARGE))
         self.broker.topics.partitions.pop("t")
         self.workers.work()
         self.assertEqual(self.results(waiting), [(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)])
 
     def test_no_acks(self) -> None:
-        """acks=0 gets no reply, or, for garbage, an end of its connection."""
+        """A request with acks=0 gets no reply; invalid records close its connection."""
         for records, ends in ((LARGE, False), (GARBAGE, True)):
             waiting = self.begin(produce_request(records, acks=0))
             self.workers.work()
@@ -133,7 +133,7 @@ class JudgingTests(BrokerTestCase):
                 self.assertIsNone(self.successResultOf(waiting))
 
     def test_failed_write(self) -> None:
-        """A write that fails after the look is told as any other."""
+        """A failed write after the validation is reported like any other."""
         waiting = self.begin(produce_request(LARGE))
         log: Any = self.broker.topics.partitions["t"][0].log
 

@@ -1,4 +1,4 @@
-"""The answers to produce requests: what they say once the round is written, or was not."""
+"""The answers to produce requests after the round was written, or failed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StagedTestCase(BrokerTestCase):
         ]
 
     def hold_flush(self, partition: Partition) -> Deferred[int]:
-        """Make a partition's requests wait for the disk; return what they wait for."""
+        """Make a partition's requests wait for the disk; return the flush's Deferred."""
         flushing: Deferred[int] = Deferred()
         self.patch(partition.log, "flush", lambda: flushing)
         self.patch(type(partition.log), "flushed_offset", -1)
@@ -51,7 +51,7 @@ class StagedProduceTests(StagedTestCase):
         return StagedProduce(acks, response, list(zip(self.parts, results, strict=True)))
 
     def test_written(self) -> None:
-        """Partitions that were written keep their offsets."""
+        """Written partitions keep their offsets."""
         self.assertEqual(self.outcomes(self.staged().respond({})), [(0, 7), (0, 7)])
 
     def test_failed_write(self) -> None:
@@ -89,13 +89,13 @@ class StagedProduceTests(StagedTestCase):
         self.assertEqual(self.outcomes(self.successResultOf(waiting))[0], NOT_STORED)
 
     def test_without_acks(self) -> None:
-        """acks=0 has no response; after an error the connection must be closed."""
+        """A request with acks=0 has no response; after an error the connection must be closed."""
         self.assertIsNone(self.staged(0).respond({}))
         error = self.assertRaises(ProtocolViolation, self.staged(0).respond, {self.parts[0]: FULL})
         self.assertIn("partition 0 of 't' failed: KAFKA_STORAGE_ERROR No space left", str(error))
 
     def test_throttle(self) -> None:
-        """The response tells the throttle time."""
+        """The response has the throttle time."""
         staged = self.staged()
         staged.throttle(5)
         response = staged.respond({})
@@ -130,17 +130,17 @@ class StagedForOneTests(StagedTestCase):
         self.assertEqual(self.staged().finish({}), self.encoded(0, 7, -1, 3))
 
     def test_without_acks(self) -> None:
-        """acks=0 has no reply."""
+        """A request with acks=0 has no reply."""
         self.assertIsNone(self.staged(0).finish({}))
 
     def test_throttle(self) -> None:
-        """The reply tells the throttle time."""
+        """The reply has the throttle time."""
         staged = self.staged()
         staged.throttle(5)
         self.assertEqual(staged.finish({}), self.encoded(0, 7, -1, 0, throttle_time_ms=5))
 
     def test_failed_write(self) -> None:
-        """A failed write is told as for any other request; a failure of another partition is not its own."""
+        """A failed write is reported as usual; another partition's failure does not affect this one."""
         error = ErrorCode.KAFKA_STORAGE_ERROR
         self.assertEqual(
             self.staged().finish({self.partition: FULL}), self.encoded(error, -1, -1, 0, [], FULL.strerror)

@@ -1,4 +1,4 @@
-"""Topics: made, found and deleted, also by several at once and by clients that go."""
+"""Topics: created, found and deleted, also by concurrent requests and by clients that disconnect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TopicsTestCase(BrokerTestCase):
         return Deferred.fromCoroutine(topics.create(name, topics.plan(partitions, 1)))
 
     def ensure(self, name: str = "t") -> Deferred[None]:
-        """Begin to see to it that a topic is there."""
+        """Begin to create a topic unless it exists."""
         return Deferred.fromCoroutine(self.broker.topics.ensure(name))
 
     def delete(self, name: str = "t") -> Deferred[None]:
@@ -34,7 +34,7 @@ class TopicsTestCase(BrokerTestCase):
         return Deferred.fromCoroutine(self.broker.topics.delete(name))
 
     def refused(self, doing: Deferred[Any]) -> ErrorCode:
-        """The code of the RequestError with which something failed."""
+        """Return the code of the RequestError with which a change failed."""
         error = self.failureResultOf(doing, RequestError).value
         assert isinstance(error, RequestError)
         return error.code
@@ -42,7 +42,7 @@ class TopicsTestCase(BrokerTestCase):
 
 class TopicsTests(TopicsTestCase):
     def test_create(self) -> None:
-        """A created topic has its partitions, each with an empty log of its topic id, led in epoch 0."""
+        """A new topic has all its partitions, each with an empty log of its topic id, in leader epoch 0."""
         topic = self.successResultOf(self.create("t", 3))
         partitions = self.broker.topics.partitions["t"]
         self.assertEqual([str(p.topic_partition) for p in partitions], ["t-0", "t-1", "t-2"])
@@ -53,7 +53,7 @@ class TopicsTests(TopicsTestCase):
         self.assertEqual(states, {(0, 0, (0,), (0,), 0)})
 
     def test_find(self) -> None:
-        """What is not there is not found; a negative number is no partition."""
+        """Missing topics, missing partitions and negative numbers are not found."""
         self.make_topic("t", 2)
         found = [self.broker.topics.find(*name) for name in (("t", -1), ("t", 2), ("u", 0))]
         self.assertEqual(found, [None, None, None])
@@ -65,7 +65,7 @@ class TopicsTests(TopicsTestCase):
         self.assertEqual(self.refused(self.create()), ErrorCode.TOPIC_ALREADY_EXISTS)
 
     def test_names(self) -> None:
-        """Names that could be paths, or are too long, are refused, and nothing is made of them."""
+        """Names that could be paths or are too long are refused, and no topic is made of them."""
         for name in ("../x", "a/b", "", ".", "..", "x" * 250, "a b", "\u00fc", "a\0"):
             self.assertEqual(self.refused(self.create(name)), ErrorCode.INVALID_TOPIC_EXCEPTION, name)
             self.assertEqual(self.refused(self.ensure(name)), ErrorCode.INVALID_TOPIC_EXCEPTION, name)
@@ -73,7 +73,7 @@ class TopicsTests(TopicsTestCase):
         self.assertEqual(dict(self.broker.coordinator.state.topics), {})
 
     def test_plan(self) -> None:
-        """Numbers of partitions and replicas are bounded; -1 is the broker's default."""
+        """The numbers of partitions and replicas are bounded; -1 is the broker's default."""
         plan = self.broker.topics.plan
         self.assertEqual(plan(-1, -1), [(0,)])
         self.assertEqual(plan(3, 1), [(0,)] * 3)
@@ -90,7 +90,7 @@ class TopicsTests(TopicsTestCase):
             self.assertEqual(caught.exception.code, code, (partitions, replicas))
 
     def test_delete(self) -> None:
-        """A deleted topic is gone, with its logs."""
+        """A deleted topic is removed with its logs."""
         self.make_topic("t", 2)
         self.successResultOf(self.delete())
         self.assertEqual((dict(self.broker.store.logs), self.broker.topics.partitions), ({}, {}))
@@ -106,7 +106,7 @@ class TopicsTests(TopicsTestCase):
         self.assertEqual(self.stored(), [])
 
     def test_storage_error(self) -> None:
-        """Where a log cannot be made, the topic is not there at all, and can be created later."""
+        """A topic is not created at all if one log fails, and can be created later."""
         create = self.broker.store.create
 
         def failing(name: TopicPartition, topic_id: uuid.UUID, config: LogConfig) -> Any:
@@ -141,7 +141,7 @@ class GrowthTests(TopicsTestCase):
         self.assertEqual((self.stored(), self.stored("t", 2)), ([b"old"], [b"new"]))
 
     def test_refused(self) -> None:
-        """No topic, or another number of partitions than was thought: nothing is made."""
+        """A missing topic or a wrong current count is refused, and no partition is made."""
         self.make_topic("t", 2)
         self.assertEqual(self.refused(self.add(name="u")), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for count in (1, 3):
@@ -150,7 +150,7 @@ class GrowthTests(TopicsTestCase):
         self.assertEqual(len(self.broker.topics.partitions["t"]), 2)
 
     def test_storage_error(self) -> None:
-        """Where a log cannot be made, the topic stays as it was, and can grow later."""
+        """A topic stays as it was if one new log fails, and can grow later."""
         self.make_topic("t", 1)
         create = self.broker.store.create
 
@@ -167,7 +167,7 @@ class GrowthTests(TopicsTestCase):
         self.successResultOf(self.add())
 
     def test_coordinator_refuses(self) -> None:
-        """Where the coordinator cannot write it down, the new logs go again."""
+        """New logs are removed again if the coordinator cannot record them."""
         self.make_topic("t", 1)
         full = RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full")
         self.patch(self.broker.coordinator, "add_partitions", lambda *_: fail(full))
@@ -175,7 +175,7 @@ class GrowthTests(TopicsTestCase):
         self.assertEqual(list(self.broker.store.logs), [TopicPartition("t", 0)])
 
     def test_crash_before_it_is_written_down(self) -> None:
-        """Logs that a crash left before the coordinator knew of them leave the old number, and do no harm."""
+        """Logs that a crash left before they were recorded do not change the topic and do no harm."""
         topic = self.successResultOf(self.create("t", 1))
         config = self.broker.topics.partitions["t"][0].log.config
         self.successResultOf(self.broker.store.create(TopicPartition("t", 1), topic.topic_id, config))
@@ -186,7 +186,7 @@ class GrowthTests(TopicsTestCase):
         self.assertEqual(self.stored("t", 1), [b"new"])
 
     def test_crash_after_it_is_written_down(self) -> None:
-        """Logs that the coordinator knows of are there after open(), whatever became of them."""
+        """Partitions that the coordinator has recorded exist after open(), whatever became of their logs."""
         self.make_topic("t", 1)
         self.successResultOf(self.broker.coordinator.add_partitions("t", 1, [(0,), (0,)]))
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.open()))
@@ -195,12 +195,12 @@ class GrowthTests(TopicsTestCase):
 
 class AlterTests(TopicsTestCase):
     def alter(self, name: str = "t", **configs: str) -> Deferred[None]:
-        """Begin to give a topic these configs; names with _ for a dot."""
+        """Begin to set a topic's configs; ``_`` in names stands for ``.``."""
         new = {config.replace("_", "."): value for config, value in configs.items()}
         return Deferred.fromCoroutine(self.broker.topics.alter_configs(name, lambda old: new))
 
     def test_alter(self) -> None:
-        """Other configs hold for all open logs of the topic at once, and for no other topic's."""
+        """Changed configs apply at once to all open logs of the topic, and to no other topic's."""
         partitions = self.make_topic("t", 2, retention_ms="5")
         (other,) = self.make_topic("u")
         self.successResultOf(self.alter(cleanup_policy="compact", max_message_bytes="100"))
@@ -214,7 +214,7 @@ class AlterTests(TopicsTestCase):
         self.assertEqual(self.produce(large).error_code, ErrorCode.MESSAGE_TOO_LARGE)
 
     def test_min_insync_replicas(self) -> None:
-        """It is no log's, and holds at once all the same."""
+        """The config min.insync.replicas, which no log has, also applies at once."""
         (partition,) = self.make_topic()
         self.successResultOf(self.alter(min_insync_replicas="2"))
         self.assertEqual(partition.min_insync_replicas, 2)
@@ -224,11 +224,11 @@ class AlterTests(TopicsTestCase):
         self.assertEqual(self.produce(records).error_code, 0)
 
     def test_unknown(self) -> None:
-        """No topic, no configs."""
+        """The configs of a missing topic cannot be changed."""
         self.assertEqual(self.refused(self.alter("u")), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def test_offline(self) -> None:
-        """A partition whose log dir has failed is configured as the others are."""
+        """A partition whose log dir has failed is configured like the others."""
         bad, good = self.make_topic("t", 2)
         bad.go_offline()
         self.successResultOf(self.alter(retention_ms="5"))
@@ -236,7 +236,7 @@ class AlterTests(TopicsTestCase):
         self.assertEqual((bad.offline, bad.high_watermark), (True, -1))
 
     def test_broker_settings(self) -> None:
-        """Other settings of the broker are the defaults of topics that say nothing, also of new ones."""
+        """Changed broker settings are the defaults of topics without their own, including new topics."""
         (plain,) = self.make_topic("plain")
         (special,) = self.make_topic("special", retention_ms="5")
         self.broker.topics.use(self.broker.config.with_dynamic({}, {"log.retention.ms": "6"}))
@@ -244,7 +244,7 @@ class AlterTests(TopicsTestCase):
         self.assertEqual([p.log.config.retention_ms for p in (plain, special, new)], [6, 5, 6])
 
     def test_nothing_new(self) -> None:
-        """Logs that the change does not concern are left alone."""
+        """Logs that a change does not concern are left alone."""
         (partition,) = self.make_topic("t", retention_ms="5")
         config = partition.log.config
         self.broker.topics.use(self.broker.config.with_dynamic({}, {"log.retention.ms": "6"}))
@@ -253,14 +253,14 @@ class AlterTests(TopicsTestCase):
 
 class OpenTests(TopicsTestCase):
     def test_missing_logs_are_made(self) -> None:
-        """A topic that the coordinator knows, but whose logs a crash left unmade, is served after open()."""
+        """A recorded topic whose logs a crash left unmade is served after open()."""
         self.successResultOf(self.broker.coordinator.create_topic("t", [(0,), (0,)], {}))
         self.assertIsNone(self.broker.topics.find("t", 1))
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.open()))
         self.assertIsNotNone(self.broker.topics.find("t", 1))
 
     def test_logs_of_no_topic(self) -> None:
-        """Logs that belong to no topic are left alone and told of; so are those beyond its partitions."""
+        """Logs of no topic, or beyond its partitions, are left alone and logged."""
         self.make_topic("t", 1)
         config = self.broker.topics.partitions["t"][0].log.config
         for name in (TopicPartition("t", 1), TopicPartition("stray", 0)):
@@ -273,20 +273,20 @@ class OpenTests(TopicsTestCase):
 
 
 class ConcurrencyTests(TopicsTestCase):
-    """The coordinator takes its time; what others ask meanwhile must come out right."""
+    """Concurrent changes while the coordinator is slow."""
 
     def make_broker(self, workers: Any = None, **settings: str) -> Broker:
-        """A broker whose coordinator works when the test says so."""
+        """Return a broker whose coordinator works when the test says so."""
         self.held = Held()
         return super().make_broker(self.held, **settings)
 
     def forsake(self, doing: Deferred[Any]) -> None:
-        """Cancel it, as is done when its client goes."""
+        """Cancel a change, as is done when its client disconnects."""
         doing.cancel()
         self.failureResultOf(doing, CancelledError)
 
     def test_ensure_at_once(self) -> None:
-        """Several that need the same topic get one; all of them wait until it can be written to."""
+        """Requests that need the same topic create one, and all wait until it can be written to."""
         waiting = [self.ensure() for _ in range(3)]
         for deferred in waiting:
             self.assertNoResult(deferred)
@@ -297,14 +297,14 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertEqual(len(self.broker.store.logs), 1)
 
     def test_create_at_once(self) -> None:
-        """Of two that create the same topic one does, and the other is told that it exists."""
+        """One of two requests that create the same topic succeeds; the other gets TOPIC_ALREADY_EXISTS."""
         first, second = self.create(), self.create()
         self.held.work()
         self.successResultOf(first)
         self.assertEqual(self.refused(second), ErrorCode.TOPIC_ALREADY_EXISTS)
 
     def test_cancelled_creation(self) -> None:
-        """A client that goes while its topic is made leaves a topic that works, not half of one."""
+        """A client that disconnects during its topic's creation leaves a complete topic."""
         creating, ensuring = self.create(), self.ensure()
         self.forsake(creating)
         self.held.work()
@@ -312,14 +312,14 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertIsNotNone(self.broker.topics.find("t", 0))
 
     def test_cancelled_waiting(self) -> None:
-        """A client that goes while it waits for another's creation disturbs nothing."""
+        """A client that disconnects while it waits for another's creation affects nothing."""
         creating, ensuring = self.create(), self.ensure()
         self.forsake(ensuring)
         self.held.work()
         self.successResultOf(creating)
 
     def test_cancelled_deletion(self) -> None:
-        """A client that goes while its topic is deleted leaves nothing of it."""
+        """A client that disconnects during its topic's deletion leaves nothing of the topic."""
         self.held.holding = False
         self.make_topic("t", 2)
         self.held.holding = True
@@ -328,14 +328,14 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertEqual((dict(self.broker.store.logs), self.broker.topics.partitions), ({}, {}))
 
     def test_bug_after_the_client_has_gone(self) -> None:
-        """What fails with nobody left to be told is in the log."""
+        """A bug after the client has disconnected is logged."""
         self.patch(self.broker.store, "create", lambda *_: fail(ZeroDivisionError()))
         self.forsake(self.create())
         self.held.work()
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_settled(self) -> None:
-        """settled() waits for the changes that are under way, also those that nobody waits for."""
+        """A call of settled() waits for all changes under way, even those of disconnected clients."""
         self.successResultOf(self.broker.topics.settled())
         self.forsake(self.create())
         settled = self.broker.topics.settled()
@@ -348,17 +348,17 @@ class ConcurrencyTests(TopicsTestCase):
         return Deferred.fromCoroutine(self.broker.topics.add_partitions("t", count, [(0,)] * more))
 
     def alter(self, **configs: str) -> Deferred[None]:
-        """Begin to give a topic these configs."""
+        """Begin to set a topic's configs."""
         return Deferred.fromCoroutine(self.broker.topics.alter_configs("t", lambda old: configs))
 
     def made(self) -> None:
-        """A topic that is there."""
+        """Make a topic."""
         self.held.holding = False
         self.make_topic()
         self.held.holding = True
 
     def test_growing_at_once(self) -> None:
-        """Of two that add to the same number one does; the other one's logs are none."""
+        """One of two requests that grow a topic succeeds; the other leaves no logs."""
         self.made()
         first, second = self.add(), self.add(more=3)
         self.held.work()
@@ -367,7 +367,7 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertEqual(len(self.broker.store.logs), 2)
 
     def test_growing_while_it_is_made(self) -> None:
-        """Who adds to a topic whose logs are being made waits for them."""
+        """A request that grows a topic waits while the topic's logs are being made."""
         creating, adding = self.create(), self.add()
         self.held.work()
         self.successResultOf(creating)
@@ -375,7 +375,7 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertEqual(len(self.broker.topics.partitions["t"]), 2)
 
     def test_deleted_while_it_grows(self) -> None:
-        """A topic is deleted with all that it got until then, and comes back empty."""
+        """A topic that grows during its deletion is deleted completely, and is empty when created again."""
         self.made()
         adding, deleting = self.add(), self.delete()
         self.held.work()
@@ -386,7 +386,7 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertEqual(len(self.broker.store.logs), 2)
 
     def test_deleted_while_its_new_logs_are_made(self) -> None:
-        """A deletion waits for them: else they would come after it, into a topic created again perhaps."""
+        """A deletion waits for new logs being made, which might otherwise join a topic created again."""
         self.made()
         create = self.broker.store.create
         making: list[Any] = []
@@ -409,7 +409,7 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertEqual((dict(self.broker.store.logs), self.broker.topics.partitions), ({}, {}))
 
     def test_growing_while_it_is_deleted(self) -> None:
-        """Nothing is added to what has gone."""
+        """A topic that is being deleted does not grow."""
         self.made()
         deleting, adding = self.delete(), self.add()
         self.held.work()
@@ -418,19 +418,19 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertEqual(dict(self.broker.store.logs), {})
 
     def working(self, doing: Deferred[Any]) -> Deferred[Any]:
-        """Do what waits."""
+        """Run the waiting work."""
         self.held.work()
         return doing
 
     def test_cancelled_growth(self) -> None:
-        """A client that goes while its topic grows leaves partitions that can be written to."""
+        """A client that disconnects while its topic grows leaves partitions that can be written to."""
         self.made()
         self.forsake(self.add())
         self.held.work()
         self.fill(b"v", partition=1)
 
     def test_altered_while_logs_are_made(self) -> None:
-        """Configs that come before a topic's logs are there hold for them, too."""
+        """Configs changed while logs are being made apply to those logs, too."""
         self.made()
         create = self.broker.store.create
         making: list[Any] = []
@@ -452,7 +452,7 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertEqual([p.log.config.retention_ms for p in self.broker.topics.partitions["t"]], [5, 5])
 
     def test_altered_while_it_is_made(self) -> None:
-        """So it is where the whole topic is new."""
+        """Configs changed while a whole topic is being made apply to its logs."""
         create = self.broker.store.create
         making: list[Any] = []
 
@@ -473,14 +473,14 @@ class ConcurrencyTests(TopicsTestCase):
         self.assertEqual(self.broker.topics.partitions["t"][0].log.config.retention_ms, 5)
 
     def test_cancelled_alteration(self) -> None:
-        """Configs whose client has gone hold all the same."""
+        """Configs are changed even if the client has disconnected."""
         self.made()
         self.forsake(self.alter(**{"retention.ms": "5"}))
         self.held.work()
         self.assertEqual(self.broker.topics.partitions["t"][0].log.config.retention_ms, 5)
 
     def test_created_while_logs_are_deleted(self) -> None:
-        """A topic that is created again while the old one's files go keeps all of its new logs."""
+        """A topic created again while the old one's files are removed keeps all of its new logs."""
         self.held.holding = False
         self.make_topic("t", 3)
         delete = self.broker.store.delete

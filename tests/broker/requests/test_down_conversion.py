@@ -1,4 +1,4 @@
-"""Replies for old clients: what is converted, how much of it, and how much memory they have together."""
+"""Replies for old clients: the conversion of records, its limits, and its memory budget."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ LIMIT = 3 * REPLY_BYTES
 
 
 def legacy(magic: int, *values: bytes) -> bytes:
-    """An uncompressed message set."""
+    """Return an uncompressed message set."""
     records = [Record(n, NOW_MS, None, value, []) for n, value in enumerate(values)]
     return build(records, magic)
 
 
 def large() -> bytes:
-    """A batch that makes a reply of more than its usual size."""
+    """Return a batch that makes a reply larger than the usual size."""
     return build_values([b"x" * REPLY_BYTES], NOW_MS)
 
 
 class ConvertingTestCase(SynchronousTestCase):
     def part(self, data: bytes, index: int = 0) -> PartitionData:
-        """A partition's part, its records in a file, with something else around them."""
+        """Return a partition's part, with its records in the middle of a file."""
         path = self.mktemp()
         with open(path, "wb") as file:
             file.write(b"before" + data + b"after")
@@ -53,14 +53,14 @@ class ConvertingTestCase(SynchronousTestCase):
         return PartitionData(index, 0, records=records)
 
     def values(self, records: Records | None) -> list[bytes | None]:
-        """The values of converted records."""
+        """Return the values of converted records."""
         assert isinstance(records, bytes)
         return [record.value for record in iter_any(records)]
 
 
 class PartsTests(ConvertingTestCase):
     def test_readable_stays_in_its_file(self) -> None:
-        """What is stored in a magic that the client reads is not touched: magic 0 by all, 1 from v2 on."""
+        """Records in a magic that the client reads stay in their file."""
         for magic, to_magic in ((0, 0), (0, 1), (1, 1)):
             part = self.part(legacy(magic, b"a", b"b"))
             before = part.records
@@ -68,7 +68,7 @@ class PartsTests(ConvertingTestCase):
             self.assertIs(part.records, before)
 
     def test_converted(self) -> None:
-        """What is stored in a larger magic comes in the client's."""
+        """Records in a newer magic are converted to the client's."""
         for data, to_magic in (
             (build_values([b"a", b"b"], NOW_MS), 0),
             (build_values([b"a", b"b"], NOW_MS), 1),
@@ -80,28 +80,28 @@ class PartsTests(ConvertingTestCase):
             self.assertEqual({span.magic for span in batches(part.records)}, {to_magic})  # type: ignore[arg-type]
 
     def test_larger_magic_behind(self) -> None:
-        """A larger magic anywhere is found, also beyond the first window of headers."""
+        """A newer magic is found anywhere, even beyond the first window of headers."""
         small = legacy(1, *[b"x" * 1000] * 100)
         self.assertTrue(can_read(small, 1))
         self.assertFalse(can_read(small + build_values([b"a"], NOW_MS), 1))
         self.assertTrue(can_read(small + build_values([b"a"], NOW_MS)[:10], 1))
 
     def test_impossible_length(self) -> None:
-        """A length that leads nowhere is an error of its partition, not a loop."""
+        """An impossible length is an error of its partition, not an endless loop."""
         part = self.part(bytes(100))
         self.assertRaises(CorruptRecords, can_read, bytes(100), 1)
         convert_parts([(0, part)], 1, REPLY_BYTES)
         self.assertEqual((part.error_code, part.records), (ErrorCode.CORRUPT_MESSAGE, b""))
 
     def test_no_more_than_a_reply(self) -> None:
-        """Conversion ends when the reply is full; the partitions behind have no records, and no error."""
+        """Conversion ends when the reply is full; the remaining partitions have no records and no error."""
         parts = [self.part(large(), n) for n in range(3)]
         made = convert_parts([(0, part) for part in parts], 1, REPLY_BYTES)
         self.assertEqual([len(part.records or b"") > 0 for part in parts], [True, False, False])
         self.assertLess(made, REPLY_BYTES + 1000)
 
     def test_no_more_is_read_than_is_converted(self) -> None:
-        """Of a long partition, only so much is read."""
+        """Only the part of a long partition that is converted is read."""
         small = build_values([b"x" * 1000], NOW_MS)
         part, sizes, read = self.part(small * 5000), [0], down_conversion._read
 
@@ -126,7 +126,7 @@ class PartsTests(ConvertingTestCase):
         self.assertEqual(self.values(good.records), [b"b"])
 
     def test_client_that_has_gone(self) -> None:
-        """Nothing more is converted once nobody waits for it."""
+        """Conversion stops when the client has disconnected."""
         part = self.part(large())
         self.assertEqual(convert_parts([(0, part)], 1, REPLY_BYTES, is_gone=lambda: True), 0)
 
@@ -140,12 +140,12 @@ class BudgetTestCase(ConvertingTestCase):
         self.conversions = DownConversions(self.clock, lambda: self.held("any"), LIMIT)
 
     def ask(self, peer: Peer | None = None) -> tuple[Peer, Deferred[None]]:
-        """A client that asks for a reply of somewhat more than REPLY_BYTES."""
+        """Return a client that asks for a reply somewhat above REPLY_BYTES, and its Deferred."""
         peer = peer or Peer("192.0.2.1", 5000, "192.0.2.2", 9092)
         return peer, self.conversions.convert(peer, [(0, self.part(large()))], 1)
 
     def sent(self, peer: Peer) -> None:
-        """The client has taken its replies."""
+        """Report the client's replies as sent."""
         for call in peer.when_sent:
             call()
         peer.when_sent.clear()
@@ -153,7 +153,7 @@ class BudgetTestCase(ConvertingTestCase):
 
 class BudgetTests(BudgetTestCase):
     def test_waits_for_the_budget(self) -> None:
-        """When unsent replies use the budget up, the next ones wait in order, each for what comes free."""
+        """Replies beyond the budget wait in order until enough of it is released."""
         asked = [self.ask() for _ in range(6)]
         self.assertEqual([done.called for _, done in asked], [True] * 3 + [False] * 3)
         self.sent(asked[1][0])
@@ -173,7 +173,7 @@ class BudgetTests(BudgetTestCase):
         self.assertTrue(second.called)
 
     def test_gone_while_waiting(self) -> None:
-        """A client that goes while it waits takes nothing of the budget."""
+        """A client that disconnects while it waits uses nothing of the budget."""
         asked = [self.ask() for _ in range(5)]
         done = asked[3][1]
         done.cancel()
@@ -184,7 +184,7 @@ class BudgetTests(BudgetTestCase):
         self.assertTrue(asked[4][1].called)
 
     def test_gone_while_converting(self) -> None:
-        """A client that goes while its reply is made takes nothing, and the next one is served."""
+        """A client that disconnects during its conversion uses no budget, and the next one is served."""
         self.held.holding = True
         done, after = self.ask()[1], self.ask()[1]
         done.cancel()
@@ -193,7 +193,7 @@ class BudgetTests(BudgetTestCase):
         self.successResultOf(after)
 
     def test_unchanged_costs_nothing(self) -> None:
-        """Replies that need no conversion take nothing of the budget."""
+        """Replies that need no conversion use nothing of the budget."""
         peer = Peer("192.0.2.1", 5000, "192.0.2.2", 9092)
         for _ in range(10):
             done = self.conversions.convert(peer, [(0, self.part(legacy(1, b"a" * REPLY_BYTES)))], 1)
@@ -201,7 +201,7 @@ class BudgetTests(BudgetTestCase):
         self.assertEqual(peer.when_sent, [])
 
     def test_partitions_take_turns(self) -> None:
-        """Of partitions that do not fit into one reply each comes first in one of the next."""
+        """Each partition that does not fit into one reply comes first in one of the next replies."""
         firsts = []
         for _ in range(4):
             parts = [self.part(large(), n) for n in range(3)]
@@ -212,7 +212,7 @@ class BudgetTests(BudgetTestCase):
         self.assertEqual(firsts, [[0], [1], [2], [0]])
 
     def test_failure(self) -> None:
-        """What goes wrong is told, and the next one is served."""
+        """A bug is returned as a failure, and the next request is served."""
         self.patch(down_conversion, "can_read", lambda *_: 1 / 0)
         _, done = self.ask()
         self.failureResultOf(done, ZeroDivisionError)
@@ -222,7 +222,7 @@ class BudgetTests(BudgetTestCase):
 
 class StalledTests(BudgetTestCase):
     def stall(self, waiting: bool = True, moving: Any = None) -> list[str]:
-        """Use the budget up; say which clients were closed after a while, and why."""
+        """Use up the budget; return the reasons for which clients were closed after a while."""
         closed: list[str] = []
         for _ in range(3):
             peer, done = self.ask()
@@ -236,18 +236,18 @@ class StalledTests(BudgetTestCase):
         return closed
 
     def test_stalled_are_closed(self) -> None:
-        """While others wait, clients that take nothing of their replies are closed, and told of."""
+        """Clients that read nothing of their replies are closed while others wait, with a log line."""
         closed = self.stall()
         self.assertEqual(len(set(closed)), 1)
         self.assertIn("kafkatx.downconversion.max.bytes=3145728", closed[0])
 
     def test_without_need(self) -> None:
-        """While nobody waits, a client may take its time, and no timer runs."""
+        """A slow client is not closed, and no timer runs, while no other waits."""
         self.assertEqual(self.stall(waiting=False), [])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_while_the_budget_lasts(self) -> None:
-        """While there is room in the budget, nobody is closed, though others wait for the worker."""
+        """No client is closed while there is room in the budget, though others wait for the worker."""
         peer, _ = self.ask()
         closed: list[str] = []
         peer.abort = closed.append
@@ -259,7 +259,7 @@ class StalledTests(BudgetTestCase):
         self.assertEqual(closed, [])
 
     def test_slow_but_moving(self) -> None:
-        """A client that takes some of its reply now and then is left alone, but not for ever."""
+        """A client that reads a little now and then is left alone, but not forever."""
         closed = self.stall(moving=lambda: int(self.clock.seconds()))
         self.assertEqual(closed, [])
         for _ in range(int(LONGEST_S)):
@@ -267,7 +267,7 @@ class StalledTests(BudgetTestCase):
         self.assertNotEqual(closed, [])
 
     def test_no_timer_stays(self) -> None:
-        """When those that wait have gone, the timer ends."""
+        """The timer ends when no request waits any more."""
         asked = [self.ask() for _ in range(4)]
         asked[3][1].cancel()
         self.failureResultOf(asked[3][1], CancelledError)

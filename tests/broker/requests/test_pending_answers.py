@@ -32,7 +32,7 @@ class ResponseEncoderTests(SynchronousTestCase):
         self.assertEqual(codec.decode(HeartbeatResponse, 4, chunk[4 + at :]), HeartbeatResponse(5, 3))
 
     def test_records_are_not_copied(self) -> None:
-        """The records of a response are chunks of their own, as they were given."""
+        """The records of a response are chunks of their own, and are not copied."""
         records = memoryview(b"records")
         response = FetchResponse(
             responses=[FetchableTopicResponse("t", partitions=[PartitionData(0, 0, 1, records=records)])]
@@ -46,12 +46,12 @@ class ResponseEncoderTests(SynchronousTestCase):
         self.assertEqual(int.from_bytes(first[:4], "big"), sum(sizes) - 4)
 
     def test_no_reply(self) -> None:
-        """No response is no reply."""
+        """A missing response is no reply."""
         self.assertIsNone(ResponseEncoder(12, 4, HeartbeatResponse).reply(None, CORRELATION_ID))
 
 
 class StagedHeartbeat(Staging[HeartbeatResponse]):
-    """A staging that responds with what a test gives it."""
+    """A staging that responds with a value chosen by the test."""
 
     def __init__(self, outcome: Any) -> None:
         self.outcome = outcome
@@ -78,7 +78,7 @@ class StagingTests(SynchronousTestCase):
         self.assertIs(staging.failed, failed)
 
     def test_later(self) -> None:
-        """A response that comes later is encoded when it comes."""
+        """A response from a Deferred is encoded when the Deferred fires."""
         waiting: Deferred[HeartbeatResponse] = Deferred()
         finished = StagedHeartbeat(waiting).finish({})
         assert isinstance(finished, Deferred)
@@ -87,9 +87,9 @@ class StagingTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(finished), self.reply)
 
     def test_none(self) -> None:
-        """No response is no reply."""
+        """A missing response is no reply."""
         self.assertIsNone(StagedHeartbeat(None).finish({}))
 
     def test_throttle(self) -> None:
-        """A staging that cannot tell a throttle time says so."""
+        """A staging without a throttle time says so."""
         self.assertRaises(NotImplementedError, StagedHeartbeat(None).throttle, 5)

@@ -1,4 +1,4 @@
-"""The copied reply to a produce request for one partition: the encoder's own bytes, whatever varies."""
+"""The copied reply to a produce request for one partition, which equals the encoder's bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OFFSETS = (0, 1, 0x0102030405060708, 2**63 - 1)
 
 
 def encoded(version: int, topic: str, index: int, log_start: int, correlation_id: int, offset: int) -> bytes:
-    """The whole reply as the encoder makes it."""
+    """Return the whole reply as the encoder makes it."""
     result = PartitionProduceResponse(index, 0, offset, -1, log_start)
     body = codec.encoder(ProduceResponse, version)(ProduceResponse([TopicProduceResponse(topic, [result])]))
     return b"".join(frame([encode_response_header(0, version, correlation_id), *body]))  # type: ignore[arg-type]
@@ -24,7 +24,7 @@ def encoded(version: int, topic: str, index: int, log_start: int, correlation_id
 
 class ProduceReplyTests(SynchronousTestCase):
     def test_as_encoded(self) -> None:
-        """Of every version, with names and numbers short and long, the bytes are the encoder's."""
+        """The bytes equal the encoder's for every version, with short and long names and numbers."""
         for version in ProduceResponse.VERSIONS:
             for topic, index, log_start in (("t", 0, 0), ("t" * 249, 0x01020304, 0x0102030405060708)):
                 reply = ProduceReply(0, version, topic, index, log_start)
@@ -39,7 +39,7 @@ class ProduceReplyTests(SynchronousTestCase):
 
 class ProducedTests(BrokerTestCase):
     def test_each_partition_and_version(self) -> None:
-        """What one partition and version are answered is not taken for another's."""
+        """Each partition and version has a reply of its own."""
         for name in ("t", "u"):
             self.make_topic(name, 2)
         for version in (3, 9, 3, 8):
@@ -54,14 +54,14 @@ class ProducedTests(BrokerTestCase):
         self.assertEqual(offsets, [0, 2, 4])
 
     def test_log_start_moves(self) -> None:
-        """Where records are deleted, the next reply tells the new start of the log."""
+        """The reply after a deletion of records has the new log start offset."""
         (partition,) = self.make_topic("t")
         self.produce(build_values([b"v"] * 3, NOW_MS))
         partition.log.advance_log_start(2)
         self.assertEqual(self.produce(build_values([b"v"], NOW_MS)).log_start_offset, 2)
 
     def test_same_name_again(self) -> None:
-        """A topic of the same name, made after one was deleted, is answered anew."""
+        """A topic created again with the same name has a new reply."""
         (partition,) = self.make_topic("t")
         self.produce(build_values([b"v"] * 3, NOW_MS))
         partition.log.advance_log_start(2)
@@ -72,7 +72,7 @@ class ProducedTests(BrokerTestCase):
         self.assertEqual((result.base_offset, result.log_start_offset), (0, 0))
 
     def test_no_reply_without_acks(self) -> None:
-        """acks=0 gets no reply, and its records are written."""
+        """A request with acks=0 gets no reply, and its records are written."""
         self.make_topic("t")
         self.assertIsNone(self.ask(0, 9, produce_request(build_values([b"v"], NOW_MS), 0)))
         self.assertEqual(self.stored(), [b"v"])

@@ -21,7 +21,7 @@ class SlicesTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_long_lists_in_turns(self) -> None:
-        """Nothing of a long list is made before the reactor had its turn; then all of it, in order."""
+        """A long list is made from the reactor's next turn on, completely and in order."""
         asked = range(2 * AT_ONCE)
         made: list[int] = []
 
@@ -37,7 +37,7 @@ class SlicesTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(done), list(asked))
 
     def test_cancelled(self) -> None:
-        """When nobody waits any more, no more is made, and no call is left."""
+        """A cancelled list is not continued, and leaves no delayed call."""
         done = self.slices.each(range(2 * AT_ONCE), lambda n: self.fail("made all the same"))
         assert isinstance(done, Deferred)
         done.cancel()
@@ -46,7 +46,7 @@ class SlicesTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_failure(self) -> None:
-        """What goes wrong is told."""
+        """An exception is the Deferred's failure."""
         done = self.slices.each(range(2 * AT_ONCE), lambda n: 1 // 0)
         assert isinstance(done, Deferred)
         self.clock.advance(0)

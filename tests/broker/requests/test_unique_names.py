@@ -36,7 +36,7 @@ ECHOED = {("AlterClientQuotas", "entity")}
 
 
 def made(kind: Type, version: int) -> Any:
-    """A value of a type: one element in each array, t for each text."""
+    """Return a value of a type, with one element in each array and "t" for each text."""
     if isinstance(kind, Nullable):
         return made(kind.of, version)
     if isinstance(kind, Array):
@@ -52,7 +52,7 @@ def made(kind: Type, version: int) -> Any:
 
 
 def arrays(message: Any, version: int) -> Iterator[tuple[Any, str]]:
-    """Every array in a message that was made so: what holds it, and its name."""
+    """Yield the holder and the name of every array in such a message."""
     for declared in type(message).FIELDS:
         value = getattr(message, declared.name)
         if isinstance(value, list) and value and declared.exists_in(version):
@@ -63,7 +63,7 @@ def arrays(message: Any, version: int) -> Iterator[tuple[Any, str]]:
 
 class EveryApiTests(BrokerTestCase):
     def reply_bytes(self, api: Api, version: int, number: int | None) -> int:
-        """How large the reply to a request is, of whose arrays one has its only element many times."""
+        """Return the size of the reply to a request in which the only element of one array is repeated."""
         request = made(api.request, version)
         if number is not None:
             holder, name = list(arrays(request, version))[number]
@@ -87,7 +87,7 @@ class EveryApiTests(BrokerTestCase):
         return sum(map(len, answer or ()))
 
     def test_every_array_of_every_request(self) -> None:
-        """Whatever a request repeats a thousand times, the reply is hardly larger than with it once."""
+        """A reply is hardly larger if its request repeats an element a thousand times."""
         for line in SERVED:
             api = line.api
             for version in {api.versions[0], api.versions[-1]}:
@@ -103,7 +103,7 @@ class NamesTests(SynchronousTestCase):
     PARTITIONS = Names("topics", ("topic",), Names("partitions", ("partition",)))
 
     def test_nothing_repeated(self) -> None:
-        """A request without repetitions is left as it is, its lists the same objects."""
+        """A request without repetitions is left as it is, with the same list objects."""
         topics = [FetchTopic(t, partitions=[FetchPartition(n) for n in range(3)]) for t in "ab"]
         request = FetchRequest(topics=topics)
         self.assertEqual(self.PARTITIONS.unite(request), set())
@@ -111,7 +111,7 @@ class NamesTests(SynchronousTestCase):
         self.assertEqual([len(topic.partitions) for topic in topics], [3, 3])
 
     def test_topics_are_put_together(self) -> None:
-        """Entries of one topic become one; a partition keeps its first place, and what is said of it last."""
+        """Entries of one topic are merged; a partition keeps its first place and its last values."""
         request = FetchRequest(
             topics=[
                 FetchTopic("a", partitions=[FetchPartition(0, fetch_offset=1), FetchPartition(1)]),
@@ -126,7 +126,7 @@ class NamesTests(SynchronousTestCase):
         )
 
     def test_null_is_everything(self) -> None:
-        """Where one entry asks for some and another for all, all are asked for; null itself stays."""
+        """An entry that asks for all takes precedence over one that asks for some; null itself stays."""
         names = Names("groups", ("group_id",), partitions("topics", "name", "partition_indexes"))
         some = [OffsetFetchRequestTopics("t", [0, 0])]
         groups = [OffsetFetchRequestGroup("g", topics=None), OffsetFetchRequestGroup("g", topics=some)]
@@ -147,7 +147,7 @@ class NamesTests(SynchronousTestCase):
 
 class RefusedTests(BrokerTestCase):
     def test_list_offsets(self) -> None:
-        """A partition that stands twice in ListOffsets is INVALID_REQUEST, once; the others are answered."""
+        """A partition that occurs twice in ListOffsets is INVALID_REQUEST, once; the others are answered."""
         self.make_topic("t", 2)
         topic = ListOffsetsTopic("t", [ListOffsetsPartition(n, timestamp=-1) for n in (0, 1, 0)])
         response = self.ask(2, 5, ListOffsetsRequest(topics=[topic]))

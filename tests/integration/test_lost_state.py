@@ -82,9 +82,9 @@ class LostStateTests(SynchronousTestCase):
         self.addCleanup(self.broker.stop)
         self.broker.start()
 
-    def connected(self) -> Cluster:
-        """A client of the broker."""
-        cluster = Cluster(self.broker.bootstrap)
+    def connected(self, timeout_s: float = 30.0) -> Cluster:
+        """Return a client of the broker, which retries for *timeout_s*."""
+        cluster = Cluster(self.broker.bootstrap, timeout_s=timeout_s)
         self.addCleanup(cluster.close)
         return cluster
 
@@ -249,6 +249,7 @@ class LostStateTests(SynchronousTestCase):
         self.start()
         with self.connected() as cluster:
             self.check(cluster, "clicks", (1,))
+        with self.connected(timeout_s=1.0) as cluster:
             error = self.assertRaises(RequestError, self.check, cluster, "clicks", (0,))
             self.assertEqual(error.code, ErrorCode.KAFKA_STORAGE_ERROR)
         self.broker.stop()

@@ -24,7 +24,7 @@ WINDOWS = 30
 
 
 def produce(bootstrap: str) -> int:
-    """Orders by a producer that announces; gives their number."""
+    """Send orders with an audited producer; return their number."""
     sent = 0
     with Producer(bootstrap_servers=bootstrap, audit_interval_ms=WINDOW_MS, client_id="shop") as producer:
         for window in range(WINDOWS):
@@ -37,7 +37,7 @@ def produce(bootstrap: str) -> int:
 
 
 def load(bootstrap: str, directory: str, count: int) -> None:
-    """The topic as Parquet, a file for each window."""
+    """Load the topic into Parquet, one file per window."""
     rows = defaultdict(list)
     with (
         Cluster(bootstrap) as cluster,

@@ -1,4 +1,4 @@
-"""A broker for the length of a block, and a client that knows nothing of it but its address."""
+"""A broker for the length of a block, and a client that knows only its address."""
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 

@@ -1,4 +1,4 @@
-"""The same clients in asyncio: methods are awaited, records come by ``async for``."""
+"""The same clients in asyncio: methods are awaited, ``async for`` iterates over records."""
 
 import asyncio
 

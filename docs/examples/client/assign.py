@@ -1,4 +1,4 @@
-"""Partitions by name, without a group: from an offset that the application keeps, or from a time."""
+"""Assigned partitions without a group: reading from an offset of the application, or from a time."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ PARTITION = TopicPartition("readings", 0)
 
 
 async def main(reactor: Any) -> None:
-    """Read the same partition from three places."""
+    """Read the same partition from three positions."""
     consumer = Consumer(bootstrap_servers="127.0.0.1:9092", reactor=reactor)
     consumer.assign([PARTITION])
     try:

@@ -1,4 +1,4 @@
-"""Kafka 0.7's ConsumerConnector: a group's share of topics, as endless streams, one for each thread."""
+"""Kafka 0.7's ConsumerConnector: a group's share of topics, as endless streams, one per thread."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A member of a group: records come one by one, and offsets are committed by themselves."""
+"""A member of a group: records one by one, with automatic commits."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A member of a group that commits by itself, after each list of records, and hears of its partitions."""
+"""A member of a group that commits after each list of records, with a listener for its partitions."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from kafkatx.types import TopicPartition
 
 
 class Told(RebalanceListener):
-    """Prints what comes and goes. A method may be a coroutine, or return a Deferred: the group waits."""
+    """Prints assigned and revoked partitions. The group waits for a method that returns a Deferred."""
 
     async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
-        """These have come."""
+        """Print partitions that were assigned."""
         print("assigned:", *sorted(partitions))
 
     async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
-        """These go."""
+        """Print partitions that are revoked."""
         print("revoked:", *sorted(partitions))
 
 
 async def main(reactor: Any) -> None:
-    """Take lists of records until all six are there."""
+    """Read lists of records until all six are there."""
     consumer = Consumer(
         bootstrap_servers="127.0.0.1:9092",
         group_id="audit",

@@ -1,6 +1,4 @@
-"""What a producer does to records is in parts that can be changed: how values become bytes, where they go,
-and who is told of them.
-"""
+"""Replaceable parts of a producer: the encoder of values, the partitioner, and callbacks around the queue."""
 
 from typing import Any
 
@@ -15,21 +13,21 @@ from kafkatx.types import TopicPartition
 
 @implementer(IPartitioner)
 class NorthAndSouth:
-    """Orders of the north go to partition 0, all others to the last."""
+    """Sends orders of the north to partition 0, all others to the last."""
 
     def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
-        """The partition of a record with this key."""
+        """Return the partition of a record with this key."""
         return 0 if key in (b"no", b"se", b"fi") else partitions - 1
 
     def batch_sent(self, topic: str) -> None:
-        """Nothing depends on it."""
+        """Do nothing: no record depends on the batch."""
 
 
 class Stamp(ProducerCallbacks):
-    """Adds a header to each record, and refuses those without a value."""
+    """Adds a header to each record, and rejects those without a value."""
 
     def before_enqueue(self, record: ProducerRecord) -> ProducerRecord:
-        """Called first of all."""
+        """Add the header, or reject the record; called first."""
         if record.value is None:
             raise ValueError("an order without a value")
         return record._replace(headers=[*record.headers, ("shop", b"online")])

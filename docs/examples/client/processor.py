@@ -1,4 +1,4 @@
-"""A function is called with each record; it takes its time, and no more is read than it can take."""
+"""A processor: a slow function is called with each record, and reading waits for it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Send records one by one, as a list, and as fast as the broker takes them."""
+"""Send records one by one, as a list, and as fast as the broker accepts them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from kafkatx.client import Producer
 
 
 async def main(reactor: Any) -> None:
-    """Send, and tell where the records are."""
+    """Send, and print where the records are."""
     producer = Producer(bootstrap_servers="127.0.0.1:9092", reactor=reactor)
     try:
         await producer.start()

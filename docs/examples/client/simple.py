@@ -1,4 +1,4 @@
-"""Kafka 0.7's SimpleConsumer: each request says its offset, nothing is kept in between."""
+"""Kafka 0.7's SimpleConsumer: each request carries its offset, and nothing is kept between requests."""
 
 from typing import Any
 

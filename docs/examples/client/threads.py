@@ -1,4 +1,4 @@
-"""The same clients for programs that block: a reactor in a thread of its own is underneath."""
+"""The same clients for programs that block, with a reactor in a separate thread."""
 
 from kafkatx.client.threads import Consumer, Producer
 

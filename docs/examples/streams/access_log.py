@@ -12,7 +12,7 @@ LINE = r'^(\S+) \S+ \S+ \[([^\]]+)\] "(\S+) (\S+)[^"]*" (\d{3}) (\d+|-)'
 
 
 def spark_session() -> SparkSession:
-    """A Spark of this machine that works in UTC."""
+    """Return a local Spark session in UTC."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     return (
         SparkSession.builder.master("local[2]")
@@ -25,7 +25,7 @@ def spark_session() -> SparkSession:
 
 
 def hits(topic: DataFrame) -> DataFrame:
-    """The columns ``client``, ``time``, ``path``, ``status``, ``bytes`` of a topic whose values are lines."""
+    """Return the columns ``client``, ``time``, ``path``, ``status``, ``bytes`` of lines."""
     line = F.col("value").cast("string")
     moment = F.regexp_extract(line, LINE, 2)
     return topic.select(

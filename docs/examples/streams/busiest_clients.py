@@ -1,4 +1,4 @@
-"""The three busiest clients of each day, of all that the topic holds.
+"""The three busiest clients of each day, in the whole topic.
 
 python busiest_clients.py BOOTSTRAP TOPIC
 """

@@ -1,4 +1,4 @@
-"""Hits and bytes per hour: a stream that takes what the topic has, and ends; run again, it takes what is new.
+"""Hits and bytes per hour: a stream that reads all new records and ends; a later run continues.
 
 python hits_per_hour.py BOOTSTRAP TOPIC CHECKPOINT_DIR
 """

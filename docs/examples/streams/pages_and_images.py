@@ -1,4 +1,4 @@
-"""Two streams joined: pages, and the images that the same client asked for within ten seconds of them.
+"""Two streams joined: pages, and images requested by the same client within ten seconds.
 
 python pages_and_images.py BOOTSTRAP TOPIC
 """
@@ -17,7 +17,7 @@ IMAGE = r"\.(png|jpg|gif|ico)$"
 
 
 def main(spark: SparkSession, bootstrap: str, topic: str) -> None:
-    """Print how many pages brought images, and the five that brought most."""
+    """Print the number of pages with images, and the five with most."""
     lines = (
         spark.readStream.format("kafkatx")
         .option("kafka.bootstrap.servers", bootstrap)

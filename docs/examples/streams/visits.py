@@ -1,4 +1,4 @@
-"""Visits: what a client asked for with no pause of more than half an hour; how many, and the longest ones.
+"""Visits: hits of a client with no gap of more than half an hour; their number, and the longest ones.
 
 python visits.py BOOTSTRAP TOPIC
 """

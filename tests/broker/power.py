@@ -79,7 +79,7 @@ class Known:
 class PowerCutRound:
     """One broker's life: random requests and background tasks until the power cut, then a check.
 
-    :param case: makes assertions.
+    :param case: test case whose assertions are used.
     """
 
     def __init__(self, case: SynchronousTestCase, path: str, seed: int) -> None:

@@ -241,7 +241,7 @@ class ErrorTests(BrokerTestCase):
 
 class ContextTests(BrokerTestCase):
     def test_of_each_peer(self) -> None:
-        """Alternating requests of different peers and clients each get their own answer."""
+        """Alternating requests are attributed to the peers that sent them."""
         peers = [Peer("192.0.2.1", port, "127.0.0.1", 9092) for port in (1, 2)]
         for _ in range(2):
             for peer in peers:

@@ -186,7 +186,7 @@ class KilledTests(SynchronousTestCase):
 
         :param kills: for each run the number of reports to wait for before killing it, and the number of
             the SQL statement before which it kills itself (0: it does not).
-        :param at_least: how many topics must have come of it.
+        :param at_least: minimum number of topics that the runs must have created.
         """
         path = os.path.abspath(os.path.join(self.mktemp(), "cluster.sqlite3"))
         there: dict[str, str] = {}

@@ -25,7 +25,7 @@ COMMIT = b"\0\x08"
 class PullTransport(StringTransport):
     """A transport that drives a pull producer as a socket does, for as long as there is room.
 
-    :ivar room: whether the peer reads; set it by :meth:`block` and :meth:`drain`.
+    :ivar room: True if the peer reads; set it by :meth:`block` and :meth:`drain`.
     """
 
     producer: Any
@@ -83,8 +83,8 @@ class ScriptedStaged(Staged):
 class ScriptedRequests:
     """A dispatch that echoes every request, except as *script* says; *events* records its calls.
 
-    In the script an exception is raised, all else is given as the answer. Produce requests and commits are
-    staged, unless the script says otherwise of a commit; what *finishing* names is raised when they are to be
+    An exception in *script* is raised; any other value is the answer. Produce requests are staged, and so are
+    commits that *script* does not name. An exception in *finishing* is raised when the staged request is
     answered.
     """
 

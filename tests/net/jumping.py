@@ -16,8 +16,8 @@ HOUR_S = 3600.0
 class World:
     """The monotonic clock and the wall clock, in place of the module ``time``.
 
-    :ivar uptime_s: what the monotonic clock says.
-    :ivar wall_s: what the wall clock says.
+    :ivar uptime_s: time of the monotonic clock.
+    :ivar wall_s: time of the wall clock.
     """
 
     def __init__(self, wall_s: float = 1_700_000_000.0) -> None:
@@ -47,7 +47,7 @@ class JumpingClock:
     ) -> None:
         """Make a reactor in a world of its own.
 
-        :param make: makes the reactor; None: :func:`~kafkatx.net.reactors.new_reactor`.
+        :param make: factory of the reactor; None stands for :func:`~kafkatx.net.reactors.new_reactor`.
         """
         self.world = World(wall_s)
         test.patch(reactors, "time", self.world)

@@ -104,7 +104,7 @@ class OrderTests(PoolTestCase):
         self.assertTrue(second.reads)
 
     def test_next_request_queues_up_again(self) -> None:
-        """A connection loses its turn when it begins another request."""
+        """A connection that begins another request waits for a new turn."""
         second = self.connection().begin(10_000, 1)
         self.pool.hold(self.huge, 1000, 0)
         self.assertTrue(second.reads)

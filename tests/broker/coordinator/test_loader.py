@@ -186,7 +186,7 @@ class CheckTests(LoadingTestCase):
         self.assertEqual(len(self.loaded), 2)
 
     def test_disk_fails(self) -> None:
-        """A partition whose disk fails while it is read is not served either."""
+        """A partition whose disk fails during the load is not available; the others are."""
         self.put(batch((b"\0\1a", b"1")), 1)
 
         def read(*args: Any) -> Any:

@@ -231,7 +231,7 @@ class AppendTests(TopicTestCase):
         log = self.topic.find("g").log
 
         def write() -> None:
-            log.truncate_to(log.log_end_offset)  # drops what is staged, as write() does where it fails
+            log.truncate_to(log.log_end_offset)  # drops the staged records, as a failing write() does
             patched.restore()
             raise OSError(errno.ENOSPC, "No space left on device")
 

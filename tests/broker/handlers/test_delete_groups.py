@@ -59,7 +59,7 @@ class DeleteGroupsTests(MembersTestCase):
         self.make_empty()
 
         def fail() -> None:
-            log.truncate_to(log.log_end_offset)  # drops what is staged
+            log.truncate_to(log.log_end_offset)  # drops the staged records
             raise OSError(errno.ENOSPC, "No space left on device")
 
         log = self.broker.groups.topic.find("g").log

@@ -110,7 +110,7 @@ class DeleteRecordsTests(FileBrokerTestCase):
         self.assertEqual(self.delete(-1), (0, 4))
 
     def test_refused(self) -> None:
-        """Compacted, internal and unknown topics are refused; others are not affected."""
+        """Compact-only, internal and unknown topics are refused; others are not affected."""
         self.make_topic("c", 1, cleanup_policy="compact")
         self.make_topic("b", 1, cleanup_policy="compact,delete")
         self.assertEqual(self.delete(0, topic="c"), (ErrorCode.POLICY_VIOLATION, -1))

@@ -115,7 +115,7 @@ class AlterTests(GroupConfigsTestCase):
         self.assertIn("60000 (group.consumer.max.session.timeout.ms)", why)
 
     def test_bad_values(self) -> None:
-        """Values that are not numbers, null, list operations and unknown configs are refused."""
+        """Text in place of a number, null, list operations and unknown configs are refused."""
         self.assertIn(SESSION, self.refused((SESSION, SET, "soon")))
         self.assertIn(SESSION, self.refused((SESSION, SET, "")))
         self.assertEqual(self.alter((SESSION, SET, None))[0], ErrorCode.INVALID_REQUEST)

@@ -289,7 +289,7 @@ class ProduceTests(BrokerTestCase):
         log = self.broker.topics.partitions["t"][0].log
 
         def write() -> None:
-            log.truncate_to(log.log_end_offset)  # drops what is staged, as write() does where it fails
+            log.truncate_to(log.log_end_offset)  # drops the staged records, as a failing write() does
             patched.restore()
             raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -27,7 +27,7 @@ class ReplicaManagerTests(BrokerTestCase):
         error = OSError(errno.ENOSPC, "No space left on device")
 
         def write() -> None:
-            partition.log.truncate_to(partition.log.log_end_offset)  # drops what is staged
+            partition.log.truncate_to(partition.log.log_end_offset)  # drops the staged records
             patched.restore()
             raise error
 

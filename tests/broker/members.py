@@ -20,7 +20,7 @@ JOIN, HEARTBEAT, LEAVE, SYNC = 11, 12, 13, 14
 DELAY_S = 3.0
 SESSION_MS = 10_000
 WITHOUT_ID_UNTIL = 3
-"""The last version of JoinGroup that takes members in without sending them back for an id (KIP-394)."""
+"""The last JoinGroup version that admits members without MEMBER_ID_REQUIRED (KIP-394)."""
 
 
 class MembersTestCase(BrokerTestCase):

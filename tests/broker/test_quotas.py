@@ -31,7 +31,7 @@ PRECEDENCE: tuple[tuple[QuotaEntity, tuple[str, str]], ...] = (
     ((CLIENT,), ("", "c")),
     ((ANY_CLIENT,), ("", "c")),
 )
-"""As Kafka's documentation lists them, and who shares the bytes of each."""
+"""The entities in the order of Kafka's documentation, and the key under which each counts its bytes."""
 
 
 class ByteRatesTests(SynchronousTestCase):

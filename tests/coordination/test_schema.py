@@ -16,7 +16,7 @@ RELEASED = (
     "3137b96b388a4443",
     "40b1cc0f7c5878b4",
 )
-"""A digest of each released script: they are never changed, only followed by others."""
+"""A digest of each released script. Released scripts are never changed; later ones are added."""
 
 
 def digest(script: tuple[str, ...]) -> str:

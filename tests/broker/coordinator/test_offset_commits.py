@@ -21,7 +21,7 @@ from tests.broker.running import NOW_MS, produce_request
 
 PRODUCE, COMMIT = 0, 8
 HERE, THERE = "a", "b"
-"""Groups whose partitions, of three, differ."""
+"""Two groups in different ones of three partitions."""
 
 
 class RoundTestCase(CommitTestCase):

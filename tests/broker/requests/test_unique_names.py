@@ -26,13 +26,13 @@ from tests.broker.running import BrokerTestCase, codes
 
 TIMES = 1000
 SMALL_BYTES = 2000
-"""More than the words of an error."""
+"""More bytes than an error message has."""
 
 WAITS = {"JoinGroup", "SyncGroup"}
-"""What they answer has no names of the request."""
+"""Requests that may wait; their responses repeat no names of the request."""
 
 ECHOED = {("AlterClientQuotas", "entity")}
-"""Parts of one name, with which it is answered."""
+"""Arrays that are parts of one name, which the response repeats."""
 
 
 def made(kind: Type, version: int) -> Any:
